@@ -12,20 +12,20 @@ help: ## List the recipes
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 20
 
 # The dependencies, and the native module built from the Rust sources.
-$(VENV)/.dependencies: pyproject.toml constraints.txt scripts/set_up.sh
+$(VENV)/.dependencies: pyproject.toml server/pyproject.toml decoding/pyproject.toml constraints.txt scripts/set_up.sh
 	@sh scripts/set_up.sh $(VENV)
 	@touch $@
 
 $(VENV)/.native: $(VENV)/.dependencies $(RUST)
 	@echo "Building the native module (one to two minutes the first time)"
-	@PIP_CONSTRAINT=constraints.txt $(BIN)/maturin develop --profile development --quiet --extras dev
+	@PIP_CONSTRAINT=constraints.txt $(BIN)/maturin develop --profile development --quiet
 	@rm -f $(VENV)/.native-release
 	@touch $@
 
 # The module of the wheels, for timings and long comparisons. It replaces the development build.
 $(VENV)/.native-release: $(VENV)/.dependencies $(RUST)
 	@echo "Building the native module for release (a few minutes the first time)"
-	@PIP_CONSTRAINT=constraints.txt $(BIN)/maturin develop --release --quiet --extras dev
+	@PIP_CONSTRAINT=constraints.txt $(BIN)/maturin develop --release --quiet
 	@touch $(VENV)/.native $@
 
 # SPICE's model, from the reference's jars. Without it the tests of SPICE are skipped.
@@ -87,16 +87,17 @@ test-system: ## The system tests, in 45 minutes: servers, databases, browsers, J
 # The tests with PyTorch have an environment of their own, with Debian's PyTorch; TORCH=pypi takes the newest one
 # (2.9 GB to fetch).
 TORCH := debian
+SOURCES := src:server/src:decoding/src
 TRAINING := .venv-training-$(TORCH)
 $(TRAINING)/.dependencies: scripts/set_up_training.sh constraints-training.txt
 	@sh scripts/set_up_training.sh $(TRAINING) $(TORCH)
 	@touch $@
 
 test-training: $(VENV)/.native $(TRAINING)/.dependencies ## The tests of torchmetrics, on several processes, and of Hugging Face's evaluate
-	PYTHONPATH=src $(TRAINING)/bin/python -m pytest -c tests/training/pytest.ini tests/training
+	PYTHONPATH=$(SOURCES) $(TRAINING)/bin/python -m pytest -c tests/training/pytest.ini tests/training
 
-test-baselines: $(VENV)/.native $(TRAINING)/.dependencies ## The tests of the captioners of capeval_baselines, which need PyTorch
-	PYTHONPATH=src $(TRAINING)/bin/python -m pytest -c tests/captioners/pytest.ini tests/captioners
+test-baselines: $(VENV)/.native $(TRAINING)/.dependencies ## The tests of the captioners of capeval_decoding, which need PyTorch
+	PYTHONPATH=$(SOURCES) $(TRAINING)/bin/python -m pytest -c tests/captioners/pytest.ini tests/captioners
 
 # In an environment of its own, with shards of COCO 2014.
 DISTRIBUTED := .venv-distributed
@@ -109,7 +110,7 @@ $(DISTRIBUTED)/.shards: $(VENV)/.native $(DISTRIBUTED)/.dependencies benchmarks/
 	@touch $@
 
 test-distributed: $(VENV)/.native $(VENV)/.spice $(DISTRIBUTED)/.shards ## The recipes for Ray, Spark, Dask, DuckDB and Polars, on the engines themselves
-	CAPEVAL_SHARDS=$(DISTRIBUTED)/shards PYTHONPATH=src $(DISTRIBUTED)/bin/python -m pytest -c tests/distributed/pytest.ini tests/distributed
+	CAPEVAL_SHARDS=$(DISTRIBUTED)/shards PYTHONPATH=$(SOURCES) $(DISTRIBUTED)/bin/python -m pytest -c tests/distributed/pytest.ini tests/distributed
 
 conformance: $(VENV)/.native-release $(VENV)/.spice ## Compare all of the real data with the reference, and try many examples
 	$(BIN)/pytest -m conformance -raP
@@ -148,7 +149,7 @@ pictures: $(VENV)/.native ## Take the pictures of the documents, of the demo's r
 
 # What builds and checks what is released: Zig links against the C library of manylinux2014, whatever this machine has.
 $(VENV)/.release: $(VENV)/.dependencies
-	@$(BIN)/pip install --constraint constraints.txt auditwheel cargo-zigbuild maturin twine ziglang
+	@$(BIN)/pip install --constraint constraints.txt --group release
 	@touch $@
 
 ARCHITECTURES := x86_64 aarch64

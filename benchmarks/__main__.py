@@ -17,11 +17,11 @@ from typing import Any
 
 from benchmarks.measure import Run, alternating, machine, megabytes, python, run, seconds, table
 from capeval import Tokenizer, tokenize
-from capeval.benchmarks import coco
+from capeval.data.held_out import hold_out
+from capeval.datasets import coco
 from capeval.formats import write_candidates, write_references
-from capeval.held_out import hold_out
 from capeval.resources.meteor import compiled_tables
-from capeval.tokenization import TokenizedReferences
+from capeval.tokenizers import TokenizedReferences
 from tests.conformance.spice import java
 
 HERE = Path(__file__).parent

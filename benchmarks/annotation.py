@@ -133,13 +133,14 @@ def _write(folder: Path, pairs: int) -> None:
 
 
 def _campaign() -> Campaign:
-    from capeval_server.annotation import campaigns, entering
+    from capeval_server.annotation.campaigns import lifecycle
     from capeval_server.annotation.models import Campaign as Campaigns
+    from capeval_server.annotation.workers import enrollment
 
     campaign = Campaigns.objects.get(slug="large")
-    campaign = campaigns.change_state(None, campaign, "open")
-    for token in entering.invite(None, campaign, WORKERS):
-        entering.agree(entering.invited(campaign, token), 1)
+    campaign = lifecycle.change_state(None, campaign, "open")
+    for token in enrollment.invite(None, campaign, WORKERS):
+        enrollment.agree(enrollment.invited(campaign, token), 1)
     return campaign
 
 
@@ -147,9 +148,9 @@ def _ask() -> list[float]:
     """The seconds of giving out an item to each of the workers in turn, some times."""
     from django.db import transaction
 
-    from capeval_server.annotation import assignment
+    from capeval_server.annotation.core.slots import recount
     from capeval_server.annotation.models import Assignment, Item
-    from capeval_server.annotation.slots import recount
+    from capeval_server.annotation.responses import assignment
 
     workers = list(_campaign().participations.order_by("pk"))
     times = []
@@ -169,7 +170,7 @@ def _ask() -> list[float]:
 
 def _judge_sentences() -> list[float]:
     """The seconds of asking the rules for sentences about one, some times."""
-    from capeval_server.annotation.rules import check_captions
+    from capeval_server.annotation.text_rules.rules import check_captions
 
     times = []
     for text in ("a brown dog runs over the green grass", "There is a dog", "a dog " * 80) * 100:
@@ -185,13 +186,14 @@ def _ms(times: list[float], percentile: int) -> str:
 
 def _work() -> list[float]:
     """The seconds of an answer with the next item, of workers who answer 1,200 an hour each, by HTTP."""
-    from capeval_server.annotation import assignment, entering
     from capeval_server.annotation.models import Assignment, Campaign, Item, Response
+    from capeval_server.annotation.responses import assignment
+    from capeval_server.annotation.workers import enrollment
 
     campaign = Campaign.objects.get(slug="large")
-    tokens = entering.invite(None, campaign, WORKERS)
+    tokens = enrollment.invite(None, campaign, WORKERS)
     for token in tokens:
-        entering.agree(entering.invited(campaign, token), 1)
+        enrollment.agree(enrollment.invited(campaign, token), 1)
     address, server = start_server()
     times: list[float] = []
     try:
@@ -241,7 +243,7 @@ def _asked(client: httpx.Client, address: str, content: object) -> Any:
 def _fill() -> int:
     from django.db import connection, transaction
 
-    from capeval_server.annotation.digests import digest_of
+    from capeval_server.annotation.core.digests import digest_of
     from capeval_server.annotation.models import Response
 
     sqlite = connection.vendor == "sqlite"

@@ -10,8 +10,8 @@ from statistics import median
 import pyarrow as pa
 
 from capeval import Candidates, References
-from capeval.benchmarks import coco
-from capeval.held_out import hold_out
+from capeval.data.held_out import hold_out
+from capeval.datasets import coco
 
 IMAGES = 5_063
 ROUNDS = 15

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from capeval.benchmarks.choosing import choice_statistics, choose_images, choose_randomly
-from capeval.formats.open_images import ObjectAnnotations, load_boxes, load_rotations
+from capeval.datasets.open_images import ObjectAnnotations, load_boxes, load_rotations
+from capeval.datasets.selection import choice_statistics, choose_images, choose_randomly
 
 IMAGES, BOXES, CLASSES, WANTED = 125_436, 625_282, 600, 10_600
 _BOX_HEADER = (

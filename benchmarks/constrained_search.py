@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from capeval_baselines.machines import Constraint, published_machine, state_machine
-from capeval_baselines.search import BeamSearch
+from capeval_decoding.search import BeamSearch
+from capeval_decoding.state_machines import Constraint, published_machine, state_machine
 
 VOCABULARY = 10_000
 STEPS = 20

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 
 from capeval import DocumentFrequencies, Tokenizer
-from capeval.benchmarks import coco
+from capeval.datasets import coco
 from capeval.distributed import PartialFrequencies
 
 PARTS = (1, 2, 8, 64)

@@ -7,8 +7,8 @@ import time
 from statistics import median
 
 from capeval import Candidates, References, evaluate
-from capeval.benchmarks import coco
-from capeval.held_out import hold_out
+from capeval.data.held_out import hold_out
+from capeval.datasets import coco
 
 SIZES = (1_000, 5_000, 20_000, 82_783)
 METRICS = {"without METEOR": ("BLEU", "ROUGE-L", "CIDEr-D"), "METEOR alone": ("METEOR",)}

@@ -13,7 +13,7 @@ import time
 import capeval
 from benchmarks.minibatch import resident
 from capeval.resources.meteor import meteor_tables
-from capeval.tokenization import TokenizedReferences
+from capeval.tokenizers import TokenizedReferences
 
 LENGTHS = (5, 10, 20, 50, 100)
 

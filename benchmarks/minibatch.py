@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 from capeval import CiderD
-from capeval.benchmarks import coco
+from capeval.datasets import coco
 
 IMAGES, SAMPLES, BATCHES = 100, 5, 2000
 

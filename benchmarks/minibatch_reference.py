@@ -12,7 +12,7 @@ import time
 from pycocoevalcap.cider.cider import Cider
 
 from benchmarks.minibatch import IMAGES, SAMPLES
-from capeval.benchmarks import coco
+from capeval.datasets import coco
 
 
 def main() -> None:

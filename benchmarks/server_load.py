@@ -89,14 +89,14 @@ def main() -> None:
 
 def _fill(folder: Path) -> tuple[str, str]:
     """Two challenges; returns the sessions of a member of a team, and of an organiser."""
-    os.environ["DJANGO_SETTINGS_MODULE"] = "capeval_server.settings"
+    os.environ["DJANGO_SETTINGS_MODULE"] = "capeval_server.config.settings"
     import django
 
     django.setup()
     from django.contrib.auth.models import User
     from django.core.management import call_command
 
-    from capeval_server.organising.definition_files import import_challenge
+    from capeval_server.hosting.services.definition_files import import_challenge
 
     folder.mkdir(exist_ok=True)
     call_command("migrate", verbosity=0)

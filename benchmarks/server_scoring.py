@@ -28,8 +28,8 @@ from benchmarks.measure import machine, python, table
 LIBRARY = """
 import sys, time
 import capeval
-from capeval.evaluation import Evaluator
-from capeval.significance import Resampler
+from capeval.scoring.evaluator import Evaluator
+from capeval.scoring.significance import Resampler
 references, results, number = sys.argv[1:]
 evaluator = Evaluator(capeval.load_references(references), ["BLEU", "METEOR", "ROUGE-L", "CIDEr-D"])
 resampler = Resampler(samples=1000)
@@ -48,7 +48,7 @@ WORKERS = {"prepared for each": 1, "prepared once, one worker": 1, "prepared onc
 # What a worker was that keeps nothing: each submission has a process of its own.
 FORGETFUL = """
 import os, time, django
-os.environ["DJANGO_SETTINGS_MODULE"] = "capeval_server.settings"
+os.environ["DJANGO_SETTINGS_MODULE"] = "capeval_server.config.settings"
 django.setup()
 from capeval_server.jobs.worker import work_once
 while True:
@@ -105,18 +105,18 @@ def main() -> None:
 
 def _make(folder: Path) -> bytes:
     """A challenge of val2014 and a team; returns a file of results."""
-    os.environ["DJANGO_SETTINGS_MODULE"] = "capeval_server.settings"
+    os.environ["DJANGO_SETTINGS_MODULE"] = "capeval_server.config.settings"
     import django
 
-    from capeval.benchmarks import coco
+    from capeval.data.held_out import hold_out
+    from capeval.datasets import coco
     from capeval.formats import write_candidates, write_references
-    from capeval.held_out import hold_out
 
     django.setup()
     from django.contrib.auth.models import User
 
-    from capeval_server.organising.definition_files import import_challenge
-    from capeval_server.teams.joining import make_team
+    from capeval_server.hosting.services.definition_files import import_challenge
+    from capeval_server.teams.services.enrollment import make_team
 
     subprocess.run(python("-m", "capeval_server", "migrate"), check=True)
     references, candidates = hold_out(coco.captions("val2014"), seed=0)
@@ -175,7 +175,7 @@ def _submit(results: bytes, number: int) -> None:
     from django.contrib.auth.models import User
 
     from capeval_server.challenges.models import Phase
-    from capeval_server.submissions.intake import submit
+    from capeval_server.submissions.services.submit import submit
 
     for _ in range(number):
         name = "captions_val2014_human_results.json"

@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
-from capeval.benchmarks import coco
-from capeval.held_out import hold_out
-from capeval.sampling import generator
+from capeval._internal.random import generator
+from capeval.data.held_out import hold_out
+from capeval.datasets import coco
 
 SHARD = 10_000
 """The images of a shard."""

@@ -14,11 +14,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from capeval import Spice
-from capeval.benchmarks import coco
-from capeval.held_out import hold_out
-from capeval.resources.parses import ParseStore
+from capeval.data.captions import Candidates, References
+from capeval.data.held_out import hold_out
+from capeval.datasets import coco
+from capeval.resources.parse_store import ParseStore
 from capeval.resources.spice import spice_model
-from capeval.types import Candidates, References
 
 IMAGES = 500
 

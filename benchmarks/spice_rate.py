@@ -7,7 +7,7 @@ import random
 import time
 
 from capeval import Spice, tokenize
-from capeval.benchmarks import coco
+from capeval.datasets import coco
 from capeval.resources.spice import spice_model
 
 CAPTIONS = 400

@@ -10,7 +10,7 @@ from pathlib import Path
 from statistics import median
 
 from capeval import Tokenizer
-from capeval.columns import Columns, Role
+from capeval.data.columns import Columns, Role
 from capeval.distributed.shards import Job, Timing, score_shards, shards_in
 from capeval.metrics.registry import resolve
 

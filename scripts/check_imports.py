@@ -15,7 +15,7 @@ from scripts.import_graph import (
     list_rust_imports,
     make_graph,
 )
-from scripts.layers import CRATES, LAYERS, ROOT_LAYER, SEPARATE, USERS, get_layers
+from scripts.layers import CRATES, LAYERS, SEPARATE, USERS, find_folder, find_layer
 from scripts.source_tree import (
     Package,
     format_table,
@@ -30,18 +30,16 @@ __all__ = ["is_upward", "main", "measure"]
 
 def is_upward(importer: str, imported: str) -> bool:
     """Return whether the layers forbid an import of one Python module from another."""
-    package, *parts = importer.split(".")
-    other_package, *other_parts = imported.split(".")
+    package, other_package = importer.partition(".")[0], imported.partition(".")[0]
     if package != other_package:
         return other_package in USERS.get(package, set())
     if package not in LAYERS:
         return False
-    layers = get_layers(package)
-    part = parts[0] if parts else "__init__"
-    other = other_parts[0] if other_parts else ROOT_LAYER.get(package, "__init__")
-    if part not in layers or other not in layers:
+    layer, other = find_layer(importer), find_layer(imported)
+    if layer is None or other is None:
         return False
-    return layers[other] > layers[part] or {part, other} == SEPARATE.get(package)
+    pair = {_get_part(importer, "."), _get_part(imported, ".")}
+    return other > layer or any(pair == set(separate) for separate in SEPARATE)
 
 
 def _get_part(module: str, separator: str) -> str:
@@ -49,8 +47,15 @@ def _get_part(module: str, separator: str) -> str:
     return separator.join(module.split(separator)[: 2 if separator == "." else 1])
 
 
+def _get_folder(module: str, separator: str) -> str:
+    """Return the folder that has a layer, or the first-level part."""
+    return find_folder(module) or _get_part(module, separator)
+
+
 def _list_cycles(pairs: Sequence[tuple[str, str]], separator: str) -> dict[str, list[list[str]]]:
-    parts = [(_get_part(importer, separator), _get_part(imported, separator)) for importer, imported in pairs]
+    parts = [
+        (_get_folder(importer, separator), _get_folder(imported, separator)) for importer, imported in pairs
+    ]
     return {"part_cycles": find_cycles(make_graph(parts)), "module_cycles": find_cycles(make_graph(pairs))}
 
 
@@ -63,8 +68,7 @@ def _check_package(package: Package, imports: Sequence[Import]) -> dict[str, Any
     early = {(one.importer, one.imported) for one in own if one.kind != "deferred"}
     # The package's own file imports its public names from everywhere, and nothing below imports it.
     below_root = sorted(pair for pair in inner if package.name not in pair)
-    parts = {(module.split(".")[1:] or ["__init__"])[0] for module in modules}
-    layers = get_layers(package.name) if package.name in LAYERS else {}
+    without = {module for module in modules if find_layer(module) is None}
     return {
         "package": package.name,
         "language": "Python",
@@ -73,7 +77,7 @@ def _check_package(package: Package, imports: Sequence[Import]) -> dict[str, Any
         "deferred": len(inner - early),
         **_list_cycles(below_root, "."),
         "upward": [one._asdict() for one in sorted(set(own)) if is_upward(one.importer, one.imported)],
-        "without_layer": sorted(parts - set(layers)),
+        "without_layer": sorted(without),
     }
 
 

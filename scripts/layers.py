@@ -2,85 +2,71 @@
 
 from __future__ import annotations
 
-__all__ = ["CRATES", "LAYERS", "ROOT_LAYER", "SEPARATE", "USERS", "get_layers"]
+from fnmatch import fnmatchcase
 
-# Modules and subpackages of each package, lowest layer first. Modules of one layer may import each other.
-LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
+__all__ = ["CRATES", "LAYERS", "SEPARATE", "USERS", "find_folder", "find_layer"]
+
+# Folders and modules of each package, lowest layer first. Modules of one layer may import each other, and the
+# longest pattern that matches a module decides. `__init__` is the package's own file.
+LAYERS: dict[str, tuple[str, ...]] = {
     "capeval": (
-        (
-            "checks",
-            "columns",
-            "dependencies",
-            "errors",
-            "files",
-            "frames",
-            "notebooks",
-            "progress",
-            "spreadsheets",
-        ),
-        ("_native", "scene_graphs", "score_types", "types"),
-        ("held_out", "tokenization", "formats", "resources", "sampling"),
-        ("metrics",),
-        ("evaluation", "evaluation_report", "resampling", "significance", "distributed"),
-        ("studies", "benchmarks"),
-        ("report", "compat", "integrations"),
-        ("cli",),
+        "_native errors",
+        "_internal",
+        "data",
+        "formats tokenizers",
+        "resources",
+        "metrics",
+        "scoring",
+        "datasets distributed",
+        "report",
+        "studies",
+        "studies.*.report studies.*.*_report",
+        "__init__ compat integrations",
+        "cli.toolkit",
+        "cli.commands studies.*.command",
+        "__main__ cli toolkit",
     ),
     "capeval_server": (
-        (
-            "__init__",
-            "cache",
-            "conditional",
-            "drawing",
-            "environment",
-            "errors",
-            "examples",
-            "logs",
-            "names",
-            "object_store",
-            "outages",
-            "outgoing",
-            "ranges",
-            "refusals",
-            "serving",
-            "staff",
-            "stamps",
-            "statuses",
-        ),
-        ("accounts", "challenges", "jobs", "request_limits"),
-        ("teams",),
-        ("submissions",),
-        ("leaderboards", "monitoring"),
-        ("organising",),
-        ("notices",),
-        ("annotation",),
-        ("api",),
-        ("pages",),
-        ("channels", "settings", "urls", "wsgi"),
-        ("demo",),
-        ("commands",),
-        ("__main__",),
+        "__init__ core examples",
+        "challenges jobs",
+        "accounts",
+        "http",
+        "teams",
+        "submissions",
+        "audit",
+        "leaderboards",
+        "hosting",
+        "notifications",
+        "annotation.models",
+        "annotation.task_types annotation.text_rules annotation.core",
+        "annotation.workers",
+        "annotation.responses",
+        "annotation.review",
+        "annotation.campaigns",
+        "annotation.releases",
+        "annotation",
+        "ops",
+        "api web",
+        "config",
+        "commands",
+        "__main__",
     ),
-    "capeval_baselines": (
-        ("__init__", "boxes", "features", "vocabulary"),
-        ("captions", "embeddings", "machines", "updown"),
-        ("checkpoints", "ngrams", "search", "word_forms"),
-        ("baby_talk", "captioning", "filtering", "generation", "training"),
-        ("demonstration",),
-        ("commands",),
+    "capeval_decoding": (
+        "__init__",
+        "boxes captions state_machines trigrams vocabulary word_forms",
+        "constraint_filter search",
+        "demonstration generation",
+        "baselines",
+        "commands",
     ),
 }
-# Layer of `from capeval import Name`: only the command line may import the package itself.
-ROOT_LAYER = {"capeval": "cli"}
-# Layers of the package's own files: public names come from everything below the command line.
-_SAME_LAYER = {"capeval": {"__init__": "compat", "__main__": "cli"}}
-# Parts of a package that may not import each other.
-SEPARATE = {"capeval_server": {"api", "pages"}}
+# Packages of one layer that may not import each other.
+SEPARATE = {("capeval_server.api", "capeval_server.web")}
 # The packages that use a package, which it must never import.
 USERS = {
-    "capeval": {"capeval_baselines", "capeval_server"},
-    "capeval_baselines": {"capeval_server"},
-    "capeval_server": {"capeval_baselines"},
+    "capeval": {"capeval_decoding", "capeval_server"},
+    "capeval_decoding": {"capeval_server"},
+    "capeval_server": {"capeval_decoding"},
 }
 # The workspace crates that each crate may depend on, by folder.
 CRATES: dict[str, set[str]] = {
@@ -121,7 +107,18 @@ CRATES: dict[str, set[str]] = {
 }
 
 
-def get_layers(package: str) -> dict[str, int]:
-    """Return the number of the layer of each module and subpackage of a package."""
-    layers = {name: number for number, names in enumerate(LAYERS[package]) for name in names}
-    return layers | {name: layers[other] for name, other in _SAME_LAYER.get(package, {}).items()}
+def find_folder(module: str) -> str | None:
+    """Return the longest pattern of a layer that matches a module; None if there is none."""
+    package, _, name = module.partition(".")
+    patterns = " ".join(LAYERS.get(package, ())).split()
+    found = [
+        each for each in patterns if fnmatchcase(name or "__init__", each) or fnmatchcase(name, f"{each}.*")
+    ]
+    return max(found, key=len, default=None)
+
+
+def find_layer(module: str) -> int | None:
+    """Return the number of the layer of a module, from 0 for the lowest; None if it has none."""
+    folder = find_folder(module)
+    layers = LAYERS.get(module.partition(".")[0], ())
+    return next((number for number, folders in enumerate(layers) if folder in folders.split()), None)

@@ -1,4 +1,7 @@
-"""Writes the lowest versions of the dependencies that the package allows, as requirements of pip."""
+"""Lowest allowed versions of the dependencies, as requirements for pip.
+
+The dependencies are those of capeval and capeval-server.
+"""
 
 from __future__ import annotations
 
@@ -8,20 +11,33 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
-PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+__all__ = ["list_lowest"]
+
+PROJECT = Path(__file__).parents[1]
+FILES = ("pyproject.toml", "server/pyproject.toml")
+# server/pyproject.toml requires it too.
+OWN = "capeval"
 
 
-def lowest(extra: str) -> dict[str, str]:
-    """The lowest version of each package that the library and one of its extras need."""
+def list_lowest() -> dict[str, str]:
+    """Return the lowest allowed version of each dependency, by its name.
+
+    Raises:
+        SystemExit: A requirement does not have exactly one lowest version.
+    """
     found = {}
-    for text in [*PROJECT["dependencies"], *PROJECT["optional-dependencies"][extra]]:
-        requirement = Requirement(text)
-        floors = [one.version for one in requirement.specifier if one.operator in (">=", "==")]
-        if len(floors) != 1:
-            raise SystemExit(f"{text!r} in pyproject.toml must have one lowest version")
-        found[requirement.name] = floors[0]
+    for file in FILES:
+        project = tomllib.loads((PROJECT / file).read_text(encoding="utf-8"))["project"]
+        for text in project["dependencies"]:
+            requirement = Requirement(text)
+            if requirement.name == OWN:
+                continue
+            floors = [one.version for one in requirement.specifier if one.operator in (">=", "==")]
+            if len(floors) != 1:
+                raise SystemExit(f"{text!r} in {file} must have exactly one lowest version")
+            found[requirement.name] = floors[0]
     return found
 
 
 if __name__ == "__main__":
-    sys.stdout.writelines(f"{name}=={version}\n" for name, version in lowest("server").items())
+    sys.stdout.writelines(f"{name}=={version}\n" for name, version in list_lowest().items())

@@ -1,13 +1,19 @@
-"""Checks what `scripts/wheels.py` built: `python scripts/release_check.py dist`.
+"""Checks of a release that `scripts/wheels.py` built.
 
-Versions agree; metadata is well formed; wheels link to nothing beyond manylinux2014, hold the licences of all
-that is in them, and hold nothing else than they should; the wheel of this machine installs without cargo and
-scores as this checkout does; the source distribution builds in an empty folder.
+Run `python scripts/release_check.py dist`.
+
+- Versions, metadata and licenses.
+- Contents: each distribution contains all files of its package, and no files of another one and no data.
+- Linking: capeval's wheels need only the libraries of manylinux2014.
+- Installation: capeval's wheel for this machine installs without cargo and computes the same scores as the
+  checkout; the other distributions install next to it and their commands run.
+- Source distributions: each builds a wheel in an empty folder.
 """
 
 from __future__ import annotations
 
 import argparse
+import email
 import fnmatch
 import json
 import os
@@ -20,6 +26,7 @@ import tempfile
 import tomllib
 import zipfile
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 PROJECT = Path(__file__).parents[1]
@@ -27,35 +34,101 @@ sys.path.insert(0, str(PROJECT))
 
 from scripts.third_party import NOTICE, linked, notice  # noqa: E402
 
-POLICY = "manylinux_2_17"
-# All that a wheel may hold. Captions, and tables made of other projects' data, are not capeval's to give
-# away; the examples are our own, and word_classes.tsv has WordNet's licence in it.
-HELD = (
-    "*.py",
-    "*.pyi",
-    "capeval/py.typed",
-    "capeval/_native.abi3.so",
-    "capeval/studies/word_classes.tsv",
-    "capeval/report/*.css",
-    "capeval/report/*.html",
-    "capeval/report/*.js",
-    "capeval_baselines/*.tsv",
-    "capeval_server/templates/*.html",
-    "capeval_server/templates/*.txt",
-    "capeval_server/templates/*.md",
-    "capeval_server/templates/annotation/quizzes/*.jsonl",
-    "capeval_server/demo/consent.md",
-    "capeval_server/static/capeval/*.css",
-    "capeval_server/static/capeval/*.svg",
-    "capeval_server/static/capeval/*.js",
-    "capeval_server/examples/*.json",
-    "capeval_server/examples/*.toml",
-    "capeval_server/examples/*.md",
-    "capeval-*.dist-info/*",
+
+@dataclass(frozen=True, kw_only=True)
+class Distribution:
+    """A distribution and the files that it may contain.
+
+    Attributes:
+        name: The name in its metadata.
+        root: The folder of its pyproject.toml.
+        files: Patterns of the package's files, relative to `src`.
+        compiled: Patterns of files that only wheels contain.
+        sources: Patterns of further files that only source distributions contain.
+        licenses: The license files that it must contain.
+        command: The arguments of a command of `capeval` that it adds; empty if it adds none.
+    """
+
+    name: str
+    root: str
+    files: tuple[str, ...]
+    compiled: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    licenses: tuple[str, ...] = ("LICENSE",)
+    command: tuple[str, ...] = ()
+
+    @property
+    def file_name(self) -> str:
+        """First component of the names of its files."""
+        return self.name.replace("-", "_")
+
+    def is_allowed(self, member: str, *, in_source: bool) -> bool:
+        """Return whether a wheel or a source distribution may contain a file."""
+        if in_source:
+            patterns = [f"src/{pattern}" for pattern in self.files]
+            patterns += [
+                *self.sources,
+                *self.licenses,
+                ".gitignore",
+                "PKG-INFO",
+                "README.md",
+                "pyproject.toml",
+            ]
+        else:
+            patterns = [*self.files, *self.compiled, f"{self.file_name}-*.dist-info/*"]
+        return any(fnmatch.fnmatch(member, pattern) for pattern in patterns)
+
+
+# Captions, and tables made from other projects' data, are under licenses of others. The examples are our own,
+# and word_classes.tsv contains WordNet's license.
+BASE = Distribution(
+    name="capeval",
+    root=".",
+    files=(
+        "capeval/*.py",
+        "capeval/*.pyi",
+        "capeval/py.typed",
+        "capeval/studies/words/word_classes.tsv",
+        "capeval/report/*.css",
+        "capeval/report/*.html",
+        "capeval/report/*.js",
+    ),
+    compiled=("capeval/_native.abi3.so",),
+    sources=("Cargo.lock", "Cargo.toml", "crates/*.java", "crates/*.py", "crates/*.rs", "crates/*.toml"),
+    licenses=("LICENSE", "THIRD-PARTY.txt"),
 )
-LICENCES = ("LICENSE", "THIRD-PARTY.txt")
+PURE = (
+    Distribution(
+        name="capeval-server",
+        root="server",
+        files=(
+            "capeval_server/*.py",
+            "capeval_server/py.typed",
+            "capeval_server/templates/*.html",
+            "capeval_server/templates/*.txt",
+            "capeval_server/templates/*.md",
+            "capeval_server/templates/annotation/quizzes/*.jsonl",
+            "capeval_server/demo/consent.md",
+            "capeval_server/static/capeval/*.css",
+            "capeval_server/static/capeval/*.svg",
+            "capeval_server/static/capeval/*.js",
+            "capeval_server/examples/*.json",
+            "capeval_server/examples/*.toml",
+            "capeval_server/examples/*.md",
+        ),
+        command=("server", "--help"),
+    ),
+    Distribution(
+        name="capeval-decoding",
+        root="decoding",
+        files=("capeval_decoding/*.py", "capeval_decoding/*.tsv", "capeval_decoding/py.typed"),
+        command=("baselines", "--help"),
+    ),
+)
+DISTRIBUTIONS = (BASE, *PURE)
+POLICY = "manylinux_2_17"
 LARGEST = 10_000_000
-# What the installed wheel and this checkout must score alike.
+# The installed wheel and this checkout must compute the same scores for these captions.
 REFERENCES = {
     "1": ["A man rides a red bicycle.", "Somebody is cycling on the road."],
     "2": ["Two dogs play in the grass.", "Dogs are playing outside in the green grass."],
@@ -64,9 +137,13 @@ RESULTS = {"1": "A man is riding a bicycle on a road.", "2": "Two dogs are playi
 METRICS = "BLEU,ROUGE-L,CIDEr-D"
 
 
-def versions(changelog: str, cargo: str, files: Sequence[str]) -> Iterator[str]:
-    """What is wrong with the versions: of the changelog, of Cargo.toml, and in the names of distributions."""
-    version = tomllib.loads(cargo)["workspace"]["package"]["version"]
+def read_version(cargo: str) -> str:
+    """Return the version in the text of Cargo.toml, which all distributions share."""
+    return str(tomllib.loads(cargo)["workspace"]["package"]["version"])
+
+
+def check_versions(changelog: str, version: str, files: Sequence[str]) -> Iterator[str]:
+    """Yield errors in the versions of the changelog and of file names."""
     heading = re.search(r"^## \[([^\]]+)\] - (\S+)$", changelog, re.MULTILINE)
     if heading is None or heading[1] != version:
         found = "none" if heading is None else heading[1]
@@ -76,33 +153,93 @@ def versions(changelog: str, cargo: str, files: Sequence[str]) -> Iterator[str]:
             yield f"{name} must be of version {version}"
 
 
-def contents(name: str, members: Sequence[tuple[str, int]]) -> Iterator[str]:
-    """What is wrong with the files in a wheel, of which `members` are the names and sizes."""
+def check_metadata(distribution: Distribution, name: str, metadata: str, version: str) -> Iterator[str]:
+    """Yield errors in the name, version and requirements in the metadata.
+
+    Args:
+        distribution: The distribution.
+        name: The file name of the wheel or the source distribution.
+        metadata: The text of METADATA or PKG-INFO.
+        version: The version of the release.
+    """
+    fields = email.message_from_string(metadata)
+    for field, expected in (("Name", distribution.name), ("Version", version)):
+        if fields[field] != expected:
+            yield f"{name} must have the {field.lower()} {expected} in its metadata (got {fields[field]})"
+    required = f"{BASE.name}=={version}"
+    if distribution is not BASE and required not in (fields.get_all("Requires-Dist") or []):
+        yield f"{name} must require {required}"
+
+
+def check_contents(
+    distribution: Distribution, name: str, members: Sequence[tuple[str, int]]
+) -> Iterator[str]:
+    """Yield errors in the contents of a wheel or a source distribution.
+
+    Args:
+        distribution: The distribution.
+        name: The file name of the wheel or the source distribution.
+        members: The names and sizes of the files in it.
+    """
+    in_source = name.endswith(".tar.gz")
     for member, size in members:
-        if not any(fnmatch.fnmatch(member, pattern) for pattern in HELD):
-            yield f"{name} must not hold {member}"
+        if not distribution.is_allowed(member, in_source=in_source):
+            yield f"{name} must not contain {member}"
         if size > LARGEST and not member.endswith(".so"):
-            yield f"{name} holds {member} of {size:,} bytes"
-    for licence in LICENCES:
-        if not any(member.endswith(f".dist-info/licenses/{licence}") for member, _ in members):
-            yield f"{name} must hold {licence}"
+            yield f"{name} contains {member} of {size:,} bytes"
+    names = {member for member, _ in members}
+    for license_file in distribution.licenses:
+        wanted = license_file if in_source else f"*.dist-info/licenses/{license_file}"
+        if not fnmatch.filter(names, wanted):
+            yield f"{name} must contain {license_file}"
 
 
-def linking(wheel: Path) -> Iterator[str]:
-    """Whether a wheel runs on any manylinux2014, as auditwheel sees it."""
-    said = " ".join(run([tool("auditwheel"), "show", wheel]).split())
-    if f'consistent with the following platform tag: "{POLICY}_' not in said:
-        yield f"{wheel.name} is not of {POLICY}: {said}"
+def check_complete(
+    distribution: Distribution, name: str, members: Sequence[tuple[str, int]]
+) -> Iterator[str]:
+    """Yield an error for each file of the package in Git that is missing."""
+    prefix = "src/" if name.endswith(".tar.gz") else ""
+    names = {member for member, _ in members}
+    for file in list_package_files(distribution):
+        if f"{prefix}{file}" not in names:
+            yield f"{name} must contain {prefix}{file}"
 
 
-def installs(wheel: Path) -> Iterator[str]:
-    """Installs a wheel where there is no cargo, runs it, and compares its scores with this checkout's."""
+def check_licenses(source: Path) -> Iterator[str]:
+    """Yield errors in THIRD-PARTY.txt and Cargo.lock."""
+    if NOTICE.read_text(encoding="utf-8") != notice(linked()):
+        yield f"{NOTICE.name} does not match Cargo.lock: run `python scripts/third_party.py`"
+    if "Cargo.lock" not in {member for member, _ in list_members(source)}:
+        yield f"{source.name} must contain Cargo.lock"
+
+
+def check_linking(wheel: Path) -> Iterator[str]:
+    """Yield an error if a wheel needs more libraries than manylinux2014 has."""
+    output = " ".join(run([program("auditwheel"), "show", wheel]).split())
+    if f'consistent with the following platform tag: "{POLICY}_' not in output:
+        yield f"{wheel.name} is not of {POLICY}: {output}"
+
+
+def check_installation(wheel: Path) -> Iterator[str]:
+    """Install a wheel of capeval and the pure wheels in its folder, and yield errors.
+
+    There is no cargo. capeval alone must compute the same scores as this checkout. The commands of the other
+    distributions must run. Dependencies come from the package index.
+    """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         run([sys.executable, "-m", "venv", folder / "venv"])
         bare = {"PATH": f"{folder}/venv/bin:/usr/bin:/bin", "HOME": name}
         settings = {key: value for key, value in os.environ.items() if key.startswith(("PIP_", "SSL_"))}
-        run([folder / "venv/bin/pip", "install", "--quiet", wheel], env={**bare, **settings})
+
+        def install(*arguments: str | Path) -> None:
+            run(
+                [folder / "venv/bin/pip", "install", "--quiet", *arguments],
+                cwd=folder,
+                env={**bare, **settings},
+            )
+
+        install(wheel)
         (folder / "references.json").write_text(json.dumps(REFERENCES))
         (folder / "results.json").write_text(json.dumps(RESULTS))
         score: list[str | Path] = ["score", "references.json", "results.json", "-m", METRICS]
@@ -110,94 +247,151 @@ def installs(wheel: Path) -> Iterator[str]:
         theirs = run([folder / "venv/bin/capeval", *score], cwd=folder, env=bare)
         ours = run([sys.executable, "-m", "capeval", *score], cwd=folder)
         if json.loads(theirs) != json.loads(ours):
-            yield f"{wheel.name} scores {theirs}, and this checkout {ours}"
+            yield f"{wheel.name} computes the scores {theirs}, and this checkout {ours}"
         code = "import capeval; print(capeval.__file__)"
         if not run([folder / "venv/bin/python", "-c", code], cwd=folder, env=bare).startswith(name):
-            yield f"{wheel.name} was not what ran"
+            yield f"the scores are not those of the installed {wheel.name}"
+
+        names = [distribution.name for distribution in PURE]
+        install("--no-index", "--no-deps", "--find-links", wheel.parent, *names)
+        install(*names)
+        run([folder / "venv/bin/pip", "check"], cwd=folder, env=bare)
+        for distribution in PURE:
+            run([folder / "venv/bin/capeval", *distribution.command], cwd=folder, env=bare)
 
 
-def builds(source: Path) -> Iterator[str]:
-    """Builds a wheel from the source distribution in an empty folder."""
+def check_build(distribution: Distribution, source: Path) -> Iterator[str]:
+    """Build a wheel from a source distribution, and yield errors in its contents."""
     with tempfile.TemporaryDirectory() as name:
-        # What it is tried for is whether all is there, so the slowest optimisations are left out.
+        # The slowest optimizations are left out, because only the contents are checked.
         quick = {"CARGO_PROFILE_RELEASE_LTO": "off", "CARGO_PROFILE_RELEASE_CODEGEN_UNITS": "16"}
         pip: list[str | Path] = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps"]
         run([*pip, "--wheel-dir", name, source], cwd=Path(name), env={**quick, **os.environ})
         (wheel,) = Path(name).glob("*.whl")
-        yield from contents(f"{source.name}'s wheel", members_of(wheel))
+        members = list_members(wheel)
+        label = f"{source.name}: {wheel.name}"
+        yield from check_contents(distribution, label, members)
+        yield from check_complete(distribution, label, members)
 
 
-def licences(source: Path) -> Iterator[str]:
-    """Whether the notice is of the crates that are linked, and in the source distribution."""
-    text = notice(linked())
-    if NOTICE.read_text(encoding="utf-8") != text:
-        yield f"{NOTICE.name} must be of Cargo.lock's crates: python scripts/third_party.py"
-    with tarfile.open(source) as archive:
-        names = {member.name.partition("/")[2] for member in archive}
-    for name in (*LICENCES, "Cargo.lock"):
-        if name not in names:
-            yield f"{source.name} must hold {name}"
+def list_package_files(distribution: Distribution) -> list[str]:
+    """List the files of a distribution's package in Git, relative to `src`."""
+    return run(["git", "ls-files"], cwd=PROJECT / distribution.root / "src").splitlines()
 
 
-def members_of(wheel: Path) -> list[tuple[str, int]]:
-    """The names and sizes of the files in a wheel."""
-    with zipfile.ZipFile(wheel) as archive:
-        return [(member.filename, member.file_size) for member in archive.infolist() if not member.is_dir()]
+def list_members(path: Path) -> list[tuple[str, int]]:
+    """List the names and sizes of the files in a distribution.
+
+    Names in a source distribution do not include its root folder.
+    """
+    if path.suffix == ".whl":
+        with zipfile.ZipFile(path) as archive:
+            return [(each.filename, each.file_size) for each in archive.infolist() if not each.is_dir()]
+    with tarfile.open(path) as source:
+        return [(each.name.partition("/")[2], each.size) for each in source if not each.isdir()]
 
 
-def tool(name: str) -> Path:
-    """A program of this environment."""
+def read_metadata(path: Path) -> str:
+    """Return the metadata of a wheel or a source distribution."""
+    stem = "-".join(path.name.removesuffix(".tar.gz").split("-")[:2])
+    if path.suffix == ".whl":
+        with zipfile.ZipFile(path) as archive:
+            return archive.read(f"{stem}.dist-info/METADATA").decode()
+    with tarfile.open(path) as source:
+        file = source.extractfile(f"{stem}/PKG-INFO")
+        return "" if file is None else file.read().decode()
+
+
+def program(name: str) -> Path:
+    """Return the path of a program of this environment."""
     return Path(sys.executable).parent / name
 
 
 def run(command: Sequence[str | Path], *, cwd: Path = PROJECT, env: dict[str, str] | None = None) -> str:
-    """What a program prints; its error is shown where it fails."""
+    """Run a program and return its output.
+
+    Raises:
+        SystemExit: The program failed; the message contains its output.
+    """
     done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, check=False)  # noqa: S603
     if done.returncode:
         raise SystemExit(f"{' '.join(map(str, command))} failed:\n{done.stdout}{done.stderr}")
     return done.stdout
 
 
-def problems(folder: Path) -> Iterator[str]:
-    """All that is wrong with the distributions in a folder; says what it looks at."""
-    wheels, sources = sorted(folder.glob("*.whl")), sorted(folder.glob("*.tar.gz"))
-    if not wheels or len(sources) != 1:
-        yield f"{folder} must have wheels and one source distribution (got {len(wheels)} and {len(sources)})"
+def check_files(files: Sequence[Path]) -> Iterator[str]:
+    """Yield errors for distributions with missing files, and for unknown files."""
+    found = {each.file_name: [path for path in files if is_of(path, each)] for each in DISTRIBUTIONS}
+    for distribution in DISTRIBUTIONS:
+        own = found[distribution.file_name]
+        sources = sum(path.name.endswith(".tar.gz") for path in own)
+        wheels = len(own) - sources
+        expected = "wheels" if distribution is BASE else "one wheel"
+        if not wheels or sources != 1 or (wheels > 1 and distribution is not BASE):
+            counts = f"(got {wheels} and {sources})"
+            yield f"{distribution.name} must have {expected} and one source distribution {counts}"
+    known = [path for own in found.values() for path in own]
+    yield from (f"{path.name} belongs to no distribution of capeval" for path in files if path not in known)
+
+
+def is_of(path: Path, distribution: Distribution) -> bool:
+    """Return whether a file is a wheel or the source distribution of a distribution."""
+    return path.name.startswith(f"{distribution.file_name}-")
+
+
+def check_release(folder: Path) -> Iterator[str]:
+    """Yield all errors in the distributions in a folder, and print the progress."""
+    files = sorted((*folder.glob("*.whl"), *folder.glob("*.tar.gz")))
+    incomplete = list(check_files(files))
+    if incomplete:
+        yield from (f"{folder}: {each}" for each in incomplete)
         return
-    told("versions")
+    report("versions")
     changelog = (PROJECT / "CHANGELOG.md").read_text(encoding="utf-8")
-    cargo = (PROJECT / "Cargo.toml").read_text(encoding="utf-8")
-    yield from versions(changelog, cargo, [path.name for path in (*wheels, *sources)])
-    told("metadata")
-    run([tool("twine"), "check", "--strict", *wheels, *sources])
-    told("licences")
-    yield from licences(sources[0])
-    for wheel in wheels:
-        told(f"contents and linking of {wheel.name}")
-        yield from contents(wheel.name, members_of(wheel))
-        yield from linking(wheel)
-    own = [wheel for wheel in wheels if platform.machine() in wheel.name]
-    if not own:
-        yield f"there is no wheel to install on {platform.machine()}"
-    for wheel in own:
-        told(f"installing {wheel.name} without cargo")
-        yield from installs(wheel)
-    told(f"building {sources[0].name} in an empty folder")
-    yield from builds(sources[0])
+    version = read_version((PROJECT / "Cargo.toml").read_text(encoding="utf-8"))
+    yield from check_versions(changelog, version, [path.name for path in files])
+    report("metadata")
+    run([program("twine"), "check", "--strict", *files])
+    for distribution in DISTRIBUTIONS:
+        for path in (path for path in files if is_of(path, distribution)):
+            report(f"contents of {path.name}")
+            members = list_members(path)
+            yield from check_metadata(distribution, path.name, read_metadata(path), version)
+            yield from check_contents(distribution, path.name, members)
+            yield from check_complete(distribution, path.name, members)
+    native = [path for path in files if is_of(path, BASE) and path.suffix == ".whl"]
+    for wheel in native:
+        report(f"linking of {wheel.name}")
+        yield from check_linking(wheel)
+    installed = [wheel for wheel in native if platform.machine() in wheel.name]
+    if not installed:
+        yield f"{folder} contains no wheel of {BASE.name} for {platform.machine()}"
+    for wheel in installed:
+        report(f"installation of {wheel.name} without cargo, and of the other distributions")
+        yield from check_installation(wheel)
+    for distribution in DISTRIBUTIONS:
+        (source,) = (path for path in files if is_of(path, distribution) and path.suffix == ".gz")
+        if distribution is BASE:
+            report("licenses")
+            yield from check_licenses(source)
+        report(f"build of {source.name} in an empty folder")
+        yield from check_build(distribution, source)
 
 
-def told(text: str) -> None:
-    """Says what is looked at."""
+def report(text: str) -> None:
+    """Print the check that starts."""
     print(f"checking {text}", flush=True)  # noqa: T201
 
 
 def main() -> None:
-    """Prints what is wrong; the exit code is 1 if anything is."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path)
-    found = list(problems(parser.parse_args().folder.resolve()))
-    for problem in found:
-        print(f"capeval: error: {problem}", file=sys.stderr)  # noqa: T201
+    """Print the errors; exit with 1 if there are any."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", type=Path, help="folder with the distributions, such as dist")
+    found = list(check_release(parser.parse_args().folder.resolve()))
+    for error in found:
+        print(f"capeval: error: {error}", file=sys.stderr)  # noqa: T201
     if found:
         raise SystemExit(1)
     print("ready to release")  # noqa: T201

@@ -20,4 +20,8 @@ command -v mvn >/dev/null ||
 
 echo "Installing dependencies into $venv"
 [ -x "$venv/bin/python" ] || python3 -m venv "$venv"
-"$venv/bin/python" -m pip install --quiet --constraint constraints.txt maturin numpy
+# Dependency groups need pip 25.1.
+"$venv/bin/python" -m pip install --quiet --constraint constraints.txt --upgrade pip
+"$venv/bin/python" -m pip install --quiet --constraint constraints.txt --group dev
+# The native module, which the recipe of .native builds, completes capeval.
+"$venv/bin/python" -m pip install --quiet --no-deps --no-build-isolation --editable server --editable decoding

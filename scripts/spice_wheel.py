@@ -14,7 +14,7 @@ from pathlib import Path
 
 import capeval
 from capeval._native import SpiceModel
-from capeval.resources.installed import installed_file
+from capeval.resources.installed_files import installed_file
 from capeval.resources.spice import compiled_model
 
 PROJECT = Path(__file__).parent / "spice_model"

@@ -1,7 +1,8 @@
-"""Builds what is released: a wheel for each architecture of Linux, and the source distribution.
+"""Build of a release: all wheels and source distributions.
 
-`python scripts/wheels.py --output dist x86_64 aarch64`. Zig links, so that the wheels run wherever the C
-library is that of manylinux2014 (glibc 2.17) or newer, and so that one machine builds for both.
+Run `python scripts/wheels.py --output dist x86_64 aarch64`. capeval has one wheel per Linux architecture;
+capeval-server and capeval-decoding are pure Python. Zig is the linker, so one machine builds for both
+architectures, and the wheels need only the C library of manylinux2014 (glibc 2.17) or newer.
 """
 
 from __future__ import annotations
@@ -12,51 +13,65 @@ import subprocess
 import sys
 from pathlib import Path
 
+__all__ = ["PROJECT", "PURE", "TARGETS", "build"]
+
 PROJECT = Path(__file__).parents[1]
 TARGETS = {
     "x86_64": "x86_64-unknown-linux-gnu",
     "aarch64": "aarch64-unknown-linux-gnu",
 }
-
-
-def missing_target(target: str) -> str | None:
-    """What to run where Rust has no standard library for a target; None where it has one."""
-    command = ["rustc", "--print", "target-libdir", "--target", target]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
-    if list(Path(done.stdout.strip()).glob("libstd-*")):
-        return None
-    return f"Rust has no standard library for {target} here: rustup target add {target}"
+PURE = {"capeval_server": "server", "capeval_decoding": "decoding"}
+"""The pure distributions, as in the names of their files: the folder of each one's pyproject.toml."""
 
 
 def build(architectures: list[str], output: Path) -> None:
-    """Builds the wheels and the source distribution into a folder, which must be empty.
+    """Build all wheels and source distributions into a folder.
+
+    Args:
+        architectures: The architectures of capeval's wheels, as in `TARGETS`.
+        output: The folder, which must not contain distributions of an earlier build.
 
     Raises:
-        SystemExit: The folder has other distributions, or something is missing to build with.
+        SystemExit: The folder contains such distributions, or Rust has no standard library for a target.
     """
-    if output.exists() and any(output.glob("capeval-*")):
-        raise SystemExit(f"{output} must have no other distribution of capeval: delete it")
-    if problems := [said for each in architectures if (said := missing_target(TARGETS[each])) is not None]:
-        raise SystemExit("\n".join(problems))
-    maturin("sdist", "--out", str(output))
+    earlier = sorted(path.name for name in ("capeval", *PURE) for path in output.glob(f"{name}-*"))
+    if earlier:
+        raise SystemExit(f"{output} already contains {earlier[0]}: empty it first")
+    messages = [_missing_target(TARGETS[each]) for each in architectures]
+    if any(messages):
+        raise SystemExit("\n".join(filter(None, messages)))
+    _run_maturin("sdist", "--out", str(output))
     for each in architectures:
         platform = ["--target", TARGETS[each], "--compatibility", "manylinux2014", "--zig"]
-        maturin("build", "--release", "--locked", "--out", str(output), *platform)
+        _run_maturin("build", "--release", "--locked", "--out", str(output), *platform)
+    for folder in PURE.values():
+        command = [sys.executable, "-m", "hatchling", "build", "--directory", str(output)]
+        subprocess.run(command, cwd=PROJECT / folder, check=True)  # noqa: S603
 
 
-def maturin(*arguments: str) -> None:
-    """Runs the maturin of this environment."""
-    here = Path(sys.executable).parent
+def _missing_target(target: str) -> str:
+    """Return an error message if Rust can't build for a target; otherwise ""."""
+    command = ["rustc", "--print", "target-libdir", "--target", target]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
+    if list(Path(done.stdout.strip()).glob("libstd-*")):
+        return ""
+    return f"Rust has no standard library for {target}: run `rustup target add {target}`"
+
+
+def _run_maturin(*arguments: str) -> None:
+    """Run the maturin of this environment."""
+    programs = Path(sys.executable).parent
     # It looks for cargo-zigbuild on the path.
-    environment = {**os.environ, "PATH": f"{here}{os.pathsep}{os.environ['PATH']}"}
-    subprocess.run([here / "maturin", *arguments], cwd=PROJECT, env=environment, check=True)  # noqa: S603
+    environment = {**os.environ, "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
+    command = [str(programs / "maturin"), *arguments]
+    subprocess.run(command, cwd=PROJECT, env=environment, check=True)  # noqa: S603
 
 
 def main() -> None:
-    """Builds what the arguments ask for."""
+    """Build the distributions for the architectures on the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("architectures", nargs="+", choices=list(TARGETS))
-    parser.add_argument("--output", type=Path, default=PROJECT / "dist")
+    parser.add_argument("architectures", nargs="+", choices=list(TARGETS), help="such as x86_64")
+    parser.add_argument("--output", type=Path, default=PROJECT / "dist", help="default: dist")
     arguments = parser.parse_args()
     build(arguments.architectures, arguments.output.resolve())
 

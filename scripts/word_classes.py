@@ -8,11 +8,11 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from capeval.benchmarks import coco
+from capeval.datasets import coco
 from capeval.resources.wordnet import wordnet_classes
-from capeval.studies.word_agreement import word_counts
+from capeval.studies.words import word_counts
 
-LIST = Path(__file__).parents[1] / "src" / "capeval" / "studies" / "word_classes.tsv"
+LIST = Path(__file__).parents[1] / "src" / "capeval" / "studies" / "words" / "word_classes.tsv"
 HEAD = """\
 # Classes of the 1,000 most frequent words of the captions of COCO val2014, and of train2014.
 # Made by scripts/word_classes.py from WordNet 3.0, which comes with this notice:

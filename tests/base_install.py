@@ -1,4 +1,4 @@
-"""An installation of capeval without any extra: a folder with its base dependencies only."""
+"""Installations of capeval without optional packages: folders with the base dependencies only."""
 
 from __future__ import annotations
 
@@ -13,9 +13,12 @@ from packaging.utils import canonicalize_name
 
 from tests.waiting import PATIENCE
 
-__all__ = ["BaseInstall"]
+__all__ = ["ADDED", "SOURCE", "BaseInstall"]
 
-SOURCE = Path(__file__).parents[1] / "src"
+PROJECT = Path(__file__).parents[1]
+SOURCE = PROJECT / "src"
+# The folder of the sources of each distribution that adds commands.
+ADDED = {"capeval-decoding": PROJECT / "decoding" / "src", "capeval-server": PROJECT / "server" / "src"}
 
 
 class BaseInstall:
@@ -23,10 +26,14 @@ class BaseInstall:
 
     Args:
         folder: The folder for the links to the installed packages.
+        added: Distributions of `ADDED` that are installed too, without their dependencies.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *added: str) -> None:
         self.packages = folder
+        self._sources = [SOURCE, *(ADDED[name] for name in added)]
+        for name in added:
+            self._link(name)
         waiting, seen = ["capeval"], set()
         while waiting:
             name = canonicalize_name(waiting.pop())
@@ -51,7 +58,7 @@ class BaseInstall:
     ) -> subprocess.CompletedProcess[str]:
         """Run the command line; `-S` leaves out the packages of this interpreter."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith("CAPEVAL_")}
-        path = os.pathsep.join(map(str, (SOURCE, self.packages)))
+        path = os.pathsep.join(map(str, (*self._sources, self.packages)))
         return subprocess.run(
             [sys.executable, "-S", "-m", module, *map(str, arguments)],
             env={

@@ -62,7 +62,7 @@ def _templates() -> Iterator[str]:
     engine: BaseEngine
     for engine in engines.all():
         for folder in map(Path, engine.template_dirs):
-            if folder.is_relative_to(PROJECT / "src"):
+            if folder.is_relative_to(PROJECT / "server" / "src"):
                 found = (path for path in folder.rglob("*") if path.is_file())
                 yield from (path.relative_to(folder).as_posix() for path in found)
 

@@ -260,7 +260,7 @@ def _wait(story: Story) -> None:
     from django.contrib.auth.models import User
 
     from capeval_server.jobs.models import Worker
-    from capeval_server.notices.models import Mail
+    from capeval_server.notifications.models import Mail
 
     story.step("wait")
     ann = story.people["ann"]

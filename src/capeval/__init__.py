@@ -11,9 +11,10 @@ if TYPE_CHECKING:
 
     # For type checkers, which read these lines and don't run `__getattr__`.
     from capeval._native import __version__ as __version__
-    from capeval.evaluation import Evaluator as Evaluator
-    from capeval.evaluation import evaluate as evaluate
-    from capeval.evaluation_report import Report as Report
+    from capeval.data.captions import Candidates as Candidates
+    from capeval.data.captions import References as References
+    from capeval.data.scores import Scores as Scores
+    from capeval.data.scores import Signature as Signature
     from capeval.formats import load_candidates as load_candidates
     from capeval.formats import load_references as load_references
     from capeval.metrics import Metric
@@ -28,13 +29,12 @@ if TYPE_CHECKING:
     from capeval.metrics.spice import Spice as Spice
     from capeval.metrics.spider import Spider as Spider
     from capeval.resources import DocumentFrequencies as DocumentFrequencies
-    from capeval.score_types import Scores as Scores
-    from capeval.score_types import Signature as Signature
-    from capeval.tokenization import Tokenizer as Tokenizer
-    from capeval.tokenization import set_threads as set_threads
-    from capeval.tokenization import tokenize as tokenize
-    from capeval.types import Candidates as Candidates
-    from capeval.types import References as References
+    from capeval.scoring.evaluator import Evaluator as Evaluator
+    from capeval.scoring.evaluator import evaluate as evaluate
+    from capeval.scoring.report import Report as Report
+    from capeval.tokenizers import Tokenizer as Tokenizer
+    from capeval.tokenizers import set_threads as set_threads
+    from capeval.tokenizers import tokenize as tokenize
 
     __all__: list[str]
 
@@ -42,14 +42,14 @@ if TYPE_CHECKING:
 # import than `capeval --help` may take in all.
 _MODULES = {
     "_native": ("__version__",),
-    "evaluation": ("Evaluator", "evaluate"),
-    "evaluation_report": ("Report",),
+    "data.captions": ("Candidates", "References"),
+    "data.scores": ("Scores", "Signature"),
     "formats": ("load_candidates", "load_references"),
     "metrics.meteor": ("align",),
     "resources": ("DocumentFrequencies",),
-    "tokenization": ("Tokenizer", "set_threads", "tokenize"),
-    "score_types": ("Scores", "Signature"),
-    "types": ("Candidates", "References"),
+    "scoring.evaluator": ("Evaluator", "evaluate"),
+    "scoring.report": ("Report",),
+    "tokenizers": ("Tokenizer", "set_threads", "tokenize"),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 

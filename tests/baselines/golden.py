@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from capeval_baselines.machines import Constraint
+from capeval_decoding.state_machines import Constraint
 from tests.shared_data import shared_data
 
 WORDS = (

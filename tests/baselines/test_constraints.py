@@ -13,17 +13,17 @@ import pytest
 from click.testing import CliRunner
 
 from capeval import tokenize
-from capeval.benchmarks import coco
-from capeval.benchmarks.nocaps import load_captions
 from capeval.cli.app import app
+from capeval.datasets import coco
+from capeval.datasets.nocaps import load_captions
+from capeval.datasets.open_images import load_class_names
 from capeval.errors import CapevalError, FormatError, OptionError
 from capeval.formats.constraints import load_constraints, write_constraints
-from capeval.formats.open_images import load_class_names
-from capeval_baselines.boxes import Boxes, load_detections, load_ground_truth
-from capeval_baselines.filtering import NEVER, ConstraintFilter, Decision, Hierarchy, load_hierarchy
-from capeval_baselines.machines import state_machine
-from capeval_baselines.vocabulary import BOUNDARY, UNKNOWN, Vocabulary
-from capeval_baselines.word_forms import (
+from capeval_decoding.boxes import Boxes, load_detections, load_ground_truth
+from capeval_decoding.constraint_filter import NEVER, ConstraintFilter, Decision, Hierarchy, load_hierarchy
+from capeval_decoding.state_machines import state_machine
+from capeval_decoding.vocabulary import BOUNDARY, UNKNOWN, Vocabulary
+from capeval_decoding.word_forms import (
     constraint,
     load_published_forms,
     load_word_forms,

@@ -9,13 +9,13 @@ import pytest
 from click.testing import CliRunner
 
 from capeval import tokenize
-from capeval.benchmarks import coco
 from capeval.cli.app import app
+from capeval.datasets import coco
 from capeval.errors import OptionError
-from capeval_baselines.captions import build_vocabulary
-from capeval_baselines.demonstration import Demonstration
-from capeval_baselines.ngrams import TrigramModel
-from capeval_baselines.word_forms import load_word_forms
+from capeval_decoding.captions import build_vocabulary
+from capeval_decoding.demonstration import Demonstration
+from capeval_decoding.trigrams import TrigramModel
+from capeval_decoding.word_forms import load_word_forms
 
 CAPTIONS = [text.split() for text in ("a dog runs", "a dog sits", "a cat sits", "a dog runs")]
 VOCABULARY = build_vocabulary(CAPTIONS, least=2, more=["zebra"])

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from capeval_baselines.machines import StateMachine, published_machine, state_machine
-from capeval_baselines.search import Beam, BeamSearch, SearchResult
+from capeval_decoding.search import Beam, BeamSearch, SearchResult
+from capeval_decoding.state_machines import StateMachine, published_machine, state_machine
 from tests.baselines.golden import CONSTRAINTS, WORDS, constraints, golden, updown
 
 OPTIONS = BeamSearch(start=1, end=1, beam_size=5, per_node=2, max_steps=12)

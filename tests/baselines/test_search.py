@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from capeval.errors import OptionError
-from capeval_baselines.machines import Constraint, StateMachine, published_machine, state_machine
-from capeval_baselines.search import Beam, BeamSearch, select_rows
+from capeval_decoding.search import Beam, BeamSearch, select_rows
+from capeval_decoding.state_machines import Constraint, StateMachine, published_machine, state_machine
 from tests.twins import beam_search as twin
 
 START = END = 0

@@ -17,16 +17,17 @@ NARROW = ViewportSize(width=360, height=740)
 MAKE = """
 import tempfile
 from pathlib import Path
-from capeval_server.annotation import campaigns, entering
-from capeval_server.annotation.making import make_campaign
+from capeval_server.annotation.campaigns import lifecycle
+from capeval_server.annotation.workers import enrollment
+from capeval_server.annotation.campaigns.creation import make_campaign
 from tests.server.test_annotation_pages import FILE, picture, write_campaign
 folder = Path(tempfile.mkdtemp())
 path = write_campaign(folder, {f"{number}.jpg": picture(1400 + number, 900) for number in range(7)})
 slug = sys.argv[1]
 path.write_text(FILE.replace("streets", slug) + "lease_seconds = 3600\\n")
-campaigns.change_state(None, make_campaign(None, path), "open")
+lifecycle.change_state(None, make_campaign(None, path), "open")
 from capeval_server.annotation.models import Campaign
-print(*entering.invite(None, Campaign.objects.get(slug=slug), 4))
+print(*enrollment.invite(None, Campaign.objects.get(slug=slug), 4))
 """
 STORED = """
 from capeval_server.annotation.models import Response
@@ -34,14 +35,14 @@ for row in Response.objects.filter(item__campaign__slug=sys.argv[1]).order_by("p
     print(row.revision, hasattr(row, "filled_slot"), row.answer["caption"])
 """
 STRICT = """
-from capeval_server.annotation import campaigns
+from capeval_server.annotation.campaigns import lifecycle
 from capeval_server.annotation.models import Campaign
-campaigns.set_rules(None, Campaign.objects.get(slug=sys.argv[1]), {})
+lifecycle.set_rules(None, Campaign.objects.get(slug=sys.argv[1]), {})
 """
 # As if an hour had passed: the lease ran out, and two others filled the slots.
 STEAL = """
 from django.utils import timezone
-from capeval_server.annotation import assignment
+from capeval_server.annotation.responses import assignment
 from capeval_server.annotation.models import Assignment, Campaign
 from tests.server.annotation import answer, join
 campaign = Campaign.objects.get(slug=sys.argv[1])

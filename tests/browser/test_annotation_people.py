@@ -14,7 +14,7 @@ from tests.browser.test_annotation import MAKE, NARROW, context_of
 from tests.server.processes import PROJECT, Server
 
 TRAINED = """
-from capeval_server.annotation import panels
+from capeval_server.annotation.workers import panels
 from tests.server.test_annotation_training import trained
 campaign = trained(training_items=2, training_right=2, number=4, answers=9)
 panels.set_panel(None, campaign, {"name": "prolific", "answers": 2, "redirect": "https://x.org/?cc={code}"})
@@ -22,7 +22,7 @@ print(campaign.slug)
 """
 WARNED = """
 from capeval_server.annotation.models import Campaign
-from capeval_server.annotation.warning import set_warning
+from capeval_server.annotation.responses.content_warnings import set_warning
 campaign = Campaign.objects.get(slug=sys.argv[1])
 for image in campaign.images.all(): set_warning(None, campaign, image.name, "blood")
 """
@@ -30,17 +30,18 @@ WRITING = """
 import json
 import tempfile
 from pathlib import Path
-from capeval_server.annotation import campaigns, entering
-from capeval_server.annotation.making import make_campaign
+from capeval_server.annotation.campaigns import lifecycle
+from capeval_server.annotation.workers import enrollment
+from capeval_server.annotation.campaigns.creation import make_campaign
 from tests.server.test_annotation_writing import FILE, MODEL, files
 slug = sys.argv[1]
 lines = [{"key": key, "image": "a.jpg"} for key in "01"]
 practice = {"key": "2", "image": "a.jpg", "training": True, "expected": {"caption": MODEL}}
 definition = FILE.replace("streets", slug) + "[settings]\\ntraining_items = 2\\ntraining_right = 2\\n"
 path = files(Path(tempfile.mkdtemp()), *lines, practice, definition=definition)
-campaign = campaigns.change_state(None, make_campaign(None, path), "open")
+campaign = lifecycle.change_state(None, make_campaign(None, path), "open")
 asked = campaign.items.filter(is_quiz=True).values_list("payload__caption", "expected__choice")
-print(json.dumps([*entering.invite(None, campaign, 1), dict(asked)]))
+print(json.dumps([*enrollment.invite(None, campaign, 1), dict(asked)]))
 """
 SIZES = [("light", NARROW), ("dark", NARROW), ("light", DESKTOP), ("dark", DESKTOP)]
 

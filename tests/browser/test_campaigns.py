@@ -198,7 +198,9 @@ def test_how_the_pages_look(
 # Campaigns with much to show.
 FILL = """
 from datetime import timedelta
-from capeval_server.annotation import assignment, quality, releases
+from capeval_server.annotation.responses import assignment
+from capeval_server.annotation.review import moderation
+from capeval_server.annotation.releases import release_files
 from capeval_server.annotation.models import Campaign, Participation, Response, ReviewRequest
 from tests.server.annotation import answer, join, make
 words = ("dog", "cat", "bus", "boat", "kite", "cart")
@@ -213,8 +215,9 @@ for worker in join(judged, 3):
         for held in found:
             answer(held, seconds=4)
 for campaign, kind in ((written, "write"), (judged, "triplet")):
-    releases.freeze(None, campaign, "1.0", leave_out=True)
-    quality.block(None, Participation.objects.filter(campaign=campaign).order_by("pk")[0], "copies of others")
+    release_files.freeze(None, campaign, "1.0", leave_out=True)
+    worker = Participation.objects.filter(campaign=campaign).order_by("pk")[0]
+    moderation.block(None, worker, "copies of others")
     about = {"slug": f"{sys.argv[1]}-{kind}", "title": f"Much to show: {kind}"}
     Campaign.objects.filter(pk=campaign.pk).update(**about)
 """

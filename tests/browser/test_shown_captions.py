@@ -44,19 +44,20 @@ import json
 from django.contrib.auth.models import User
 from capeval_server.challenges.models import Phase
 from capeval_server.jobs import worker
-from capeval_server.submissions import intake, standing
+from capeval_server.submissions.services import submit
+from capeval_server.submissions.services import leaderboard_selection
 from capeval_server.submissions.models import Submission
-from capeval_server.teams.joining import make_team
+from capeval_server.teams.services.enrollment import make_team
 phase = Phase.objects.get(challenge__slug="shown")
 for name, captions in json.loads(sys.argv[1]).items():
     user = User.objects.create(username=name)
     make_team(user, phase.challenge)
     entries = [{"image_id": int(image), "caption": text} for image, text in captions.items()]
     data = json.dumps(entries).encode()
-    intake.submit(user, phase, f"captions_val_{name}_results.json", [data], declared={}, key=name)
+    submit.submit(user, phase, f"captions_val_{name}_results.json", [data], declared={}, key=name)
 worker.run(until_empty=True)
 for submission in Submission.objects.filter(phase=phase):
-    standing.set_standing(submission, True)
+    leaderboard_selection.set_standing(submission, True)
 """
 
 

@@ -9,8 +9,8 @@ import random
 import pytest
 from playwright.sync_api import Browser, Page
 
-from capeval.benchmarks import coco
-from capeval.tokenization import tokenize
+from capeval.datasets import coco
+from capeval.tokenizers import tokenize
 from tests.server.processes import PROJECT
 from tests.shared_data import shared_data
 
@@ -43,7 +43,7 @@ HARD = [
 @pytest.fixture
 def page(browser: Browser) -> Page:
     made = browser.new_page()
-    made.add_script_tag(path=PROJECT / "src" / "capeval_server" / "static" / "capeval" / "words.js")
+    made.add_script_tag(path=PROJECT / "server/src/capeval_server/static/capeval/words.js")
     return made
 
 

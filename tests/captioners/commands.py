@@ -9,7 +9,7 @@ from pathlib import Path
 from unittest import mock
 
 from capeval.cli.app import app, main
-from capeval_baselines.commands import app as baselines
+from capeval_decoding.commands import app as baselines
 
 # The environment of these tests does not have the package installed, whose entry points add the commands.
 app.add_command(baselines)

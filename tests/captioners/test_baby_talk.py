@@ -16,7 +16,7 @@ import pytest
 import torch
 
 from capeval.errors import OptionError
-from capeval_baselines.baby_talk import (
+from capeval_decoding.baselines.baby_talk import (
     BabyTalk,
     BabyTalkImage,
     BabyTalkSizes,
@@ -24,10 +24,10 @@ from capeval_baselines.baby_talk import (
     load_image,
     slot_constraint,
 )
-from capeval_baselines.features import FeatureFile
-from capeval_baselines.machines import state_machine
-from capeval_baselines.search import BeamSearch
-from capeval_baselines.vocabulary import BOUNDARY, UNKNOWN, Vocabulary
+from capeval_decoding.baselines.features import FeatureFile
+from capeval_decoding.search import BeamSearch
+from capeval_decoding.state_machines import state_machine
+from capeval_decoding.vocabulary import BOUNDARY, UNKNOWN, Vocabulary
 from tests.captioners.data import write_features
 
 VOCABULARY = Vocabulary((UNKNOWN, BOUNDARY, "a", "dog", "runs", "on"))

@@ -11,11 +11,11 @@ import pytest
 import torch
 
 from capeval.errors import FormatError, OptionError
-from capeval_baselines.captions import load_vocabulary
-from capeval_baselines.checkpoints import load_model, save_checkpoint
-from capeval_baselines.embeddings import load_vectors
-from capeval_baselines.updown import UpDown, UpDownSizes
-from capeval_baselines.vocabulary import BOUNDARY, UNKNOWN, Vocabulary
+from capeval_decoding.baselines.checkpoints import load_model, save_checkpoint
+from capeval_decoding.baselines.embeddings import load_vectors
+from capeval_decoding.baselines.updown import UpDown, UpDownSizes
+from capeval_decoding.captions import load_vocabulary
+from capeval_decoding.vocabulary import BOUNDARY, UNKNOWN, Vocabulary
 from tests.captioners.commands import capeval
 from tests.captioners.data import write_captions, write_features
 

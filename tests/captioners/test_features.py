@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from capeval.errors import FormatError, MismatchError
-from capeval_baselines.features import FeatureFile, padded
+from capeval_decoding.baselines.features import FeatureFile, padded
 from tests.captioners.data import write_features
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -44,7 +44,7 @@ def test_tables_with_padding(tmp_path: Path) -> None:
 READS = """
 import sys
 import h5py
-from capeval_baselines.features import FeatureFile
+from capeval_decoding.baselines.features import FeatureFile
 from tests.captioners.test_features import most
 
 before = most()
@@ -68,11 +68,11 @@ def test_features_of_other_images_stay_in_the_file(tmp_path: Path) -> None:
 CAPTIONS = """
 import sys
 import numpy as np
-from capeval_baselines.captioning import caption_images, machines
-from capeval_baselines.features import FeatureFile
-from capeval_baselines.search import BeamSearch
-from capeval_baselines.vocabulary import BOUNDARY, UNKNOWN, Vocabulary
-from capeval_baselines.word_forms import load_word_forms
+from capeval_decoding.baselines.captioning import caption_images, machines
+from capeval_decoding.baselines.features import FeatureFile
+from capeval_decoding.search import BeamSearch
+from capeval_decoding.vocabulary import BOUNDARY, UNKNOWN, Vocabulary
+from capeval_decoding.word_forms import load_word_forms
 from tests.captioners.test_features import most
 
 forms = load_word_forms()

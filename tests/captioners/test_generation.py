@@ -19,8 +19,8 @@ from transformers import (
 )
 
 from capeval.errors import CapevalWarning, OptionError
-from capeval_baselines.generation import ConstrainedGeneration, continuing_tokens, token_constraint
-from capeval_baselines.machines import Constraint, state_machine
+from capeval_decoding.generation import ConstrainedGeneration, continuing_tokens, token_constraint
+from capeval_decoding.state_machines import Constraint, state_machine
 from tests.captioners.hook import generates
 
 WORDS = 30

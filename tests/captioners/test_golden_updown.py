@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import torch
 
-from capeval_baselines.captioning import updown_step
-from capeval_baselines.machines import published_machine, state_machine
-from capeval_baselines.search import Beam, BeamSearch
-from capeval_baselines.updown import UpDown, UpDownSizes, check_parameters
-from capeval_baselines.vocabulary import Vocabulary
+from capeval_decoding.baselines.captioning import updown_step
+from capeval_decoding.baselines.updown import UpDown, UpDownSizes, check_parameters
+from capeval_decoding.search import Beam, BeamSearch
+from capeval_decoding.state_machines import published_machine, state_machine
+from capeval_decoding.vocabulary import Vocabulary
 from tests.baselines.golden import WORDS, Arrays, constraints, golden
 
 MODELS = ("learned", "glove")

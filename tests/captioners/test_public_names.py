@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import capeval_baselines.baby_talk as baby_talk
-import capeval_baselines.captioning as captioning
-import capeval_baselines.checkpoints as checkpoints
-import capeval_baselines.generation as generation
-import capeval_baselines.training as training
-import capeval_baselines.updown as updown
+import capeval_decoding.baselines.baby_talk as baby_talk
+import capeval_decoding.baselines.captioning as captioning
+import capeval_decoding.baselines.checkpoints as checkpoints
+import capeval_decoding.baselines.training as training
+import capeval_decoding.baselines.updown as updown
+import capeval_decoding.generation as generation
 
 
 def test_exports() -> None:

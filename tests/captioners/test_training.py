@@ -16,13 +16,13 @@ import torch
 
 from capeval import References
 from capeval.errors import FormatError
-from capeval_baselines.captioning import caption_images, updown_step
-from capeval_baselines.captions import Captions, build_vocabulary, encode_captions, words_of_captions
-from capeval_baselines.checkpoints import load_checkpoint, load_model
-from capeval_baselines.search import BeamSearch
-from capeval_baselines.training import TrainingOptions, train
-from capeval_baselines.updown import UpDown, UpDownSizes
-from capeval_baselines.vocabulary import Vocabulary
+from capeval_decoding.baselines.captioning import caption_images, updown_step
+from capeval_decoding.baselines.checkpoints import load_checkpoint, load_model
+from capeval_decoding.baselines.training import TrainingOptions, train
+from capeval_decoding.baselines.updown import UpDown, UpDownSizes
+from capeval_decoding.captions import Captions, build_vocabulary, encode_captions, words_of_captions
+from capeval_decoding.search import BeamSearch
+from capeval_decoding.vocabulary import Vocabulary
 from tests.captioners.commands import capeval
 from tests.captioners.data import WIDTH, World, world, write_captions, write_features
 

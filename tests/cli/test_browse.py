@@ -15,7 +15,7 @@ from capeval.cli.app import app
 from capeval.errors import CapevalError, FormatError, MismatchError, OptionError
 from capeval.report import System
 from capeval.report.browser import ImageDetails, browser_data
-from capeval.report.pictures import embedded
+from capeval.report.images import embedded
 
 PIXEL = base64.b64decode("R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7")
 REFERENCES = References({1: ["A dog by a Fire-Hydrant"], 2: ["Two dogs"], 3: ["a cat"]})

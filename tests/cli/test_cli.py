@@ -23,7 +23,7 @@ from typing import Any
 import pytest
 
 import capeval
-from capeval.cli.console import system_names
+from capeval.cli.toolkit.output import system_names
 from capeval.errors.messages import RESULTS_AS_REFERENCES, SWAPPED
 from capeval.metrics import METRICS
 from tests.waiting import PATIENCE, wait_until
@@ -552,10 +552,10 @@ def _everything(terminal: int) -> bytes:
 
 def test_progress_shows_on_a_terminal_alone(files: Path) -> None:
     code = (
-        "import sys, threading; from capeval.cli import console\n"
-        "from capeval.progress import report_progress\n"
-        "console._SHOWN_AFTER = 0\n"
-        "with console.Steps(2) as steps:\n"
+        "import sys, threading; from capeval.cli.toolkit import output\n"
+        "from capeval._internal.progress import report_progress\n"
+        "output._SHOWN_AFTER = 0\n"
+        "with output.Steps(2) as steps:\n"
         "    steps.next('Reading [x]'); {0}; steps.next('Scoring')\n"
         "    report_progress('Parsing [captions]', 0, 5000)\n"
         "    report_progress('Parsing [captions]', 2500, 5000); {0}\n"

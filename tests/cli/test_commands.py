@@ -13,11 +13,11 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from capeval import cli
-from capeval.cli import studies
+from capeval import studies
+from capeval.cli import commands
 from capeval.cli.app import app
-from capeval.cli.commands import Argument, Command, Group, Option
-from capeval.cli.studies.app import app as study
+from capeval.cli.studies import app as study
+from capeval.cli.toolkit.click_commands import Argument, Command, Group, Option
 
 
 class Colour(StrEnum):
@@ -134,12 +134,13 @@ def test_a_misspelt_command_is_told_the_nearest() -> None:
 
 def test_every_module_with_a_command_is_registered() -> None:
     found = set()
-    for package in (cli, studies):
-        for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
-            if hasattr(import_module(module.name), "EXAMPLES"):
+    for package in (commands, studies):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            is_command = package is commands or module.name.endswith(".command")
+            if is_command and hasattr(import_module(module.name), "EXAMPLES"):
                 found.add(module.name)
     registered = {*app.modules.values(), *study.modules.values()}
     assert found
     # Those that are groups have their examples elsewhere.
-    assert registered - found == {"capeval.cli.resources", "capeval.cli.studies.app"}
+    assert registered - found == {"capeval.cli.commands.resources", "capeval.cli.studies"}
     assert found <= registered

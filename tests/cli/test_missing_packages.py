@@ -16,14 +16,14 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from capeval.dependencies import install_command, missing_package
+from capeval._internal.optional_packages import install_command, missing_package
 from capeval.errors import DependencyError
-from tests.base_install import SOURCE, BaseInstall
+from tests.base_install import ADDED, SOURCE, BaseInstall
 from tests.every_command import COMMANDS
 from tests.waiting import PATIENCE
 
 SERVER = "capeval: error: this command needs django: pip install 'capeval[server]'\n"
-BASELINES = "capeval: error: this command needs torch: pip install 'capeval[baselines]'\n"
+BASELINES = "capeval: error: this command needs torch: pip install 'capeval-decoding[torch]'\n"
 REPORT = "capeval: error: HTML reports need jinja2: pip install 'capeval[report]'\n"
 # Commands that write a few files of an example, or build one, from what the library has.
 WITHOUT_DJANGO = {("server", "example")}
@@ -31,6 +31,13 @@ WITHOUT_DJANGO = {("server", "example")}
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> BaseInstall:
+    """All three distributions, without the packages that the added ones need."""
+    return BaseInstall(tmp_path_factory.mktemp("packages"), *ADDED)
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> BaseInstall:
+    """The distribution capeval without the others."""
     return BaseInstall(tmp_path_factory.mktemp("packages"))
 
 
@@ -142,6 +149,22 @@ def test_what_needs_no_extra_works(base: BaseInstall, files: Path) -> None:
         assert (done.returncode, done.stderr) == (0, ""), command
 
 
+@pytest.mark.parametrize(("name", "extra"), [("server", "server"), ("baselines", "decoding")])
+def test_a_command_of_another_distribution_names_it(
+    alone: BaseInstall, tmp_path: Path, name: str, extra: str
+) -> None:
+    shown = alone.run("--help", cwd=tmp_path)
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert not re.search(rf"^  {name}\b", shown.stdout, re.MULTILINE)
+    for arguments in ((name,), (name, "--help"), (name, "demo")):
+        done = alone.run(*arguments, cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr == (
+            f"capeval: error: {name!r} is a command of capeval-{extra}, which is not installed:"
+            f" pip install 'capeval[{extra}]'\n"
+        )
+
+
 def test_the_servers_own_module_names_the_extra(base: BaseInstall, tmp_path: Path) -> None:
     done = base.run("migrate", cwd=tmp_path, module="capeval_server")
     assert (done.returncode, done.stdout, done.stderr) == (2, "", SERVER)
@@ -150,7 +173,7 @@ def test_the_servers_own_module_names_the_extra(base: BaseInstall, tmp_path: Pat
 def _optional_modules() -> set[str]:
     """The top-level modules of other projects that capeval imports."""
     found = set()
-    for path in SOURCE.rglob("*.py"):
+    for path in (path for folder in (SOURCE, *ADDED.values()) for path in folder.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             names = [each.name for each in node.names] if isinstance(node, ast.Import) else []
             if isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -159,9 +182,9 @@ def _optional_modules() -> set[str]:
     return {name for name in found - sys.stdlib_module_names if not name.startswith("capeval")}
 
 
-def _closure(extra: str) -> set[str]:
+def _closure(name: str, extra: str) -> set[str]:
     """All packages that an extra installs, as far as they are installed here; also those that they bring."""
-    waiting, seen = [("capeval", frozenset({extra}))], set()
+    waiting, seen = [(name, frozenset({extra}))], set()
     while waiting:
         name, extras = waiting.pop()
         if (name, extras) in seen:
@@ -184,23 +207,25 @@ def test_the_extra_that_is_named_contains_each_module() -> None:
     modules = _optional_modules()
     assert {"PIL", "allauth", "django", "h5py", "jinja2", "jwt", "pydantic", "torch"} <= modules
     # `_typeshed` exists for type checkers only.
-    for module in modules - _closure("") - {"_typeshed", "datasets", "evaluate"}:
+    for module in modules - _closure("capeval", "") - {"_typeshed", "datasets", "evaluate"}:
         error = missing_package("it needs", ModuleNotFoundError(name=f"{module}_"))
         assert not isinstance(error, DependencyError)
         command = _command(module)
         assert command, module
-        found = re.fullmatch(r"pip install 'capeval\[(\w+)\]'", command)
+        found = re.fullmatch(r"pip install '([\w-]+)\[(\w+)\]'", command)
         if found is None:
             assert command == f"pip install {module}"
         elif module in providers:
             # Otherwise it is not installed here, and its package has the module's name.
-            assert {canonicalize_name(name) for name in providers[module]} & _closure(found[1]), module
+            assert {canonicalize_name(name) for name in providers[module]} & _closure(*found.groups()), module
 
 
 def _command(module: str) -> str:
     """The command that is named if a module is missing, in an interpreter in which it is."""
     code = (
-        "import sys; from capeval.dependencies import missing_package; sys.modules[sys.argv[1]] = None\n"
+        "import sys\n"
+        "from capeval._internal.optional_packages import missing_package\n"
+        "sys.modules[sys.argv[1]] = None\n"
         "print(str(missing_package('', ModuleNotFoundError(name=sys.argv[1]))).partition(': ')[2])"
     )
     command = [sys.executable, "-c", code, module]
@@ -224,9 +249,8 @@ def test_a_fault_inside_an_installed_package_is_not_a_missing_one(tmp_path: Path
         "import no_such_package",
     ):
         (tmp_path / "matplotlib.py").write_text(text)
-        code = (
-            "import sys; sys.path.insert(0, '.')\nfrom capeval.cli.studies.output import _require_matplotlib"
-        )
+        code = "import sys; sys.path.insert(0, '.')\n"
+        code += "from capeval.cli.toolkit.study_output import _require_matplotlib"
         done = subprocess.run(
             [sys.executable, "-c", f"{code}\n_require_matplotlib()"],
             capture_output=True,

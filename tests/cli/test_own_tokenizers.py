@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from capeval import Tokenizer, evaluate
-from capeval.cli.own_tokenizers import load_tokenizer
+from capeval.cli.toolkit.imported_tokenizers import load_tokenizer
 from tests.cli.test_cli import output, refusal
 from tests.waiting import PATIENCE
 

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from capeval.cli.needs import STORE
+from capeval.cli.toolkit.resource_setup import STORE
 from capeval.metrics.spice import Spice
-from capeval.resources.compiled import CACHE
-from capeval.resources.parses import ParseStore
+from capeval.resources.compiled_files import CACHE
+from capeval.resources.parse_store import ParseStore
 from capeval.resources.spice import compiled_model, found_model, spice_model
 from tests.cli.test_cli import output, refusal, run
 from tests.spice_model import NEEDS_MODEL

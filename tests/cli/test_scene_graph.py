@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 from capeval import Spice
-from capeval.cli import scene_graph
+from capeval.cli.commands import scene_graph
 from capeval.metrics.spice import scene_tuples, sentence_stages
 from tests.cli.test_cli import output, refusal
 from tests.spice_model import NEEDS_MODEL

@@ -128,7 +128,7 @@ def test_help_has_examples(study: str) -> None:
 
 
 def test_domains_from_objects(files: Path) -> None:
-    from capeval.benchmarks.nocaps import ALIASES, COCO_CLASSES
+    from capeval.datasets.nocaps import ALIASES, COCO_CLASSES
 
     names = [name for coco in COCO_CLASSES for name in ALIASES.get(coco, (coco,))]
     labels = {name: f"/m/{place}" for place, name in enumerate([*names, "Accordion"])}

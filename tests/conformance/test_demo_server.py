@@ -34,7 +34,7 @@ def _started(folder: Path, port: int, log: Path) -> tuple[str, str, str]:
     with log.open("wb") as output:
         # Without the settings of other tests, which have small limits.
         environment = {name: value for name, value in os.environ.items() if not name.startswith(OTHERS)}
-        environment["PYTHONPATH"] = str(PROJECT / "src")
+        environment["PYTHONPATH"] = os.pathsep.join((str(PROJECT / "src"), str(PROJECT / "server" / "src")))
         demo = subprocess.Popen(command, env=environment, stdout=output, stderr=output)
     try:
         wait_until(lambda: "Listening on" in log.read_text() or demo.poll() is not None, log.read_text)

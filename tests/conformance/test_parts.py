@@ -10,9 +10,9 @@ import pyarrow as pa
 import pytest
 
 from capeval import Candidates, CiderD, References, Report, Spider, Tokenizer, evaluate
-from capeval.benchmarks import coco
+from capeval.data.held_out import hold_out
+from capeval.datasets import coco
 from capeval.distributed import PartialFrequencies, Sums, report_of, statistics
-from capeval.held_out import hold_out
 from capeval.metrics import Metric
 from tests.spice_model import NEEDS_MODEL
 

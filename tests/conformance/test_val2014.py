@@ -3,9 +3,9 @@
 import pytest
 
 from capeval import Evaluator, References, Tokenizer, tokenize
-from capeval.benchmarks import coco
-from capeval.held_out import hold_out
-from capeval.types import Candidates
+from capeval.data.captions import Candidates
+from capeval.data.held_out import hold_out
+from capeval.datasets import coco
 from tests.conformance import reference
 
 # METEOR is compared in `tests/conformance/meteor`.

@@ -15,7 +15,7 @@ import pytest
 from pyarrow import parquet
 
 from capeval import Candidates, References, evaluate
-from capeval.evaluation_report import Report
+from capeval.scoring.report import Report
 from tests.tiers import fail_on_skips
 
 ROOT = Path(__file__).parents[2]

@@ -16,7 +16,7 @@ from pyarrow import parquet
 
 from capeval import Spice
 from capeval.distributed import Sums, report_of, statistics
-from capeval.evaluation_report import Report
+from capeval.scoring.report import Report
 from tests.distributed.conftest import evaluate_whole
 from tests.spice_model import NEEDS_MODEL
 

@@ -22,12 +22,12 @@ COMPLETE = [
     "capeval.formats",
     "capeval.metrics",
     "capeval.report",
-    "capeval.scene_graphs",
-    "capeval.significance",
+    "capeval.metrics.scene_graphs",
+    "capeval.scoring.significance",
 ]
 
 # They have pages of their own, and need libraries that are not here.
-ELSEWHERE = ("capeval.compat", "capeval.integrations", "capeval_baselines.generation")
+ELSEWHERE = ("capeval.compat", "capeval.integrations", "capeval_decoding.generation")
 
 
 def described() -> dict[str, Any]:

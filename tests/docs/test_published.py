@@ -1,4 +1,4 @@
-"""The published numbers in the documents are those of `capeval.benchmarks.published`."""
+"""The published numbers in the documents are those of `capeval.datasets.published`."""
 
 import json
 import re
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from capeval.benchmarks.published import (
+from capeval.datasets.published import (
     ABSTRACT50S_ACCURACY,
     COCO_HUMAN,
     NOCAPS_HUMAN,

@@ -142,11 +142,11 @@ def test_renamed_tables_and_loggers_are_equal(copy: Path, tmp_path: Path) -> Non
             path.rename(path.with_name(path.name.replace("organising_action", "audit_action")))
     for log in (made / "logs").iterdir():
         text = log.read_text()
-        log.write_text(text.replace("capeval_server.monitoring.requests", "capeval_server.ops.requests"))
+        log.write_text(text.replace("capeval_server.ops.access_log", "capeval_server.ops.requests"))
     only = ("--only", "schema_sqlite", "schema_postgresql", "logs")
     assert compare("--with", made, "--folder", copy, *only).returncode == 1
     (copy / "table_names.toml").write_text('[names]\norganising_action = "audit_action"\n')
-    names = '[names]\n"capeval_server.monitoring.requests" = "capeval_server.ops.requests"\n'
+    names = '[names]\n"capeval_server.ops.access_log" = "capeval_server.ops.requests"\n'
     (copy / "logger_names.toml").write_text(names)
     done = compare("--with", made, "--folder", copy, *only)
     assert done.returncode == 0, done.stdout

@@ -1,4 +1,4 @@
-"""What CONTRIBUTING says that a change touches is there: each section is tried with its own example."""
+"""The sections "Adding a ..." of CONTRIBUTING.md: their paths exist for the example of each section."""
 
 import re
 from pathlib import Path
@@ -8,47 +8,66 @@ import pytest
 PROJECT = Path(__file__).parents[2]
 TEXT = (PROJECT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 SECTIONS = dict(re.findall(r"^## Adding an? (\w+)\n(.*?)(?=^## )", TEXT, re.DOTALL | re.MULTILINE))
-# Where a new thing is named besides in its own files.
-LISTS = {
+SERVER = "server/src/capeval_server"
+# Entries that a section requires in files that exist already, with the example for {}.
+ENTRIES = {
     "metric": {"docs/metrics/index.md": "\n{}\n", "src/capeval/__init__.py": "capeval.metrics.{} import"},
-    "study": {"docs/studies/index.md": "\n{}\n", "src/capeval/cli/studies/app.py": '    "{}",'},
-    "page": {"src/capeval_server/pages/organiser/__init__.py": " {}."},
+    "study": {
+        "docs/studies/index.md": "\n{}\n",
+        "docs/api/studies.md": "capeval.studies.{}\n",
+        "src/capeval/cli/studies.py": '    "{}",',
+    },
+    "format": {"src/capeval/formats/registry.py": "    {}.KIND,"},
+    "page": {f"{SERVER}/web/hosting/__init__.py": " {}."},
+    "task": {
+        f"{SERVER}/annotation/task_types/__init__.py": '"{}"',
+        f"{SERVER}/web/campaigns/presenters.py": '    "{}": ',
+        f"{SERVER}/annotation/releases/judgments.py": '"{}"',
+        f"{SERVER}/annotation/campaigns/effort.py": '    "{}": ',
+        "tests/server/test_annotation_tasks.py": '    "{}": ',
+    },
+    "job": {f"{SERVER}/submissions/apps.py": "        register("},
+    "command": {"src/capeval/cli/app.py": '"capeval.cli.commands.{}"'},
 }
 
 
-def example(body: str) -> str:
-    """The name that stands for `foo`."""
-    (name,) = re.findall(r"The paths above are those of `foo` = `(\w+)`", body)
+def find_example(body: str) -> str:
+    """Return the name that replaces `foo` in a section."""
+    (name,) = re.findall(r"The paths below are for `foo` = `(\w+)`", body)
     return str(name)
 
 
-def paths(body: str) -> list[str]:
-    """The files and folders that a section names, of its example."""
-    named = [span for span in re.findall(r"`([^`\s]+)`", body) if "/" in span]
-    return [span.replace("foo", example(body)) for span in named]
+def list_paths(body: str) -> list[str]:
+    """Return the files and folders of a section for its example."""
+    spans = [span for span in re.findall(r"`([^`\s]+)`", body) if "/" in span]
+    return [span.replace("foo", find_example(body)) for span in spans]
 
 
 def test_the_sections_are_found() -> None:
-    assert set(SECTIONS) == {"metric", "study", "format", "column", "page", "task", "job"}
+    expected = {"metric", "study", "format", "column", "page", "task", "job", "command"}
+    assert set(SECTIONS) == expected
+    assert set(ENTRIES) <= expected
 
 
 @pytest.mark.parametrize("title", SECTIONS)
-def test_what_is_named_is_there(title: str) -> None:
-    named = paths(SECTIONS[title])
-    assert len(named) >= 3
-    for path in named:
+def test_paths_exist(title: str) -> None:
+    paths = list_paths(SECTIONS[title])
+    assert len(paths) >= 3
+    for path in paths:
         assert (PROJECT / path).exists(), path
         assert path.endswith("/") == (PROJECT / path).is_dir(), path
 
 
-@pytest.mark.parametrize("title", SECTIONS)
-def test_the_example_is_in_the_lists_that_are_named(title: str) -> None:
-    for path, line in LISTS.get(title, {}).items():
-        wanted = line.format(example(SECTIONS[title]))
-        assert wanted in (PROJECT / path).read_text(encoding="utf-8"), f"{path}: {wanted}"
+@pytest.mark.parametrize("title", ENTRIES)
+def test_the_example_has_its_entries(title: str) -> None:
+    example = find_example(SECTIONS[title])
+    for path, line in ENTRIES[title].items():
+        assert path in list_paths(SECTIONS[title]), path
+        entry = line.format(example)
+        assert entry in (PROJECT / path).read_text(encoding="utf-8"), f"{path}: {entry}"
 
 
-def test_a_path_that_is_not_there_is_seen() -> None:
-    body = "1. `src/capeval/metrics/foo.py`\n\nThe paths above are those of `foo` = `nothing`.\n"
-    assert paths(body) == ["src/capeval/metrics/nothing.py"]
-    assert not (PROJECT / paths(body)[0]).exists()
+def test_a_missing_path_is_found() -> None:
+    body = "The paths below are for `foo` = `nothing`.\n\n1. `src/capeval/metrics/foo.py`\n"
+    assert list_paths(body) == ["src/capeval/metrics/nothing.py"]
+    assert not (PROJECT / list_paths(body)[0]).exists()

@@ -62,7 +62,7 @@ import capeval_server
 from importlib import import_module
 for module in pkgutil.walk_packages(capeval_server.__path__, "capeval_server."):
     # What it imports is of the extra `s3`.
-    if module.name != "capeval_server.object_store":
+    if module.name != "capeval_server.core.object_store":
         import_module(module.name)
 print("imported")
 """
@@ -91,7 +91,7 @@ def test_the_server_needs_nothing_but_its_extra(tmp_path: Path) -> None:
         env={
             **os.environ,
             "CAPEVAL_SERVER_DATA": str(tmp_path),
-            "DJANGO_SETTINGS_MODULE": "capeval_server.settings",
+            "DJANGO_SETTINGS_MODULE": "capeval_server.config.settings",
         },
         capture_output=True,
         text=True,

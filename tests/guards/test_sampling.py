@@ -1,9 +1,10 @@
-"""Random generators are made in `capeval.sampling` alone."""
+"""Random generators are made in `capeval._internal.random` alone."""
 
 import ast
 from pathlib import Path
 
-SOURCES = Path(__file__).parents[2] / "src"
+PROJECT = Path(__file__).parents[2]
+SOURCES = [PROJECT / folder / "src" for folder in ("", "server", "decoding")]
 MAKERS = {"default_rng", "Random", "RandomState", "seed"}
 
 
@@ -14,9 +15,9 @@ def makers(text: str) -> list[str]:
 
 
 def test_only_sampling_makes_generators() -> None:
-    modules = sorted(SOURCES.rglob("*.py"))
+    modules = sorted(path for folder in SOURCES for path in folder.rglob("*.py"))
     made = {path for path in modules if makers(path.read_text(encoding="utf-8"))}
-    assert made == {SOURCES / "capeval" / "sampling.py"}
+    assert made == {PROJECT / "src" / "capeval" / "_internal" / "random.py"}
 
 
 def test_the_guard_sees_generators() -> None:

@@ -15,13 +15,13 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from capeval.data.scores import FloatArray
 from capeval.errors import ResourceError
 from capeval.metrics.base import Kernel, MeanMetric, Metric, Reads, Resource
 from capeval.metrics.registry import named, register
-from capeval.resources.compiled import Found
-from capeval.scene_graphs import ComparedGraphs, SceneGraph, SceneObject
-from capeval.score_types import FloatArray
-from capeval.tokenization import TokenizedCandidates, TokenizedReferences
+from capeval.metrics.scene_graphs import ComparedGraphs, SceneGraph, SceneObject
+from capeval.resources.compiled_files import Found
+from capeval.tokenizers import TokenizedCandidates, TokenizedReferences
 
 WORDS = Path(os.environ.get("TOY_WORDS", "toy-words.txt"))
 NOT_COUNTED = ("a", "the", "on")

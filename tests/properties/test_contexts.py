@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from capeval import DocumentFrequencies, Tokenizer, tokenize
+from capeval.data.captions import ImageId
 from capeval.metrics import METRICS, Metric
-from capeval.tokenization import Context
-from capeval.types import ImageId
+from capeval.tokenizers import Context
 from tests.properties.every_metric import every_metric
 
 ALONE = Tokenizer(context="caption")

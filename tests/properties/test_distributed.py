@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from capeval import DocumentFrequencies, Report, Tokenizer, evaluate
+from capeval.data.captions import ImageId
 from capeval.distributed import PartialFrequencies, Sums, report_of, statistics
 from capeval.metrics import METRICS, Metric
-from capeval.types import ImageId
 from tests.properties.every_metric import PARSING, every_metric
 from tests.properties.strategies import Corpus, corpora
 from tests.twins.text import ngrams, words

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from capeval import Bleu, Candidates, References, RougeL, RougeS, Tokenizer
-from capeval.evaluation import evaluate
 from capeval.metrics import METRICS, Metric, Prepared
+from capeval.scoring.evaluator import evaluate
 from tests.properties.every_metric import NAMES, PARSING, every_metric
 from tests.properties.strategies import UNSEEN, WORDS, Corpus, captions, corpora
 from tests.spice_model import IS_HERE, NEEDS_MODEL

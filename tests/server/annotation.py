@@ -10,12 +10,14 @@ from uuid import uuid4
 
 from django.db import connection
 
-from capeval_server.annotation import answering, assignment, campaigns, entering
-from capeval_server.annotation.definition import NewItem
-from capeval_server.annotation.making import add_items
+from capeval_server.annotation.campaigns import lifecycle
+from capeval_server.annotation.campaigns.creation import add_items
+from capeval_server.annotation.campaigns.definition import NewItem
+from capeval_server.annotation.core.options import Options
 from capeval_server.annotation.models import Assignment, Campaign, Item, Participation, Response, TextVersion
-from capeval_server.annotation.options import Options
-from capeval_server.annotation.tasks import task_named
+from capeval_server.annotation.responses import assignment, submit
+from capeval_server.annotation.task_types import task_named
+from capeval_server.annotation.workers import enrollment
 
 __all__ = ["answer", "at_once", "compare_systems", "given", "hold", "join", "make", "raw_answer"]
 
@@ -58,7 +60,7 @@ def make(
         campaign=made, number=1, instructions="# Work", rules=LENIENT if task_named(kind).written else {}
     )
     add_items(made, new_items(kind, items, checks), settings.answers)
-    return campaigns.change_state(None, made, state) if state != "draft" else made
+    return lifecycle.change_state(None, made, state) if state != "draft" else made
 
 
 def compare_systems(campaign: Campaign, items: int) -> None:
@@ -85,9 +87,9 @@ def compare_systems(campaign: Campaign, items: int) -> None:
 
 def join(campaign: Campaign, number: int = 1) -> list[Participation]:
     """New workers who agreed to take part."""
-    tokens = entering.invite(None, campaign, number)
-    number = entering.latest_texts(campaign).number
-    return [entering.agree(entering.invited(campaign, token), number) for token in tokens]
+    tokens = enrollment.invite(None, campaign, number)
+    number = enrollment.latest_texts(campaign).number
+    return [enrollment.agree(enrollment.invited(campaign, token), number) for token in tokens]
 
 
 def hold(worker: Participation) -> Assignment:
@@ -102,16 +104,14 @@ def raw_answer(campaign: Campaign, text: str = "a cart in a street") -> dict[str
     return {"caption": text} if task_named(campaign.kind).name == "write" else {"choice": "left"}
 
 
-def given(
-    raw: dict[str, Any], *, revision: int = 1, key: str | None = None, **events: Any
-) -> answering.Given:
+def given(raw: dict[str, Any], *, revision: int = 1, key: str | None = None, **events: Any) -> submit.Given:
     """What a browser sends."""
-    return answering.Given(answer=raw, revision=revision, key=key or uuid4().hex, events=events)
+    return submit.Given(answer=raw, revision=revision, key=key or uuid4().hex, events=events)
 
 
-def answer(held: Assignment, text: str = "a cart in a street", **more: Any) -> answering.Outcome:
+def answer(held: Assignment, text: str = "a cart in a street", **more: Any) -> submit.Outcome:
     """The outcome of answering what is held."""
-    return answering.submit(held, given(raw_answer(held.item.campaign, text), **more))
+    return submit.submit(held, given(raw_answer(held.item.campaign, text), **more))
 
 
 def counted(campaign: Campaign) -> int:

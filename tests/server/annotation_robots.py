@@ -32,7 +32,7 @@ class Crowd:
     """
 
     def __init__(self, workers: Sequence[Participation], reviewer: Any, seed: int) -> None:
-        from capeval_server.annotation.answering import Given
+        from capeval_server.annotation.responses.submit import Given
 
         self.workers, self.reviewer = list(workers), reviewer
         self.random = random.Random(seed)
@@ -58,7 +58,7 @@ class Crowd:
 
     def _work(self, campaign: Campaign, worker: Participation) -> bool:
         """Whether a worker got items, and was done with them."""
-        from capeval_server.annotation import assignment
+        from capeval_server.annotation.responses import assignment
 
         found = assignment.work(worker).assignments
         for held in found:
@@ -74,7 +74,7 @@ class Crowd:
     def _one(self, held: Assignment) -> None:
         """What a worker does with an item."""
         from capeval.errors import CapevalError
-        from capeval_server.annotation import assignment
+        from capeval_server.annotation.responses import assignment
 
         doings: list[tuple[float, str, Callable[[], object]]] = [
             (0.80, "answer", lambda: self._answer(held)),
@@ -102,12 +102,12 @@ class Crowd:
             self._send(held, 2, "a red cart in a street")
 
     def _send(self, held: Assignment, revision: int, text: str, key: str = "") -> str:
-        from capeval_server.annotation import answering
+        from capeval_server.annotation.responses import submit
 
         key = key or f"{os.getpid()}-{self.random.getrandbits(64):x}"
         chosen = {"choice": self.random.choice(("left", "right"))}
         answer = {"caption": text} if held.item.campaign.kind == "write" else chosen
-        outcome = answering.submit(held, self._given(answer=answer, revision=revision, key=key, events={}))
+        outcome = submit.submit(held, self._given(answer=answer, revision=revision, key=key, events={}))
         if outcome.outcome != "answered":
             self.acknowledged.append(key)
         return key
@@ -116,8 +116,8 @@ class Crowd:
         """Ends a lease, as time would; and comes back later, or never."""
         from django.utils import timezone
 
-        from capeval_server.annotation import assignment
         from capeval_server.annotation.models import Assignment as Rows
+        from capeval_server.annotation.responses import assignment
 
         past = timezone.now() - timedelta(days=1)
         Rows.objects.filter(pk=held.pk).update(lease_until=past)
@@ -129,8 +129,8 @@ class Crowd:
     def _run_out(self, campaign: Campaign) -> None:
         from django.utils import timezone
 
-        from capeval_server.annotation import assignment
         from capeval_server.annotation.models import Assignment as Rows
+        from capeval_server.annotation.responses import assignment
 
         mine = Rows.objects.filter(participation__in=self.workers, state="held")
         mine.update(lease_until=timezone.now() - timedelta(days=1))
@@ -139,21 +139,22 @@ class Crowd:
     def _manage(self, campaign: Campaign, worker: Participation) -> None:
         """What an organiser does now and then."""
         from capeval.errors import CapevalError
-        from capeval_server.annotation import campaigns, quality
+        from capeval_server.annotation.campaigns import lifecycle
         from capeval_server.annotation.models import Exclusion
+        from capeval_server.annotation.review import moderation
 
         chance = self.random.random() * self._rarely
         try:
             if chance < 0.004:
-                quality.block(None, worker, "spam")
+                moderation.block(None, worker, "spam")
                 self._count("block")
             elif chance < 0.009:
                 for block in Exclusion.objects.filter(campaign=campaign, lifted=None)[:1]:
-                    quality.lift(None, block, "a mistake")
+                    moderation.lift(None, block, "a mistake")
                     self._count("lift")
             elif chance < 0.011:
-                campaigns.change_state(None, campaign, "paused")
-                campaigns.change_state(None, campaign, "open")
+                lifecycle.change_state(None, campaign, "paused")
+                lifecycle.change_state(None, campaign, "open")
                 self._count("pause")
             elif chance < 0.15:
                 self._review(campaign)
@@ -161,21 +162,21 @@ class Crowd:
             self._count(f"manage: {type(error).__name__}")
 
     def _review(self, campaign: Campaign) -> None:
-        from capeval_server.annotation import quality
+        from capeval_server.annotation.review import moderation
 
-        for response in quality.queue(campaign)[:3]:
+        for response in moderation.queue(campaign)[:3]:
             bad = self.random.random() < 0.03
             verdict, reason = ("rejected", "nonsense") if bad else ("fine", "")
-            quality.review(self.reviewer, response, verdict, reason=reason)
+            moderation.review(self.reviewer, response, verdict, reason=reason)
             self._count(verdict)
 
 
 def check_end(campaign: Campaign, acknowledged: Sequence[str]) -> None:
     """Fails unless all invariants hold, and each item has its answers or is named as one that can't have."""
-    from capeval_server.annotation.auditing import audit
-    from capeval_server.annotation.locks import held
+    from capeval_server.annotation.campaigns.progress import progress_of
+    from capeval_server.annotation.core.locks import held
     from capeval_server.annotation.models import Response
-    from capeval_server.annotation.progress import progress_of
+    from capeval_server.annotation.releases.integrity import audit
 
     with held(campaign) as now:
         found = [str(finding) for finding in audit(now)]

@@ -11,8 +11,8 @@ from django.contrib.auth.models import User
 from capeval.metrics.registry import named
 from capeval_server.challenges.models import Phase, ReferenceVersion
 from capeval_server.submissions.models import Result, Score, Submission
-from capeval_server.submissions.packing import packed_samples
-from capeval_server.teams.joining import make_team
+from capeval_server.submissions.scoring.score_arrays import packed_samples
+from capeval_server.teams.services.enrollment import make_team
 from tests.server.kit import METRICS
 
 __all__ = ["around", "baseline", "score", "score_again", "stand", "version"]

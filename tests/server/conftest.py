@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from capeval_server.challenges.models import Challenge, Phase
-from capeval_server.organising.definition_files import import_challenge
+from capeval_server.hosting.services.definition_files import import_challenge
 from tests.server.clock import Clock
 from tests.server.kit import Participant, Someone, write_challenge
 from tests.server.processes import Postgres, Server, running_postgres

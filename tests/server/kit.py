@@ -16,11 +16,11 @@ from django.test import Client
 from capeval_server.accounts.models import Token
 from capeval_server.challenges.models import Challenge
 from capeval_server.examples import write_example
+from capeval_server.hosting.services.definition_files import import_challenge
 from capeval_server.jobs import worker
-from capeval_server.organising.definition_files import import_challenge
 from capeval_server.submissions.models import Submission
-from capeval_server.teams.joining import make_team
 from capeval_server.teams.models import Team
+from capeval_server.teams.services.enrollment import make_team
 
 __all__ = [
     "CAPTIONS",

@@ -44,7 +44,7 @@ PROJECT = Path(__file__).parents[2]
 NETWORK = PROJECT / "tests" / "network"
 DJANGO = """
 import os, sys, django
-os.environ["DJANGO_SETTINGS_MODULE"] = "capeval_server.settings"
+os.environ["DJANGO_SETTINGS_MODULE"] = "capeval_server.config.settings"
 django.setup()
 """
 # Ten users who take part alone, each with a token that it writes.
@@ -52,7 +52,7 @@ USERS = """
 from django.contrib.auth.models import User
 from capeval_server.accounts.models import Token
 from capeval_server.challenges.models import Challenge
-from capeval_server.teams.joining import make_team
+from capeval_server.teams.services.enrollment import make_team
 for number in range(15):
     user = User.objects.create(username=f"user{number}")
     make_team(user, Challenge.objects.get())
@@ -95,7 +95,7 @@ class Server:
             "PATH": os.environ["PATH"],
             "HOME": os.environ.get("HOME", "/"),
             # Python runs `sitecustomize.py` first in each process: none connects to another machine.
-            "PYTHONPATH": f"{NETWORK}{os.pathsep}{PROJECT / 'src'}",
+            "PYTHONPATH": os.pathsep.join(map(str, (NETWORK, PROJECT / "src", PROJECT / "server" / "src"))),
             "CAPEVAL_SERVER_DATA": str(folder / "data"),
             **_variables(limits),
         }

@@ -12,7 +12,7 @@ os.environ["CAPEVAL_SERVER_UPLOAD_BYTES"] = "1000000"
 os.environ["CAPEVAL_SERVER_UNPACKED_BYTES"] = "2000000"
 os.environ["CAPEVAL_SERVER_BOOTSTRAP_SAMPLES"] = "100"
 
-from capeval_server.settings import *  # noqa: E402, F403
+from capeval_server.config.settings import *  # noqa: E402, F403
 
 # Files are found on request. Otherwise each client of a test lists all files before its first request.
 WHITENOISE_AUTOREFRESH = True

@@ -27,8 +27,8 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from capeval_server.accounts.models import Token
-from capeval_server.accounts.reservations import expire
-from capeval_server.accounts.users import make_user
+from capeval_server.accounts.services.reservations import expire
+from capeval_server.accounts.services.users import make_user
 from capeval_server.challenges.models import Challenge, Phase
 from capeval_server.submissions.models import Submission
 from capeval_server.teams.models import Membership, Team

@@ -11,10 +11,10 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from capeval_server.accounts.models import Token
+from capeval_server.audit.models import COMMAND_LINE, Action
 from capeval_server.challenges.models import Challenge, Phase
 from capeval_server.jobs import worker
 from capeval_server.jobs.models import Worker
-from capeval_server.organising.models import COMMAND_LINE, Action
 from capeval_server.submissions.models import Submission
 from capeval_server.teams.models import Team
 from tests.server.kit import MARKER, MARKUP, Participant, Someone, code_of, codes

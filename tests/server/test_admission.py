@@ -16,9 +16,9 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.http.request import HttpRequest
 
 from capeval_server.challenges.models import Phase
-from capeval_server.errors import BusyError
+from capeval_server.core.errors import BusyError
 from capeval_server.submissions.models import RefusedUpload, Submission
-from capeval_server.submissions.turns import turn_of, unpacking
+from capeval_server.submissions.quotas.upload_locks import turn_of, unpacking
 from tests.server.clock import Clock
 from tests.server.kit import RESULTS, Participant, results
 from tests.server.processes import PROJECT
@@ -32,7 +32,7 @@ import sys, time, django
 django.setup()
 from django.contrib.auth.models import User
 from django.conf import settings
-from capeval_server.submissions.turns import turn_of, unpacking
+from capeval_server.submissions.quotas.upload_locks import turn_of, unpacking
 settings.DATA = sys.argv[1]
 with turn_of(User(pk=int(sys.argv[2]))) as free, unpacking():
     print(free, flush=True)

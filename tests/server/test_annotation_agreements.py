@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from capeval.benchmarks import nocaps
-from capeval.types import ImageId
-from capeval_server.annotation.agreements import LEAST_OTHERS, LIMIT, agreement
+from capeval.data.captions import ImageId
+from capeval.datasets import nocaps
+from capeval_server.annotation.core.agreement import LEAST_OTHERS, LIMIT, agreement
 from tests.shared_data import shared_data
 
 

@@ -10,10 +10,10 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from capeval_server.accounts.models import Token
-from capeval_server.annotation import entering
 from capeval_server.annotation.models import Campaign, Participation, Response
+from capeval_server.annotation.workers import enrollment
 from capeval_server.challenges.models import Challenge
-from capeval_server.teams.joining import make_team
+from capeval_server.teams.services.enrollment import make_team
 from tests.server.annotation import counted, join, make
 
 pytestmark = pytest.mark.django_db
@@ -93,7 +93,7 @@ def test_the_whole_loop_without_a_browser(staff: Program) -> None:
 
 def test_what_else_a_worker_does(staff: Program) -> None:
     campaign = make("write", answers=1, items=5, batch=5)
-    (token,) = entering.invite(None, campaign, 1)
+    (token,) = enrollment.invite(None, campaign, 1)
     worker = Program(token)
     place = f"annotate/{campaign.slug}"
     worker.ask("POST", f"{place}/agree", {"texts": 1})
@@ -122,7 +122,7 @@ def test_what_else_a_worker_does(staff: Program) -> None:
 
 def test_an_item_is_its_workers_own() -> None:
     campaign, other = make(answers=2), make(answers=2)
-    tokens = entering.invite(None, campaign, 2) + entering.invite(None, other, 1)
+    tokens = enrollment.invite(None, campaign, 2) + enrollment.invite(None, other, 1)
     programs = [Program(token) for token in tokens]
     place = f"annotate/{campaign.slug}"
     for program in programs[:2]:
@@ -136,7 +136,7 @@ def test_an_item_is_its_workers_own() -> None:
     programs[2].ask("GET", place, status=404)
     for token in ("work_invented", "capeval_invented", tokens[0][:-1]):
         Program(token).ask("GET", place, status=401)
-    entering.revoke(None, entering.invited(campaign, tokens[0]))
+    enrollment.revoke(None, enrollment.invited(campaign, tokens[0]))
     programs[0].ask("GET", place, status=401)
 
 
@@ -156,7 +156,7 @@ def test_users_of_the_server_work_too_but_do_not_judge_what_they_compete_with(ch
 
 def test_reviewing_and_blocking(staff: Program) -> None:
     campaign = make("write", answers=1, items=3, review_first=2, batch=3, reopened_for="trusted")
-    (token,) = entering.invite(None, campaign, 1)
+    (token,) = enrollment.invite(None, campaign, 1)
     worker = Program(token)
     worker.ask("POST", f"annotate/{campaign.slug}/agree", {"texts": 1})
     for number, item in enumerate(worker.ask("POST", f"annotate/{campaign.slug}/next", {})["items"]):

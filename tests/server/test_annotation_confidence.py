@@ -15,25 +15,28 @@ from django.test import Client
 from django.utils import timezone
 
 from capeval.errors import OptionError
-from capeval.formats.judgements import load_plan, load_votes, plan_files
+from capeval.formats.judgments.plans import load_plan, load_votes, plan_files
 from capeval.studies.effort import Agreement, Prices
 from capeval.studies.votes import count_votes
-from capeval_server.annotation import answering, assignment, campaigns, quality, releases
-from capeval_server.annotation.auditing import audit
-from capeval_server.annotation.columns import columns_of
-from capeval_server.annotation.definition import read_definition, read_items
-from capeval_server.annotation.effort import effort_of, measured_agreement
-from capeval_server.annotation.judged import Judged
-from capeval_server.annotation.making import add_items
+from capeval_server.annotation.campaigns import lifecycle
+from capeval_server.annotation.campaigns.creation import add_items
+from capeval_server.annotation.campaigns.definition import read_definition, read_items
+from capeval_server.annotation.campaigns.effort import effort_of, measured_agreement
+from capeval_server.annotation.campaigns.progress import progress_of
+from capeval_server.annotation.core.options import Options
+from capeval_server.annotation.core.slots import ended
 from capeval_server.annotation.models import Assignment, Campaign, Item, Response, Slot
-from capeval_server.annotation.options import Options
-from capeval_server.annotation.progress import progress_of
-from capeval_server.annotation.results import write_results
-from capeval_server.annotation.slots import ended
-from capeval_server.annotation.tasks import TASKS, task_named
+from capeval_server.annotation.releases import release_files
+from capeval_server.annotation.releases.human_columns import columns_of
+from capeval_server.annotation.releases.integrity import audit
+from capeval_server.annotation.releases.judgments import Judged
+from capeval_server.annotation.releases.result_files import write_results
+from capeval_server.annotation.responses import assignment, submit
+from capeval_server.annotation.review import moderation
+from capeval_server.annotation.task_types import TASKS, task_named
 from capeval_server.challenges.models import Challenge
-from capeval_server.errors import CampaignError
-from capeval_server.pages.campaigns.wording import options_in_words
+from capeval_server.core.errors import CampaignError
+from capeval_server.web.campaigns.presenters import options_in_words
 from tests.server.annotation import free, given, join, make
 from tests.server.test_annotation_curtailing import choosing, is_sound
 from tests.server.test_annotation_results import by_preference, campaign_of, triplets, votes_of_many, work_all
@@ -74,7 +77,7 @@ def hold(worker: Any) -> Assignment:
 
 
 def send(held: Assignment, choice: str, **more: Any) -> str:
-    return answering.submit(held, given(dict(choosing(choice)(held)), **more)).outcome
+    return submit.submit(held, given(dict(choosing(choice)(held)), **more)).outcome
 
 
 def answer(worker: Any, choices: Sequence[str]) -> list[Assignment]:
@@ -98,8 +101,8 @@ def test_all_items_of_a_pair_end_when_its_winner_is_likely() -> None:
     assert (ended(campaign).pairs, ended(campaign).decided, progress_of(campaign).ended) == (1, 0, 7)
     assert is_sound(campaign)
     # It is complete, so it can be frozen, and the release says by which rule.
-    made = releases.freeze(None, campaign, "1.0")
-    manifest = json.loads((releases.folder_of(made) / "manifest.json").read_text())
+    made = release_files.freeze(None, campaign, "1.0")
+    manifest = json.loads((release_files.folder_of(made) / "manifest.json").read_text())
     assert (manifest["confidence"], manifest["confidence_votes"], manifest["curtail"]) == (0.95, 5, False)
     assert manifest["ended"] == {"items_decided": 0, "pairs_confident": 1}
 
@@ -164,13 +167,13 @@ def test_a_block_opens_a_pair_again_and_lifting_it_ends_the_pair() -> None:
     workers = join(campaign, 2)
     answer(workers[0], ["first"] * 3)
     answer(workers[1], ["first"] * 2)
-    exclusion, effect = quality.block(None, workers[1], "a robot")
+    exclusion, effect = moderation.block(None, workers[1], "a robot")
     assert effect.answers == 2
     # The two that were emptied are for trusted workers; the others of the pair are for everybody.
     assert sum(free(campaign)) == 7
     assert sum(Item.objects.values_list("free_trusted", flat=True)) == 2
     assert is_sound(campaign)
-    quality.lift(None, exclusion, "a mistake")
+    moderation.lift(None, exclusion, "a mistake")
     assert free(campaign) == [0] * 12
     assert is_sound(campaign)
 
@@ -184,14 +187,14 @@ def test_an_answer_that_changes_opens_a_pair_again(way: str, django_user_model: 
     if way == "revised":
         assert send(mine, "second", revision=2) == "stored"
     elif way == "removed":
-        quality.redact(None, response, "it was sent by mistake")
+        moderation.redact(None, response, "it was sent by mistake")
     else:
         rita = django_user_model.objects.create(username="rita")
-        quality.review(rita, response, "rejected", reason="nonsense")
+        moderation.review(rita, response, "rejected", reason="nonsense")
     assert sum(free(campaign)) == (7 if way == "revised" else 8)
     assert is_sound(campaign)
     if way == "rejected":
-        quality.review(rita, response, "fine")
+        moderation.review(rita, response, "fine")
         assert free(campaign) == [0] * 12
         assert is_sound(campaign)
 
@@ -230,11 +233,11 @@ def test_more_or_fewer_answers_decide_anew() -> None:
     worker, other = join(campaign, 2)
     answer(worker, ["first"] * 5)
     # With three answers to each, none has its majority.
-    campaign = campaigns.set_answers(None, campaign, 3)
+    campaign = lifecycle.set_answers(None, campaign, 3)
     assert sum(free(campaign)) == 36 - 5
     assert is_sound(campaign)
     answer(other, ["second"])
-    campaign = campaigns.set_answers(None, campaign, 1)
+    campaign = lifecycle.set_answers(None, campaign, 1)
     assert free(campaign) == [0] * 12
     assert is_sound(campaign)
 
@@ -367,7 +370,7 @@ def test_the_columns_say_by_which_rule_answers_ended(
     campaign.settings |= {"curtail": curtail, "confidence": confidence}
     campaign.challenge = challenge
     campaign.save()
-    releases.freeze(None, campaign, "1.0", leave_out=True)
+    release_files.freeze(None, campaign, "1.0", leave_out=True)
     stopped = {" ".join(column.notes) for column in columns_of(challenge)}
     shown = client.get("/small/judgements/").content.decode()
     if confidence:

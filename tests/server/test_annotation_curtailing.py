@@ -14,16 +14,18 @@ import pytest
 from django.utils import timezone
 
 from capeval.errors import OptionError
-from capeval_server.annotation import answering, assignment, campaigns, releases
-from capeval_server.annotation.auditing import audit
-from capeval_server.annotation.definition import read_definition
-from capeval_server.annotation.judged import Judged
+from capeval_server.annotation.campaigns import lifecycle
+from capeval_server.annotation.campaigns.definition import read_definition
+from capeval_server.annotation.core.options import Options
 from capeval_server.annotation.models import Assignment, Campaign, Item, Participation, Slot
-from capeval_server.annotation.options import Options
-from capeval_server.annotation.quality import block, lift
-from capeval_server.annotation.tasks import task_named
-from capeval_server.errors import CampaignError
-from capeval_server.pages.campaigns.wording import options_in_words
+from capeval_server.annotation.releases import release_files
+from capeval_server.annotation.releases.integrity import audit
+from capeval_server.annotation.releases.judgments import Judged
+from capeval_server.annotation.responses import assignment, submit
+from capeval_server.annotation.review.moderation import block, lift
+from capeval_server.annotation.task_types import task_named
+from capeval_server.core.errors import CampaignError
+from capeval_server.web.campaigns.presenters import options_in_words
 from tests.server.annotation import given, join
 from tests.server.test_annotation_results import campaign_of, work_all
 
@@ -79,10 +81,10 @@ def test_three_of_five_that_agree_end_an_item() -> None:
     assert assignment.work(workers[3]).why == "There is no work for you now."
     assert is_sound(campaign)
     # It is complete, so it can be frozen, and the release says by which rule.
-    made = releases.freeze(None, campaign, "1.0")
-    manifest = json.loads((releases.folder_of(made) / "manifest.json").read_text())
+    made = release_files.freeze(None, campaign, "1.0")
+    manifest = json.loads((release_files.folder_of(made) / "manifest.json").read_text())
     assert (manifest["answers"], manifest["curtail"]) == (5, True)
-    assert (releases.folder_of(made) / "pair_votes.csv").read_text().count("first") == 3
+    assert (release_files.folder_of(made) / "pair_votes.csv").read_text().count("first") == 3
 
 
 def test_an_item_that_is_not_decided_goes_on() -> None:
@@ -101,7 +103,7 @@ def test_who_holds_an_item_that_is_decided_answers_it_and_counts() -> None:
     for worker in quick:
         answer(worker, "first")
     assert is_sound(campaign)
-    outcome = answering.submit(held, given(dict(choosing("second")(held))))
+    outcome = submit.submit(held, given(dict(choosing("second")(held))))
     assert outcome.outcome == "stored"
     assert Slot.objects.filter(filled_by__isnull=False).count() == 4
     assert is_sound(campaign)
@@ -127,7 +129,7 @@ def test_what_is_given_back_of_a_decided_item_is_given_to_nobody(way: str) -> No
 
 
 def test_an_item_goes_on_when_an_answer_is_taken_out_and_ends_when_it_is_back() -> None:
-    campaign = campaigns.set_quality(None, pairs(), {"reopened_for": "trusted"})
+    campaign = lifecycle.set_quality(None, pairs(), {"reopened_for": "trusted"})
     workers = join(campaign, 4)
     for worker in workers[:3]:
         answer(worker, "first")
@@ -148,7 +150,7 @@ def test_a_revision_can_open_an_item_again() -> None:
     for worker in workers[:3]:
         answer(worker, "first")
     mine = Assignment.objects.get(participation=workers[0])
-    answering.submit(mine, given(dict(choosing("second")(mine)), revision=2, key="second"))
+    submit.submit(mine, given(dict(choosing("second")(mine)), revision=2, key="second"))
     assert Item.objects.get().free == 2
     assert is_sound(campaign)
     assert answer(workers[3], "first") == 1
@@ -160,10 +162,10 @@ def test_more_or_fewer_answers_decide_anew() -> None:
     campaign = pairs()
     for worker in join(campaign, 3):
         answer(worker, "first")
-    campaign = campaigns.set_answers(None, campaign, 7)
+    campaign = lifecycle.set_answers(None, campaign, 7)
     assert Item.objects.get().free == 4
     assert is_sound(campaign)
-    campaign = campaigns.set_answers(None, campaign, 3)
+    campaign = lifecycle.set_answers(None, campaign, 3)
     assert Slot.objects.filter(closed=False).count() == 3
     assert is_sound(campaign)
 
@@ -218,5 +220,5 @@ def test_a_check_that_is_answered_gets_no_slots() -> None:
     held = Assignment.objects.create(
         participation=worker, item=item, lease_until=now + timedelta(hours=1), opened=now, batch=1, place=1
     )
-    assert answering.submit(held, given({"choice": "left"})).outcome == "stored"
+    assert submit.submit(held, given({"choice": "left"})).outcome == "stored"
     assert not Slot.objects.filter(item=item).exists()

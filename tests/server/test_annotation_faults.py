@@ -6,11 +6,13 @@ from datetime import timedelta
 
 import pytest
 
-from capeval_server.annotation import assignment, campaigns, quality
-from capeval_server.annotation.auditing import audit
+from capeval_server.annotation.campaigns import lifecycle
+from capeval_server.annotation.campaigns.progress import progress_of
 from capeval_server.annotation.models import Assignment, Campaign, Response
-from capeval_server.annotation.progress import progress_of
-from capeval_server.errors import AnswerError
+from capeval_server.annotation.releases.integrity import audit
+from capeval_server.annotation.responses import assignment
+from capeval_server.annotation.review import moderation
+from capeval_server.core.errors import AnswerError
 from tests.server.annotation import answer, counted, free, hold, join, make
 from tests.server.clock import Clock
 
@@ -61,7 +63,7 @@ def test_the_back_button_leads_to_the_own_answer() -> None:
 def test_a_campaign_stops_with_leases_out(state: str) -> None:
     campaign = make(answers=1, items=1)
     held = hold(join(campaign)[0])
-    campaigns.change_state(None, campaign, state)
+    lifecycle.change_state(None, campaign, state)
     assert answer(held).outcome == ("surplus" if state == "closed" else "stored")
     assert counted(campaign) == (state != "closed")
     check(campaign)
@@ -98,7 +100,7 @@ def test_all_workers_are_blocked() -> None:
     campaign = make(answers=1, items=2, reopened_for="trusted")
     (worker,) = join(campaign)
     answer(hold(worker))
-    quality.block(None, worker, "spam")
+    moderation.block(None, worker, "spam")
     assert assignment.work(worker).why == "You get no more work in this campaign."
     waiting = progress_of(campaign).waiting
     assert waiting == (
@@ -116,7 +118,7 @@ def test_no_worker_is_trusted(clock: Clock) -> None:
     late = hold(slow)
     clock.now += timedelta(hours=1)
     answer(hold(bad))
-    quality.block(None, bad, "spam")
+    moderation.block(None, bad, "spam")
     assert assignment.work(other).assignments == []
     assert len(progress_of(campaign).waiting) == 1
     # A late answer gets no slot that is for trusted workers either.

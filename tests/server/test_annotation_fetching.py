@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from django.test import override_settings
 
-from capeval_server import outgoing
-from capeval_server.annotation import fetching
-from capeval_server.annotation.fetching import Wanted, fetch_images, read_addresses, summary
-from capeval_server.errors import CampaignError
+from capeval_server.annotation.campaigns import image_downloads
+from capeval_server.annotation.campaigns.image_downloads import Wanted, fetch_images, read_addresses, summary
+from capeval_server.core.errors import CampaignError
+from capeval_server.http import safe_client
 from tests.server.test_annotation_pages import SVG, picture
 
 Answers = dict[str, Callable[[http.server.BaseHTTPRequestHandler], None]]
@@ -73,9 +73,9 @@ class Elsewhere:
 def elsewhere(monkeypatch: pytest.MonkeyPatch, settings: Any) -> Iterator[Elsewhere]:
     made = Elsewhere()
     settings.IMAGE_HOSTS = [made.host, "images.example.org"]
-    is_public = outgoing.is_public
-    monkeypatch.setattr(outgoing, "is_public", lambda one: one == "127.0.0.1" or is_public(one))
-    monkeypatch.setitem(outgoing.KINDS, "https", outgoing.Plain)
+    is_public = safe_client.is_public
+    monkeypatch.setattr(safe_client, "is_public", lambda one: one == "127.0.0.1" or is_public(one))
+    monkeypatch.setitem(safe_client.KINDS, "https", safe_client.Plain)
     resolve = socket.getaddrinfo
     monkeypatch.setattr(socket, "getaddrinfo", lambda _, *rest, **named: resolve("127.0.0.1", *rest, **named))
     thread = threading.Thread(target=made.server.serve_forever)
@@ -166,7 +166,7 @@ def test_limits_of_size_and_time(
     assert found["bomb.jpg"] == "a picture must have at most 50,000,000 pixels"
     assert found["svg.jpg"] == "a picture must be JPEG, PNG, WebP or GIF"
     assert "900" in found["cut.jpg"] or "IncompleteRead" in found["cut.jpg"]
-    monkeypatch.setattr(fetching, "_SECONDS", 0.5)
+    monkeypatch.setattr(image_downloads, "_SECONDS", 0.5)
     assert outcomes(elsewhere.wanted(slow=slowly), tmp_path) == {"slow.jpg": "it took more than 0.5 s"}
     assert not list(tmp_path.iterdir())
 

@@ -9,13 +9,15 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from capeval.errors import OptionError
-from capeval_server.annotation import answering, assignment, quality, releases
-from capeval_server.annotation.auditing import audit
+from capeval_server.annotation.campaigns.progress import progress_of
 from capeval_server.annotation.models import LONGEST_NOTE, Assignment, Campaign, Item, Participation
-from capeval_server.annotation.progress import progress_of
+from capeval_server.annotation.releases import release_files
+from capeval_server.annotation.releases.integrity import audit
+from capeval_server.annotation.responses import assignment, submit
+from capeval_server.annotation.review import moderation
+from capeval_server.audit.models import Action
 from capeval_server.commands import annotation as commands
-from capeval_server.errors import CampaignError
-from capeval_server.organising.models import Action
+from capeval_server.core.errors import CampaignError
 from tests.server.annotation import answer, given, hold, join, make
 from tests.server.pages import check_page
 from tests.server.test_annotation_api import user_program
@@ -33,7 +35,7 @@ def checked(workers: int, **options: Any) -> tuple[Campaign, list[Participation]
 
 def choose(held: Assignment, *, right: bool) -> None:
     left = right != held.mirrored
-    answering.submit(held, given({"choice": "left" if left else "right"}))
+    submit.submit(held, given({"choice": "left" if left else "right"}))
 
 
 def work_through(worker: Participation, *failed: Item) -> None:
@@ -90,7 +92,7 @@ def test_a_check_that_is_given_out_again_is_judged_by_what_comes_then() -> None:
     for one in late[:5]:
         choose(one, right=False)
     assert outcome(bad)[0]
-    quality.hold(None, bad, held=False)
+    moderation.hold(None, bad, held=False)
     for one in late[5:9]:
         choose(one, right=False)
     assert outcome(bad) == (False, "")
@@ -157,7 +159,7 @@ def frozen(slug: str = "") -> tuple[Campaign, Item]:
     for _ in range(2):
         held = hold(worker)
         answer(held)
-    releases.freeze(None, campaign, "1.0")
+    release_files.freeze(None, campaign, "1.0")
     if slug:
         Campaign.objects.filter(pk=campaign.pk).update(slug=slug)
         campaign.refresh_from_db()
@@ -166,22 +168,22 @@ def frozen(slug: str = "") -> tuple[Campaign, Item]:
 
 def test_a_take_down_names_the_releases() -> None:
     campaign, item = frozen()
-    assert quality.hold(None, item, held=True, reason="shows a face") == ("1.0",)
+    assert moderation.hold(None, item, held=True, reason="shows a face") == ("1.0",)
     item.refresh_from_db()
     assert (item.held, item.held_reason) == (True, "shows a face")
     assert "shows a face" in Action.objects.latest("pk").what
     # Said again with another reason, that is why; said without one, it stays.
-    quality.hold(None, item, held=True, reason="shows two faces")
-    quality.hold(None, item, held=True)
+    moderation.hold(None, item, held=True, reason="shows two faces")
+    moderation.hold(None, item, held=True)
     item.refresh_from_db()
     assert (item.held, item.held_reason) == (True, "shows two faces")
     assert "shows two faces" in Action.objects.latest("pk").what
-    assert quality.hold(None, item, held=False) == ("1.0",)
+    assert moderation.hold(None, item, held=False) == ("1.0",)
     item.refresh_from_db()
     assert (item.held, item.held_reason) == (False, "")
-    releases.verify(campaign.releases.get())
+    release_files.verify(campaign.releases.get())
     with pytest.raises(CampaignError, match="'reason'"):
-        quality.hold(None, item, held=True, reason="x" * (LONGEST_NOTE + 1))
+        moderation.hold(None, item, held=True, reason="x" * (LONGEST_NOTE + 1))
 
 
 def test_a_take_down_by_page_api_and_command(capsys: pytest.CaptureFixture[str]) -> None:

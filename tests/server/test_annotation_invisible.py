@@ -13,14 +13,21 @@ from hypothesis import given as drawn
 from hypothesis import strategies as st
 
 from capeval.formats import load_references
-from capeval_server.annotation import answering, assignment, entering, quality, releases
-from capeval_server.annotation.campaigns import change_state
-from capeval_server.annotation.invisible import describe_invisible, find_invisible, remove_invisible
-from capeval_server.annotation.making import make_campaign
+from capeval_server.annotation.campaigns.creation import make_campaign
+from capeval_server.annotation.campaigns.lifecycle import change_state
 from capeval_server.annotation.models import Campaign, Draft, Response, ReviewRequest
+from capeval_server.annotation.releases import release_files
+from capeval_server.annotation.responses import assignment, submit
+from capeval_server.annotation.review import moderation
+from capeval_server.annotation.text_rules.invisible_characters import (
+    describe_invisible,
+    find_invisible,
+    remove_invisible,
+)
+from capeval_server.annotation.workers import enrollment
 from capeval_server.commands import annotation as commands
-from capeval_server.errors import CampaignError, SentenceError
-from capeval_server.pages.invisible import visible
+from capeval_server.core.errors import CampaignError, SentenceError
+from capeval_server.web.invisible_characters import visible
 from tests.server.annotation import answer, given, hold, join, make
 from tests.server.kit import Someone
 from tests.server.pages import check_page
@@ -126,7 +133,7 @@ def test_an_answer_and_its_revision_are_refused() -> None:
 @pytest.mark.django_db
 def test_a_program_is_told_the_cleaned_sentence() -> None:
     campaign = make("write", items=1, answers=1)
-    (token,) = entering.invite(None, campaign, 1)
+    (token,) = enrollment.invite(None, campaign, 1)
     worker, place = Program(token), f"annotate/{campaign.slug}"
     worker.ask("POST", f"{place}/agree", {"texts": 1})
     (item,) = worker.ask("POST", f"{place}/next", {})["items"]
@@ -182,11 +189,11 @@ def of_before(
     """A campaign with captions that were stored before there was the rule."""
     campaign = make("write", items=len(texts), answers=1, batch=len(texts))
     with monkeypatch.context() as early:
-        early.setattr(answering, "checked", lambda *_: None)
+        early.setattr(submit, "checked", lambda *_: None)
         (worker,) = join(campaign)
         leases = sorted(assignment.work(worker).assignments, key=lambda held: held.item.key)
         for held, text in zip(leases, texts, strict=True):
-            answering.submit(held, given({"caption": text}))
+            submit.submit(held, given({"caption": text}))
     campaign.organisers.add(*User.objects.filter(username="olga"))
     return campaign
 
@@ -212,7 +219,7 @@ def test_they_are_not_frozen_unseen(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     campaign = of_before(monkeypatch)
     first, second = Response.objects.order_by("pk")[:2]
     with pytest.raises(CampaignError) as refused:
-        releases.freeze(None, campaign, "1.0")
+        release_files.freeze(None, campaign, "1.0")
     told = str(refused.value)
     assert f"answer {first.pk} of image '0': U+202E RIGHT-TO-LEFT OVERRIDE after 'A dog'; U+202C" in told
     assert f"answer {second.pk} of image '1': U+200B ZERO WIDTH SPACE after 'A d'" in told
@@ -221,10 +228,10 @@ def test_they_are_not_frozen_unseen(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     assert not campaign.releases.exists()
     # Refused again, they are not asked for twice.
     with pytest.raises(CampaignError):
-        releases.freeze(None, campaign, "1.0")
+        release_files.freeze(None, campaign, "1.0")
     asked = ReviewRequest.objects.filter(reason="one with invisible characters").order_by("pk")
     assert [each.response for each in asked] == [first, second]
-    assert {first, second} <= set(quality.queue(campaign))
+    assert {first, second} <= set(moderation.queue(campaign))
 
 
 @pytest.mark.django_db
@@ -234,9 +241,9 @@ def test_they_are_removed_by_choice_and_the_manifest_says_so(
     settings.RELEASES = tmp_path
     campaign = of_before(monkeypatch)
     first, second = Response.objects.order_by("pk")[:2]
-    release = releases.freeze(None, campaign, "1.0", without_invisible=True)
-    folder = releases.folder_of(release)
-    assert releases.verify(release)
+    release = release_files.freeze(None, campaign, "1.0", without_invisible=True)
+    folder = release_files.folder_of(release)
+    assert release_files.verify(release)
     found = load_references(folder / "public" / "captions_all.json")
     assert [texts[0] for texts in found.values()] == [CLEANED, "A dog runs over the green grass", CLEANED]
     assert json.loads((folder / "manifest.json").read_text())["invisible_removed"] == [
@@ -256,12 +263,12 @@ def test_a_rejected_caption_is_left_out_and_an_empty_one_refused(
     campaign = of_before(monkeypatch, (REVERSED, "\u200b\u200b", CLEANED))
     first, second, _ = Response.objects.order_by("pk")
     with pytest.raises(CampaignError, match=rf"\(got answer {second.pk} of image '1': U\+200B"):
-        releases.freeze(None, campaign, "1.0", without_invisible=True)
+        release_files.freeze(None, campaign, "1.0", without_invisible=True)
     for row in (first, second):
-        quality.review(olga.user, row, "rejected", reason="nonsense")
-    release = releases.freeze(None, campaign, "1.0", leave_out=True)
+        moderation.review(olga.user, row, "rejected", reason="nonsense")
+    release = release_files.freeze(None, campaign, "1.0", leave_out=True)
     assert release.responses.count() == 1
-    assert "invisible_removed" not in (releases.folder_of(release) / "manifest.json").read_text()
+    assert "invisible_removed" not in (release_files.folder_of(release) / "manifest.json").read_text()
 
 
 @pytest.mark.django_db
@@ -281,4 +288,4 @@ def test_the_page_and_the_command_ask_for_the_choice(
     with pytest.raises(CampaignError, match="captions must have no invisible characters"):
         commands.freeze(campaign.slug, "1.1")
     commands.freeze(campaign.slug, "1.1", without_invisible=True)
-    assert releases.verify(campaign.releases.get(name="1.1"))
+    assert release_files.verify(campaign.releases.get(name="1.1"))

@@ -17,10 +17,10 @@ from tests.server.test_annotation_processes import END
 from tests.waiting import PATIENCE, wait_until
 
 MAKE = """
-from capeval_server.annotation import entering
+from capeval_server.annotation.workers import enrollment
 from tests.server.annotation import make
 campaign = make("write", items=int(sys.argv[1]), answers=int(sys.argv[2]), batch=5)
-print(campaign.slug, *entering.invite(None, campaign, int(sys.argv[3])))
+print(campaign.slug, *enrollment.invite(None, campaign, int(sys.argv[3])))
 """
 
 

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from capeval_server.annotation import assignment, entering
-from capeval_server.annotation.auditing import audit
 from capeval_server.annotation.models import Assignment, Campaign, Participation
+from capeval_server.annotation.releases.integrity import audit
+from capeval_server.annotation.responses import assignment
+from capeval_server.annotation.workers import enrollment
 from tests.server.annotation import answer, counted, join, make
 from tests.server.clock import Clock
 from tests.server.test_annotation_api import Program
@@ -92,9 +93,9 @@ def test_no_renewal_shortens_a_lease(clock: Clock) -> None:
 
 def test_requests_that_are_activity(clock: Clock) -> None:
     campaign = batch_of_ten("write", longest_lease_seconds=86_400)
-    tokens = entering.invite(None, campaign, 2)
+    tokens = enrollment.invite(None, campaign, 2)
     for token in tokens:
-        entering.agree(entering.invited(campaign, token), 1)
+        enrollment.agree(enrollment.invited(campaign, token), 1)
     judge, other = Program(tokens[0]), Program(tokens[1])
     browser = Client()
     browser.get(f"/annotate/{campaign.slug}/enter/{tokens[0]}/")

@@ -12,9 +12,8 @@ from django.contrib.auth.models import User
 from django.core import serializers
 from django.test import Client
 
-from capeval_server.annotation import assignment, campaigns, entering, leaving, quality, releases
-from capeval_server.annotation.auditing import audit
-from capeval_server.annotation.consent import change_texts
+from capeval_server.annotation.campaigns import lifecycle
+from capeval_server.annotation.campaigns.consent import change_texts
 from capeval_server.annotation.models import (
     Assignment,
     Campaign,
@@ -24,8 +23,13 @@ from capeval_server.annotation.models import (
     TextVersion,
     Worker,
 )
-from capeval_server.errors import AssignmentError, CampaignError
-from capeval_server.organising.models import Action
+from capeval_server.annotation.releases import release_files
+from capeval_server.annotation.releases.integrity import audit
+from capeval_server.annotation.responses import assignment
+from capeval_server.annotation.review import moderation, withdrawal
+from capeval_server.annotation.workers import enrollment
+from capeval_server.audit.models import Action
+from capeval_server.core.errors import AssignmentError, CampaignError
 from tests.server.annotation import answer, counted, hold, join, make
 from tests.server.pages import check_page
 from tests.server.test_annotation_api import Program, user_program
@@ -48,13 +52,15 @@ def all_rows() -> str:
 
 
 def release_text(release: Any) -> str:
-    folder = releases.folder_of(release)
+    folder = release_files.folder_of(release)
     return "".join(path.read_text() for path in folder.parent.rglob("*") if path.is_file())
 
 
 def member(campaign: Campaign, name: str) -> Participation:
     user, _ = User.objects.get_or_create(username=name)
-    return entering.agree(entering.enter_as_user(user, campaign), entering.latest_texts(campaign).number)
+    return enrollment.agree(
+        enrollment.enter_as_user(user, campaign), enrollment.latest_texts(campaign).number
+    )
 
 
 def test_a_withdrawal_before_the_freeze_leaves_no_text_anywhere() -> None:
@@ -66,9 +72,9 @@ def test_a_withdrawal_before_the_freeze_leaves_no_text_anywhere() -> None:
     assignment.save_draft(held[1], {"caption": f"{OWN} draft"})
     assignment.set_aside(held[2], "skipped", f"{OWN} reason")
     assignment.report(held[3], "other", f"{OWN} note")
-    assert leaving.effect_of_withdrawing(worker) == leaving.Removal(removed=2, frozen=0)
+    assert withdrawal.effect_of_withdrawing(worker) == withdrawal.Removal(removed=2, frozen=0)
     assert all_rows().count(OWN) == 5
-    assert leaving.withdraw(None, worker, by_worker=True) == leaving.Removal(removed=2, frozen=0)
+    assert withdrawal.withdraw(None, worker, by_worker=True) == withdrawal.Removal(removed=2, frozen=0)
     rows = all_rows()
     assert OWN not in rows
     assert "wanda" not in rows
@@ -79,11 +85,11 @@ def test_a_withdrawal_before_the_freeze_leaves_no_text_anywhere() -> None:
     while found := assignment.work(other).assignments:
         for one in found:
             answer(one, "a cart in a street")
-    release = releases.freeze(None, campaign, "1.0")
+    release = release_files.freeze(None, campaign, "1.0")
     assert OWN not in release_text(release)
     assert "a cart in a street" in release_text(release)
     assert list(audit(campaign)) == []
-    assert {response.participation_id for response in quality.queue(campaign)} == {other.pk}
+    assert {response.participation_id for response in moderation.queue(campaign)} == {other.pk}
 
 
 def test_a_withdrawal_after_the_freeze_leaves_no_identity() -> None:
@@ -92,15 +98,15 @@ def test_a_withdrawal_after_the_freeze_leaves_no_identity() -> None:
     worker = member(campaign, "wanda")
     there = member(elsewhere, "wanda")
     answer(hold(worker), f"{OWN} frozen")
-    release = releases.freeze(None, campaign, "1.0", leave_out=True)
+    release = release_files.freeze(None, campaign, "1.0", leave_out=True)
     before = release_text(release)
     answer(hold(worker), f"{OWN} later")
     pseudonym = worker.worker.pseudonym
     assert pseudonym in before
-    assert leaving.withdraw(None, worker) == leaving.Removal(removed=1, frozen=1)
+    assert withdrawal.withdraw(None, worker) == withdrawal.Removal(removed=1, frozen=1)
     assert release_text(release) == before
-    assert releases.verify(release) > 2
-    assert releases.changed_since(release) == 1
+    assert release_files.verify(release) > 2
+    assert release_files.changed_since(release) == 1
     assert list(audit(campaign)) == []
     left = Worker.objects.get(pseudonym=pseudonym)
     assert (left.user, left.digest) == (None, None)
@@ -113,22 +119,22 @@ def test_a_withdrawal_after_the_freeze_leaves_no_identity() -> None:
     (second,) = join(campaign)
     while found := assignment.work(second).assignments:
         answer(found[0], "another sentence of the street")
-    assert OWN not in release_text(releases.freeze(None, campaign, "1.1"))
+    assert OWN not in release_text(release_files.freeze(None, campaign, "1.1"))
 
 
 def test_nothing_of_who_left_is_stored_later() -> None:
     campaign = make("write", answers=2, items=3, batch=3)
-    (token,) = entering.invite(None, campaign, 1)
-    worker = entering.agree(entering.invited(campaign, token), 1)
+    (token,) = enrollment.invite(None, campaign, 1)
+    worker = enrollment.agree(enrollment.invited(campaign, token), 1)
     held = assignment.work(worker).assignments
-    leaving.withdraw(None, worker, by_worker=True)
+    withdrawal.withdraw(None, worker, by_worker=True)
     late: list[Any] = [
         lambda: answer(held[0], OWN),
         lambda: assignment.save_draft(held[0], {"caption": OWN}),
         lambda: assignment.set_aside(held[0], "skipped", OWN),
         lambda: assignment.report(held[0], "other", OWN),
-        lambda: leaving.withdraw(None, worker),
-        lambda: entering.invited(campaign, token),
+        lambda: withdrawal.withdraw(None, worker),
+        lambda: enrollment.invited(campaign, token),
     ]
     for what in late:
         with pytest.raises(AssignmentError, match="you have left this campaign"):
@@ -136,14 +142,14 @@ def test_nothing_of_who_left_is_stored_later() -> None:
     assert OWN not in all_rows()
     assert assignment.work(worker).why == "You have left this campaign."
     with pytest.raises(CampaignError, match="has left the campaign"):
-        quality.block(None, worker, "spam")
+        moderation.block(None, worker, "spam")
     with pytest.raises(CampaignError, match="can't come back"):
-        quality.lift(None, worker.exclusions.get(), "a mistake")
+        moderation.lift(None, worker.exclusions.get(), "a mistake")
 
 
 def test_who_left_does_not_begin_again_under_another_name() -> None:
     campaign, other = make(answers=1), make(answers=1)
-    leaving.withdraw(None, member(campaign, "wanda"))
+    withdrawal.withdraw(None, member(campaign, "wanda"))
     with pytest.raises(AssignmentError, match="you have left"):
         member(campaign, "wanda")
     assert assignment.work(member(other, "wanda")).assignments
@@ -154,8 +160,8 @@ def test_a_blocked_worker_can_withdraw() -> None:
     campaign = make("write", answers=1, items=1)
     (worker,) = join(campaign)
     answer(hold(worker), OWN)
-    exclusion, _ = quality.block(None, worker, "spam")
-    assert leaving.withdraw(None, worker).removed == 1
+    exclusion, _ = moderation.block(None, worker, "spam")
+    assert withdrawal.withdraw(None, worker).removed == 1
     assert OWN not in all_rows()
     assert worker.exclusions.get() == exclusion
     assert Slot.objects.filter(filled_by=None).count() == 1
@@ -173,8 +179,8 @@ def test_other_texts_are_agreed_to_before_more_work() -> None:
     # What is held may end.
     assert answer(held[0]).outcome == "stored"
     with pytest.raises(AssignmentError, match="changed meanwhile"):
-        entering.agree(worker, 1)
-    now = entering.agree(worker, 2)
+        enrollment.agree(worker, 1)
+    now = enrollment.agree(worker, 2)
     assert (now.consented_to, now.consented is not None) == (made, True)
     assert assignment.work(worker).assignments == held[1:]
     TextVersion.objects.create(
@@ -193,7 +199,7 @@ def test_other_texts_are_agreed_to_before_more_work() -> None:
 
 def test_the_pages_of_agreeing_again_and_leaving() -> None:
     campaign = make("write", answers=1, items=2)
-    (token,) = entering.invite(None, campaign, 1)
+    (token,) = enrollment.invite(None, campaign, 1)
     client = Client()
     place = f"/annotate/{campaign.slug}"
 
@@ -229,7 +235,7 @@ def test_the_pages_of_agreeing_again_and_leaving() -> None:
 def test_by_api_by_the_worker_and_by_an_organiser() -> None:
     campaign = make("write", answers=2, items=1)
     staff = user_program("staff", is_staff=True)
-    tokens = entering.invite(None, campaign, 2)
+    tokens = enrollment.invite(None, campaign, 2)
     programs = [Program(token) for token in tokens]
     for program in programs:
         program.ask("POST", f"annotate/{campaign.slug}/agree", {"texts": 1})
@@ -241,7 +247,7 @@ def test_by_api_by_the_worker_and_by_an_organiser() -> None:
     assert programs[0].ask("POST", place) == {"removed": 1, "frozen": 0, "end": None}
     # The token is gone with the rest.
     programs[0].ask("POST", place, status=401)
-    worker = entering.invited(campaign, tokens[1]).worker.pseudonym
+    worker = enrollment.invited(campaign, tokens[1]).worker.pseudonym
     organised = f"campaigns/{campaign.slug}/workers/{worker}/withdraw"
     assert staff.ask("GET", organised) == {"removed": 1, "frozen": 0}
     user_program("somebody").ask("POST", organised, status=404)
@@ -263,5 +269,5 @@ def test_a_campaign_without_a_consent_of_its_own_has_the_one_that_ships() -> Non
     file = '[campaign]\nslug = "c"\ntitle = "C"\nkind = "triplet"\nitems = "items.jsonl"\n'
     staff.ask("POST", "campaigns", {"files": {"campaign.toml": file, "items.jsonl": items}}, 201)
     assert (
-        "You can withdraw" in campaigns.managed(User.objects.get(username="staff"), "c").texts.get().consent
+        "You can withdraw" in lifecycle.managed(User.objects.get(username="staff"), "c").texts.get().consent
     )

@@ -14,11 +14,10 @@ from django.db import IntegrityError, transaction
 from django.test import Client
 
 from capeval.errors import OptionError
-from capeval_server.annotation import answering, assignment, campaigns, quality, releases
-from capeval_server.annotation.auditing import audit
-from capeval_server.annotation.columns import columns_of
-from capeval_server.annotation.definition import read_items
-from capeval_server.annotation.making import add_items
+from capeval_server.annotation.campaigns import lifecycle
+from capeval_server.annotation.campaigns.creation import add_items
+from capeval_server.annotation.campaigns.definition import read_items
+from capeval_server.annotation.core.options import Options
 from capeval_server.annotation.models import (
     Assignment,
     Campaign,
@@ -28,15 +27,19 @@ from capeval_server.annotation.models import (
     Participation,
     Response,
 )
-from capeval_server.annotation.next_pairs import replay
-from capeval_server.annotation.options import Options
-from capeval_server.annotation.tasks import TASKS, task_named
-from capeval_server.annotation.warning import avoid_warnings, set_warning
+from capeval_server.annotation.releases import release_files
+from capeval_server.annotation.releases.human_columns import columns_of
+from capeval_server.annotation.releases.integrity import audit
+from capeval_server.annotation.responses import assignment, submit
+from capeval_server.annotation.responses.adaptive_sampling import replay
+from capeval_server.annotation.responses.content_warnings import avoid_warnings, set_warning
+from capeval_server.annotation.review import moderation
+from capeval_server.annotation.task_types import TASKS, task_named
 from capeval_server.challenges.models import Challenge
 from capeval_server.commands import annotation
-from capeval_server.errors import CampaignError
-from capeval_server.pages.campaigns.forms import NewForm
-from capeval_server.pages.campaigns.wording import options_in_words
+from capeval_server.core.errors import CampaignError
+from capeval_server.web.campaigns.forms import NewForm
+from capeval_server.web.campaigns.presenters import options_in_words
 from tests.server.annotation import given, join, make
 from tests.server.test_annotation_curtailing import choosing, is_sound
 from tests.server.test_annotation_results import work_all
@@ -93,7 +96,7 @@ def answer(worker: Participation, number: int) -> list[Assignment]:
     done = []
     for _ in range(number):
         (held,) = assignment.work(worker).assignments
-        assert answering.submit(held, given(dict(by_strength(held)))).outcome == "stored"
+        assert submit.submit(held, given(dict(by_strength(held)))).outcome == "stored"
         done.append(held)
     return done
 
@@ -178,8 +181,10 @@ def test_excluded_and_rejected_answers_choose_nothing(django_user_model: Any) ->
     spammer, worker, other = join(campaign, 3)
     answer(spammer, 6)
     rejected = answer(worker, 1)[0].responses.get()
-    quality.review(django_user_model.objects.create(username="rita"), rejected, "rejected", reason="nonsense")
-    exclusion, _ = quality.block(None, spammer, "spam")
+    moderation.review(
+        django_user_model.objects.create(username="rita"), rejected, "rejected", reason="nonsense"
+    )
+    exclusion, _ = moderation.block(None, spammer, "spam")
     answer(worker, 5)
     answer(other, 6)
     assert NextPairs.objects.count() == 1
@@ -191,7 +196,7 @@ def test_excluded_and_rejected_answers_choose_nothing(django_user_model: Any) ->
     # A pair that both answered counts once.
     assert sum(map(sum, choice.wins)) == of_others.values("item").distinct().count()
     # What is lifted or rejected later changes no choice that was made.
-    quality.lift(None, exclusion, "a mistake")
+    moderation.lift(None, exclusion, "a mistake")
     assert all(differs == () for differs in replays(campaign))
     assert is_sound(campaign)
 
@@ -201,7 +206,7 @@ def test_answers_that_were_removed_are_named_and_the_rest_is_made_again() -> Non
     (worker,) = join(campaign)
     answer(worker, 30)
     response = Response.objects.order_by("pk")[0]
-    quality.redact(None, response, "it was sent by mistake")
+    moderation.redact(None, response, "it was sent by mistake")
     again = list(replay(campaign))
     assert [each.removed for each in again] == [0, 1, 1]
     assert all(each.differs == () for each in again)
@@ -212,7 +217,7 @@ def test_a_revision_before_a_choice_counts_in_it() -> None:
     campaign = comparing(next_pairs=2)
     (worker,) = join(campaign)
     _, second = answer(worker, 2)
-    answering.submit(second, given(dict(choosing("second")(second)), revision=2))
+    submit.submit(second, given(dict(choosing("second")(second)), revision=2))
     answer(worker, 3)
     assert replays(campaign) == [()] * 3
     assert is_sound(campaign)
@@ -297,10 +302,10 @@ def test_a_trial_chooses_too_and_its_answers_say_nothing() -> None:
     (worker,) = join(campaign)
     for _ in range(14):
         (held,) = assignment.work(worker).assignments
-        answering.submit(held, given(dict(by_strength(held))))
+        submit.submit(held, given(dict(by_strength(held))))
     assert NextPairs.objects.count() == 2
     assert not any(sum(map(sum, choice.wins)) for choice in NextPairs.objects.all())
-    campaign = campaigns.change_state(None, campaign, "open")
+    campaign = lifecycle.change_state(None, campaign, "open")
     assert is_sound(campaign)
 
 
@@ -310,12 +315,12 @@ def test_strengths_come_first_on_the_board_and_say_why(challenge: Challenge) -> 
     work_all(worker, by_strength)
     campaign.challenge = challenge
     campaign.save()
-    made = releases.freeze(None, campaign, "1.0")
-    releases.verify(made)
-    stored = json.loads((releases.folder_of(made) / "next_pairs.json").read_text())
+    made = release_files.freeze(None, campaign, "1.0")
+    release_files.verify(made)
+    stored = json.loads((release_files.folder_of(made) / "next_pairs.json").read_text())
     assert stored["floor"] == 0.2
     assert [choice["number"] for choice in stored["choices"]] == list(range(1, NextPairs.objects.count() + 1))
-    assert json.loads((releases.folder_of(made) / "manifest.json").read_text())["next_pairs"] == 12
+    assert json.loads((release_files.folder_of(made) / "manifest.json").read_text())["next_pairs"] == 12
     strengths, wins = columns_of(challenge)
     assert (strengths.question, wins.question) == ("Bradley-Terry", "wins")
     (said,) = wins.notes
@@ -365,7 +370,7 @@ def test_a_pair_of_triplets_is_one_comparison() -> None:
     for _ in range(7):
         (held,) = assignment.work(worker).assignments
         choice = choices.get(held.item.key, "second")
-        answering.submit(held, given(dict(choosing(choice)(held))))
+        submit.submit(held, given(dict(choosing(choice)(held))))
     expected = [0.0, 0.0]
     rows = list(Response.objects.order_by("pk").select_related("item")[:6])
     for pair in range(4):

@@ -13,9 +13,8 @@ from django.core.files.storage import default_storage
 from django.test import Client
 from PIL import Image as Pillow
 
-from capeval_server.annotation import assignment, entering
-from capeval_server.annotation.campaigns import change_state
-from capeval_server.annotation.making import make_campaign
+from capeval_server.annotation.campaigns.creation import make_campaign
+from capeval_server.annotation.campaigns.lifecycle import change_state
 from capeval_server.annotation.models import (
     Assignment,
     Campaign,
@@ -25,9 +24,11 @@ from capeval_server.annotation.models import (
     Report,
     Response,
 )
-from capeval_server.annotation.warning import set_warning
-from capeval_server.errors import CampaignError, NotFoundError
-from capeval_server.organising.models import Action
+from capeval_server.annotation.responses import assignment
+from capeval_server.annotation.responses.content_warnings import set_warning
+from capeval_server.annotation.workers import enrollment
+from capeval_server.audit.models import Action
+from capeval_server.core.errors import CampaignError, NotFoundError
 from tests.server.annotation import counted, make
 from tests.server.pages import check_page
 
@@ -75,7 +76,7 @@ def campaign(tmp_path: Path) -> Campaign:
 
 
 def enter(campaign: Campaign) -> Client:
-    (token,) = entering.invite(None, campaign, 1)
+    (token,) = enrollment.invite(None, campaign, 1)
     client = Client()
     answer = client.get(f"/annotate/{campaign.slug}/enter/{token}/", follow=True)
     assert answer.redirect_chain == [(f"/annotate/{campaign.slug}/", 302)]
@@ -209,7 +210,7 @@ def test_links_and_users(campaign: Campaign) -> None:
     assert Client().get("/annotate/streets/enter/work_invented/").status_code == 404
     assert Client().get("/annotate/other/").status_code == 404
     client = enter(campaign)
-    entering.revoke(None, Participation.objects.get())
+    enrollment.revoke(None, Participation.objects.get())
     assert client.get("/annotate/streets/").status_code == 404
     user = Client()
     user.force_login(User.objects.create(username="ann"))

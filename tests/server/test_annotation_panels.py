@@ -18,14 +18,17 @@ from django.core.files.storage import default_storage
 from django.test import Client
 from django.utils import timezone
 
-from capeval_server.annotation import assignment, campaigns, ending, entering, leaving, panels, quality
-from capeval_server.annotation.auditing import audit
-from capeval_server.annotation.definition import read_panel
+from capeval_server.annotation.campaigns import lifecycle
+from capeval_server.annotation.campaigns.definition import read_panel
 from capeval_server.annotation.models import Assignment, Campaign, Identity, Participation, Session, Worker
+from capeval_server.annotation.releases.integrity import audit
+from capeval_server.annotation.responses import assignment, session_end
+from capeval_server.annotation.review import moderation, withdrawal
+from capeval_server.annotation.workers import enrollment, panels
+from capeval_server.audit.models import Action
 from capeval_server.challenges.models import Challenge
-from capeval_server.errors import AssignmentError, CampaignError, EntryError, NotFoundError
-from capeval_server.organising.models import Action
-from capeval_server.teams.joining import make_team
+from capeval_server.core.errors import AssignmentError, CampaignError, EntryError, NotFoundError
+from capeval_server.teams.services.enrollment import make_team
 from tests.server.annotation import answer, counted, hold, make
 from tests.server.pages import check_page
 from tests.server.test_annotation_api import ITEMS, Program, files, user_program
@@ -69,7 +72,7 @@ def signing() -> dict[str, Any]:
 
 
 def begin(campaign: Campaign, **who: str) -> Participation:
-    return entering.agree(panels.enter(campaign, ids(**who)), 1)
+    return enrollment.agree(panels.enter(campaign, ids(**who)), 1)
 
 
 def test_the_same_panel_id_is_one_worker() -> None:
@@ -265,14 +268,14 @@ def test_each_end_has_its_code_and_none_is_seen_before() -> None:
     ended("withdrew", browser, seen, browser.post(f"/{place}/leave/", {"sure": "yes"}).content.decode())
     program, browser, seen = come("failed")
     work(program, browser, seen, 1)
-    quality.block(None, panels.enter(campaign, ids("failed")), "three checks failed")
+    moderation.block(None, panels.enter(campaign, ids("failed")), "three checks failed")
     ended("failed_checks", browser, seen, shown(browser))
     program, browser, seen = come("nothing")
     work(program, browser, seen, 1)
     early = browser.post(f"/{place}/finish/", {"outcome": "nothing_left"}, follow=True)
     seen.append(early.content.decode())
     assert "there is still work for you" in seen[-1]
-    campaigns.change_state(None, campaign, "closing")
+    lifecycle.change_state(None, campaign, "closing")
     held = Assignment.objects.filter(state="held").get()
     assignment.set_aside(held, "skipped")
     waiting = shown(browser)
@@ -292,12 +295,12 @@ def test_what_a_worker_may_not_say_of_the_end() -> None:
     worker = begin(campaign)
     for outcome in ("completed", "screened_out", "no_consent", "withdrew", "x", ""):
         with pytest.raises(AssignmentError):
-            ending.finish(worker, outcome)
-    (token,) = entering.invite(None, campaign, 1)
+            session_end.finish(worker, outcome)
+    (token,) = enrollment.invite(None, campaign, 1)
     with pytest.raises(AssignmentError, match="came from a panel"):
-        ending.finish(entering.invited(campaign, token), "returned")
-    ending.finish(worker, "returned")
-    ending.finish(worker, "unsuitable")
+        session_end.finish(enrollment.invited(campaign, token), "returned")
+    session_end.finish(worker, "returned")
+    session_end.finish(worker, "unsuitable")
     assert worker.sessions.get().outcome == "returned"
 
 
@@ -384,7 +387,7 @@ def test_a_session_gets_no_more_items_than_it_still_needs() -> None:
     # A session that stops early gives its items back; the next one gets as many as the panel asks for.
     panels.enter(campaign, ids(session="s2"))
     assert len(assignment.work(worker).assignments) == 4
-    ending.finish(worker, "returned")
+    session_end.finish(worker, "returned")
     panels.enter(campaign, ids(session="s3"))
     assert [len(assignment.work(worker).assignments) for _ in range(2)] == [4, 4]
     # A batch that is held already is cut when the panel asks for fewer answers.
@@ -460,7 +463,7 @@ def test_who_withdrew_is_not_known_any_more_and_does_not_come_back() -> None:
     worker = begin(campaign)
     there = begin(elsewhere)
     answer(hold(worker))
-    leaving.withdraw(None, worker, by_worker=True)
+    withdrawal.withdraw(None, worker, by_worker=True)
     left = Worker.objects.get(pk=worker.worker_id)
     assert not left.identities.exists()
     assert list(worker.sessions.values_list("study", "session", "outcome")) == [(None, None, "withdrew")]
@@ -470,14 +473,14 @@ def test_who_withdrew_is_not_known_any_more_and_does_not_come_back() -> None:
         panels.entered(campaign, panels.token_of(worker))
     assert panels.enter(elsewhere, ids()) == there
     assert assignment.work(there).assignments
-    leaving.withdraw(None, there)
+    withdrawal.withdraw(None, there)
     assert not Identity.objects.exists()
 
 
 @pytest.fixture
 def challenge(tmp_path: Path, settings: Any) -> Challenge:
     from capeval_server.examples import write_example
-    from capeval_server.organising.definition_files import import_challenge
+    from capeval_server.hosting.services.definition_files import import_challenge
 
     options = {**settings.STORAGES["default"]["OPTIONS"], "location": tmp_path / "files"}
     settings.STORAGES = {**settings.STORAGES, "default": {**settings.STORAGES["default"], "OPTIONS": options}}
@@ -528,12 +531,12 @@ def test_who_is_signed_in_is_the_person_who_works(challenge: Challenge) -> None:
         assert browser.get(f"/annotate/{campaign.slug}/").status_code == status
     # Nobody works twice, by a panel and as a user.
     with pytest.raises(AssignmentError, match="you take part in this campaign already"):
-        entering.check_apart(entering.enter_as_user(bob, campaign))
-    assert quality.link_account(None, panels.enter(campaign, ids("carl")), bob) is None
+        enrollment.check_apart(enrollment.enter_as_user(bob, campaign))
+    assert moderation.link_account(None, panels.enter(campaign, ids("carl")), bob) is None
     with pytest.raises(AssignmentError, match="you take part in this campaign already"):
-        entering.check_apart(panels.enter(campaign, ids("carl")))
+        enrollment.check_apart(panels.enter(campaign, ids("carl")))
     with pytest.raises(CampaignError, match="came by a link or from a panel"):
-        quality.link_account(None, entering.enter_as_user(ann, campaign), bob)
+        moderation.link_account(None, enrollment.enter_as_user(ann, campaign), bob)
 
 
 def test_the_pages_of_a_link_that_is_wrong() -> None:

@@ -11,10 +11,12 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from capeval_server.annotation import assignment, leaving, panels, payments, quality
 from capeval_server.annotation.models import Campaign, Participation
-from capeval_server.errors import CampaignError
-from capeval_server.organising.models import Action
+from capeval_server.annotation.responses import assignment
+from capeval_server.annotation.review import moderation, withdrawal
+from capeval_server.annotation.workers import panels, payments
+from capeval_server.audit.models import Action
+from capeval_server.core.errors import CampaignError
 from tests.server.annotation import answer, counted, hold, join, make
 from tests.server.clock import Clock
 from tests.server.test_annotation_api import user_program
@@ -42,7 +44,7 @@ def test_surplus_and_rejected_answers_and_checks_are_paid_for(clock: Clock) -> N
     for one in assignment.work(second).assignments:
         clock.now += timedelta(seconds=20)
         done = answer(one)
-    quality.review(User.objects.create(username="rita"), done.response, "rejected", reason="copied")
+    moderation.review(User.objects.create(username="rita"), done.response, "rejected", reason="copied")
     assert [answer(one).outcome for one in held].count("surplus") >= 1
     answer(held[0], "a revised sentence", revision=2)
     found = rows(campaign)
@@ -51,7 +53,7 @@ def test_surplus_and_rejected_answers_and_checks_are_paid_for(clock: Clock) -> N
     names = ("outcome", "answers", "rejected", "seconds", "amount", "currency")
     assert shown(found[0], *names) == ("working", "2", "0", "740", "0.24", "EUR")
     assert shown(found[1], *names) == ("working", "2", "1", "40", "0.24", "EUR")
-    quality.block(None, second, "spam")
+    moderation.block(None, second, "spam")
     assert shown(rows(campaign)[1], "outcome", "amount") == ("blocked", "0.24")
 
 
@@ -83,7 +85,7 @@ def test_a_line_for_each_session_of_a_panel(clock: Clock) -> None:
     work(worker, 1)
     other = begin(campaign, person="bob")
     work(other, 1)
-    leaving.withdraw(None, other)
+    withdrawal.withdraw(None, other)
     names = ("panel", "panel_id", "study", "session", "outcome", "answers", "amount")
     assert [shown(row, *names) for row in rows(campaign)] == [
         ("prolific", "'=cmd()", "study1", "s1", "completed", "2", "0.2"),

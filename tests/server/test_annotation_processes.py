@@ -29,7 +29,7 @@ for _ in range(number):
 RUSH = """
 import json, threading
 from django.db import connection
-from capeval_server.annotation import assignment
+from capeval_server.annotation.responses import assignment
 from capeval_server.annotation.models import Assignment, Campaign
 from tests.server.annotation import answer
 number, of, slugs = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
@@ -74,7 +74,7 @@ def made(tmp_path: Path, database: str | None) -> Server:
 
 
 def started(server: Server, *command: str) -> subprocess.Popen[str]:
-    environment = {**server.env, "DJANGO_SETTINGS_MODULE": "capeval_server.settings"}
+    environment = {**server.env, "DJANGO_SETTINGS_MODULE": "capeval_server.config.settings"}
     pipe = subprocess.PIPE
     return subprocess.Popen(
         [sys.executable, *command], env=environment, stdin=pipe, stdout=pipe, stderr=pipe, text=True
@@ -145,13 +145,14 @@ def test_robots_in_several_processes(made: Server) -> None:
 # Two workers agree on one item of two, in answers that took 4 and 8 seconds; a third has only one of them.
 ORGANISED = """
 from collections import Counter
-from capeval_server.annotation import assignment, quality
-from capeval_server.annotation.agreements import agreements_of
-from capeval_server.annotation.answering import submit
-from capeval_server.annotation.effort import measured_agreement
+from capeval_server.annotation.responses import assignment
+from capeval_server.annotation.review import moderation
+from capeval_server.annotation.core.agreement import agreements_of
+from capeval_server.annotation.responses.submit import submit
+from capeval_server.annotation.campaigns.effort import measured_agreement
 from capeval_server.annotation.models import Campaign, Response
-from capeval_server.annotation.progress import items_with_counts, pace_of
-from capeval_server.annotation.workers import summaries_of
+from capeval_server.annotation.campaigns.progress import items_with_counts, pace_of
+from capeval_server.annotation.review.worker_summaries import summaries_of
 from tests.server.annotation import given
 campaign = Campaign.objects.get(slug=sys.argv[1])
 one, other, third = campaign.participations.order_by("pk")
@@ -169,7 +170,7 @@ print(list(pace.days) == sorted(received.items()), sum(received.values()), pace.
 print([(item.counted, item.wanted) for item in items_with_counts(campaign)])
 print([(each.items, each.answers, each.shares) for each in agreements_of(campaign)])
 print([(each.agreement, each.seconds, each.counted) for each in summaries_of(campaign)])
-print(round(measured_agreement(campaign).yes, 3), list(quality.queue(campaign)))
+print(round(measured_agreement(campaign).yes, 3), list(moderation.queue(campaign)))
 """
 
 
@@ -189,7 +190,7 @@ def test_what_organisers_see(made: Server) -> None:
 AGAIN = """
 import threading
 from django.db import connection
-from capeval_server.annotation import assignment
+from capeval_server.annotation.responses import assignment
 from capeval_server.annotation.models import Campaign
 from tests.server.test_annotation_held import choose
 campaign = Campaign.objects.get(slug=sys.argv[1])
@@ -249,9 +250,10 @@ def test_robots_in_several_processes_choose_by_systems(made: Server) -> None:
 # of them, and lifts that.
 ONE_PAIR = """
 from functools import partial
-from capeval_server.annotation import assignment, quality
-from capeval_server.annotation.definition import NewItem
-from capeval_server.annotation.making import add_items
+from capeval_server.annotation.responses import assignment
+from capeval_server.annotation.review import moderation
+from capeval_server.annotation.campaigns.definition import NewItem
+from capeval_server.annotation.campaigns.creation import add_items
 from tests.server.annotation import answer, at_once, join, make
 from tests.server.annotation_robots import check_end
 campaign = make("triplet", items=0, answers=3, batch=4, confidence=0.7, confidence_votes=2)
@@ -269,8 +271,8 @@ def work(worker):
             given.append(answer(one).response.key)
 def manage():
     for _ in range(6):
-        exclusion, _ = quality.block(None, workers[0], "spam")
-        quality.lift(None, exclusion, "a mistake")
+        exclusion, _ = moderation.block(None, workers[0], "spam")
+        moderation.lift(None, exclusion, "a mistake")
 print(*at_once(manage, *(partial(work, worker) for worker in workers)))
 for worker in workers: work(worker)
 check_end(campaign, given)
@@ -286,7 +288,7 @@ TWICE = """
 import threading
 from django.db import connection
 from django.utils import timezone
-from capeval_server.annotation import assignment
+from capeval_server.annotation.responses import assignment
 from capeval_server.annotation.models import Assignment, Campaign, Response
 from tests.server.annotation import answer, counted, join, make
 for kind in ("another's", "the same key", "another window"):
@@ -328,7 +330,9 @@ def test_several_answer_in_the_same_moment(made: Server) -> None:
 # while all workers answer.
 BLOCKS = """
 from functools import partial
-from capeval_server.annotation import assignment, campaigns, quality
+from capeval_server.annotation.responses import assignment
+from capeval_server.annotation.campaigns import lifecycle
+from capeval_server.annotation.review import moderation
 from tests.server.annotation import answer, at_once, join, make
 from tests.server.annotation_robots import check_end
 campaign = make("write", items=30, answers=2, batch=3)
@@ -340,10 +344,10 @@ def work(worker):
             given.append(answer(one).response.key)
 def manage():
     for number in range(4):
-        exclusion, _ = quality.block(None, workers[0], "spam")
-        campaigns.set_answers(None, campaign, 1 + number % 2)
-        quality.lift(None, exclusion, "a mistake")
-    quality.block(None, workers[0], "spam")
+        exclusion, _ = moderation.block(None, workers[0], "spam")
+        lifecycle.set_answers(None, campaign, 1 + number % 2)
+        moderation.lift(None, exclusion, "a mistake")
+    moderation.block(None, workers[0], "spam")
 print(*at_once(manage, *(partial(work, worker) for worker in workers)))
 # While fewer answers were wanted, there was nothing to do for a moment, and workers went.
 for worker in workers[1:]: work(worker)
@@ -360,15 +364,17 @@ def test_blocking_and_lowering_while_they_answer(made: Server) -> None:
 WITHDRAWS = """
 import threading, traceback
 from django.db import connection
-from capeval_server.annotation import assignment, entering, leaving
+from capeval_server.annotation.responses import assignment
+from capeval_server.annotation.workers import enrollment
+from capeval_server.annotation.review import withdrawal
 from capeval_server.annotation.models import Response, Worker
-from capeval_server.errors import AssignmentError
+from capeval_server.core.errors import AssignmentError
 from django.contrib.auth.models import User
 from tests.server.annotation import answer, counted, make
 from tests.server.annotation_robots import check_end
 user = User.objects.create(username="wanda")
 places = [make("write", items=12, answers=1, batch=3, reopened_for="everybody") for _ in range(2)]
-mine = [entering.agree(entering.enter_as_user(user, place), 1) for place in places]
+mine = [enrollment.agree(enrollment.enter_as_user(user, place), 1) for place in places]
 begun, wrong = threading.Barrier(5), []
 def work(worker):
     number = 0
@@ -379,7 +385,7 @@ def work(worker):
             answer(one, "Ownmarker")
 def leave(worker):
     begun.wait()
-    leaving.withdraw(None, worker, by_worker=True)
+    withdrawal.withdraw(None, worker, by_worker=True)
 def run(do, worker):
     try: do(worker)
     except AssignmentError as error: assert "you have left" in str(error)

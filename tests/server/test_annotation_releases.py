@@ -15,17 +15,19 @@ from django.test import Client
 
 from capeval.errors import FormatError
 from capeval_server.accounts.models import Token
-from capeval_server.annotation import assignment, quality, releases
-from capeval_server.annotation.auditing import audit
-from capeval_server.annotation.definition import NewItem
-from capeval_server.annotation.making import add_items
+from capeval_server.annotation.campaigns.creation import add_items
+from capeval_server.annotation.campaigns.definition import NewItem
 from capeval_server.annotation.models import Campaign, Participation, Release, Response
+from capeval_server.annotation.releases import release_files
+from capeval_server.annotation.releases.integrity import audit
+from capeval_server.annotation.responses import assignment
+from capeval_server.annotation.review import moderation
 from capeval_server.challenges.models import Challenge, ReferenceSet, ReferenceVersion
-from capeval_server.errors import AssignmentError, CampaignError
+from capeval_server.core.errors import AssignmentError, CampaignError
+from capeval_server.hosting.services.definition_files import import_challenge
 from capeval_server.jobs import worker as scorer
-from capeval_server.organising.definition_files import import_challenge
 from capeval_server.submissions.models import Submission
-from capeval_server.teams.joining import make_team
+from capeval_server.teams.services.enrollment import make_team
 from tests.server.annotation import answer, hold, join, make
 
 pytestmark = pytest.mark.django_db
@@ -60,7 +62,7 @@ def plans_in(folder: Path) -> Path:
 
 def captions_of(release: Release) -> set[str]:
     texts = set()
-    for path in releases.folder_of(release).glob("*/*.json"):
+    for path in release_files.folder_of(release).glob("*/*.json"):
         found = json.loads(path.read_text())
         entries = found if isinstance(found, list) else found.get("annotations", [])
         texts |= {entry["caption"] for entry in entries}
@@ -69,10 +71,10 @@ def captions_of(release: Release) -> set[str]:
 
 def test_a_release_has_what_counts_and_never_changes(tmp_path: Path) -> None:
     campaign = filled()
-    release = releases.freeze(None, campaign, "1.0", plans=plans_in(tmp_path))
+    release = release_files.freeze(None, campaign, "1.0", plans=plans_in(tmp_path))
     assert captions_of(release) == set(Response.objects.values_list("answer__caption", flat=True))
     assert release.responses.count() == 12
-    folder = releases.folder_of(release)
+    folder = release_files.folder_of(release)
     assert {path.relative_to(folder).as_posix() for path in folder.rglob("*.json")} == {
         "manifest.json",
         "private/captions_val.json",
@@ -82,24 +84,24 @@ def test_a_release_has_what_counts_and_never_changes(tmp_path: Path) -> None:
     provenance = (folder.parent / "provenance.csv").read_text().splitlines()
     assert len(provenance) == 13
     assert provenance[0] == "response,image,worker,texts,received"
-    assert releases.verify(release) == 5
+    assert release_files.verify(release) == 5
     with pytest.raises(IntegrityError, match="never changed"), transaction.atomic():
         Release.objects.update(name="2.0")
     with pytest.raises(CampaignError, match=r"has a release '1\.0' already"):
-        releases.freeze(None, campaign, "1.0")
+        release_files.freeze(None, campaign, "1.0")
     assert list(audit(campaign)) == []
     (folder / "private" / "captions_val.json").write_text("{}")
     with pytest.raises(FormatError):
-        releases.verify(release)
+        release_files.verify(release)
     assert "a release must not change" in str(next(audit(campaign)))
 
 
 def test_the_provenance_and_the_manifest_are_verified_too(tmp_path: Path) -> None:
-    release = releases.freeze(None, filled(), "1.0")
-    place = releases.folder_of(release).parent / "provenance.csv"
+    release = release_files.freeze(None, filled(), "1.0")
+    place = release_files.folder_of(release).parent / "provenance.csv"
     place.write_text(place.read_text() + "\n")
     with pytest.raises(CampaignError, match=r"provenance.csv is not as it was frozen"):
-        releases.verify(release)
+        release_files.verify(release)
 
 
 def test_keys_are_escaped_in_the_provenance_as_in_every_table(tmp_path: Path) -> None:
@@ -110,8 +112,8 @@ def test_keys_are_escaped_in_the_provenance_as_in_every_table(tmp_path: Path) ->
     add_items(campaign, items, 1)
     (worker,) = join(campaign)
     write(worker, 1)
-    release = releases.freeze(None, campaign, "1.0")
-    with (releases.folder_of(release).parent / "provenance.csv").open(newline="") as file:
+    release = release_files.freeze(None, campaign, "1.0")
+    with (release_files.folder_of(release).parent / "provenance.csv").open(newline="") as file:
         assert [row["image"] for row in csv.DictReader(file)] == ["'=cmd|' /C calc'!A0", "-1"]
 
 
@@ -124,11 +126,11 @@ def test_images_that_lack_captions_are_named_or_left_out() -> None:
     with pytest.raises(
         CampaignError, match=r"each image must have all its captions \(got fewer of '\d', '\d'\)"
     ):
-        releases.freeze(None, campaign, "1.0")
-    release = releases.freeze(None, campaign, "1.0", leave_out=True)
+        release_files.freeze(None, campaign, "1.0")
+    release = release_files.freeze(None, campaign, "1.0", leave_out=True)
     assert release.responses.count() == 2
     with pytest.raises(CampaignError, match="no answer of .* counts yet"):  # noqa: RUF043
-        releases.freeze(None, make(), "1.0", leave_out=True)
+        release_files.freeze(None, make(), "1.0", leave_out=True)
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", ".1", "1/0", "1 0", "1\n", "1" * 51])
@@ -137,7 +139,7 @@ def test_names_that_no_release_can_have(kind: str, name: str, tmp_path: Path) ->
     campaign = make(kind, items=1, answers=1)
     answer(hold(join(campaign)[0]))
     with pytest.raises(CampaignError, match="a release's name must be 1 to 50 letters"):
-        releases.freeze(None, campaign, name)
+        release_files.freeze(None, campaign, name)
     assert not Release.objects.exists()
     assert not (tmp_path / "files").exists()
 
@@ -146,26 +148,26 @@ def test_an_answer_in_a_release_is_not_revised() -> None:
     campaign = make("write", items=1, answers=1)
     held = hold(join(campaign)[0])
     answer(held)
-    release = releases.freeze(None, campaign, "1.0")
+    release = release_files.freeze(None, campaign, "1.0")
     with pytest.raises(AssignmentError, match="part of a frozen release"):
         answer(held, "something else", revision=2)
-    assert releases.verify(release) == 3
+    assert release_files.verify(release) == 3
 
 
 def test_the_next_release_lacks_what_was_blocked_and_the_first_stays() -> None:
     campaign = filled(answers=2)
-    first = releases.freeze(None, campaign, "1.0")
-    before = {path: path.read_bytes() for path in releases.folder_of(first).rglob("*.json")}
+    first = release_files.freeze(None, campaign, "1.0")
+    before = {path: path.read_bytes() for path in release_files.folder_of(first).rglob("*.json")}
     bad = Participation.objects.filter(campaign=campaign)[0]
-    quality.block(None, bad, "spam")
-    assert releases.changed_since(first) == 4
+    moderation.block(None, bad, "spam")
+    assert release_files.changed_since(first) == 4
     with pytest.raises(CampaignError, match="each image must have all its captions"):
-        releases.freeze(None, campaign, "1.1")
+        release_files.freeze(None, campaign, "1.1")
     write(join(campaign)[0], 7)
-    second = releases.freeze(None, campaign, "1.1")
+    second = release_files.freeze(None, campaign, "1.1")
     assert {path: path.read_bytes() for path in before} == before
-    assert releases.verify(first) == releases.verify(second) == 3
-    assert releases.changed_since(second) == 0
+    assert release_files.verify(first) == release_files.verify(second) == 3
+    assert release_files.changed_since(second) == 0
     assert len(captions_of(first) - captions_of(second)) == 4
     assert not any("number 0" in caption for caption in captions_of(second))
 
@@ -186,10 +188,10 @@ def submit(challenge: Challenge, images: list[int]) -> Submission:
 
 def test_captions_become_a_challenge_whose_references_they_are(tmp_path: Path) -> None:
     campaign = filled()
-    release = releases.freeze(None, campaign, "1.0", plans=plans_in(tmp_path))
-    path = releases.write_challenge(release, tmp_path / "challenge")
+    release = release_files.freeze(None, campaign, "1.0", plans=plans_in(tmp_path))
+    path = release_files.write_challenge(release, tmp_path / "challenge")
     challenge = import_challenge(path)
-    frozen = (releases.folder_of(release) / "private" / "captions_val.json").read_bytes()
+    frozen = (release_files.folder_of(release) / "private" / "captions_val.json").read_bytes()
     version = ReferenceVersion.objects.get(reference_set__split__challenge=challenge)
     with version.file.open() as file:
         assert file.read() == frozen
@@ -197,11 +199,11 @@ def test_captions_become_a_challenge_whose_references_they_are(tmp_path: Path) -
     assert submission.state == "scored", list(submission.results.values_list("failure", "log"))
     assert submission.results.filter(failure="").count() >= 4
     # A worker is blocked: the next release is the next version, and all is scored again.
-    quality.block(None, Participation.objects.filter(campaign=campaign)[0], "spam")
+    moderation.block(None, Participation.objects.filter(campaign=campaign)[0], "spam")
     write(join(campaign)[0], 7)
-    again = releases.freeze(None, campaign, "1.1", plans=plans_in(tmp_path))
+    again = release_files.freeze(None, campaign, "1.1", plans=plans_in(tmp_path))
     olga = User.objects.create(username="olga")
-    assert releases.publish(olga, again, "val", ReferenceSet.objects.get()) == 2
+    assert release_files.publish(olga, again, "val", ReferenceSet.objects.get()) == 2
     submission.refresh_from_db()
     assert submission.state == "waiting"
     while scorer.work_once():
@@ -210,4 +212,4 @@ def test_captions_become_a_challenge_whose_references_they_are(tmp_path: Path) -
     assert submission.state == "scored"
     versions = submission.results.values_list("reference_version__number", flat=True)
     assert set(versions) == {1, 2}
-    assert releases.verify(release) == 5
+    assert release_files.verify(release) == 5

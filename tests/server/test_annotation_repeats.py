@@ -10,12 +10,14 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.test import Client
 
-from capeval_server.annotation import answering, assignment, payments, quality
-from capeval_server.annotation.auditing import audit
-from capeval_server.annotation.making import add_items
+from capeval_server.annotation.campaigns.creation import add_items
+from capeval_server.annotation.campaigns.progress import progress_of
 from capeval_server.annotation.models import Assignment, Campaign, CheckResult, Item, Participation
-from capeval_server.annotation.progress import progress_of
-from capeval_server.annotation.workers import repeats_of, summaries_of
+from capeval_server.annotation.releases.integrity import audit
+from capeval_server.annotation.responses import assignment, submit
+from capeval_server.annotation.review import moderation
+from capeval_server.annotation.review.worker_summaries import repeats_of, summaries_of
+from capeval_server.annotation.workers import payments
 from tests.server.annotation import counted, given, join, make, new_items
 from tests.server.pages import check_page
 from tests.server.test_annotation_api import user_program
@@ -34,7 +36,7 @@ def work_through(worker: Participation, choose: Any) -> list[Assignment]:
     again = []
     while held := assignment.work(worker).assignments:
         for one in held:
-            answering.submit(one, given({"choice": choose(one)}))
+            submit.submit(one, given({"choice": choose(one)}))
             if one.item.repeats_id is not None:
                 again.append(one)
     return again
@@ -88,7 +90,7 @@ def test_nothing_is_repeated_where_it_is_off_in_a_trial_and_without_sides() -> N
     (worker,) = join(writing)
     while held := assignment.work(worker).assignments:
         for one in held:
-            answering.submit(one, given({"caption": "a cart in a street"}))
+            submit.submit(one, given({"caption": "a cart in a street"}))
     assert writing.items.count() == 20
 
 
@@ -165,14 +167,14 @@ def test_what_is_taken_out_is_not_shown_again() -> None:
         (held,) = assignment.work(worker).assignments
         if held.item.repeats_id is not None:
             break
-        answering.submit(held, given({"choice": "left"}))
+        submit.submit(held, given({"choice": "left"}))
     first = Item.objects.get(pk=held.item.repeats_id)
-    quality.hold(None, first, held=True, reason="shows a face")
+    moderation.hold(None, first, held=True, reason="shows a face")
     held.refresh_from_db()
     assert held.state == "pulled"
     assert set(Item.objects.filter(held=True)) == {first, held.item}
     assert all(one.item.repeats_id != first.pk for one in work_through(worker, lambda _: "left"))
-    quality.hold(None, first, held=False)
+    moderation.hold(None, first, held=False)
     assert not Item.objects.filter(held=True).exists()
     assert list(audit(campaign)) == []
 
@@ -191,8 +193,8 @@ def test_revising_and_the_kinds_whose_answers_are_no_sides() -> None:
         again += one.item.repeats_id is not None
         # A revision does not count: it may come from having seen that it was shown before.
         choice = "no" if one.item.repeats_id is not None else "yes"
-        answering.submit(one, given({"choice": choice}))
-        answering.submit(one, given({"choice": "yes"}, revision=2))
+        submit.submit(one, given({"choice": choice}))
+        submit.submit(one, given({"choice": "yes"}, revision=2))
     (found,) = repeats_of(campaign).values()
     assert repeats_of(campaign, worker) == {worker.pk: found}
     assert repeats_of(campaign, other) == {}
@@ -228,11 +230,11 @@ def test_a_worker_is_not_told_what_is_shown_again() -> None:
     campaign = make(items=30, answers=1, batch=1, repeat_every=2)
     (worker,) = join(campaign)
     keys = set()
-    from capeval_server.api.working import _shown
+    from capeval_server.api.annotation_work import _shown
 
     while held := assignment.work(worker).assignments:
         keys.add((held[0].item.repeats_id is not None, tuple(_shown(worker, held[0], 1))))
-        outcome = answering.submit(held[0], given({"choice": "left"}))
+        outcome = submit.submit(held[0], given({"choice": "left"}))
         assert (outcome.outcome, outcome.text) == ("stored", "Thank you. Your answer is stored.")
     assert len(keys) == 2
     assert len({names for _, names in keys}) == 1

@@ -8,15 +8,18 @@ from typing import Any
 
 import pytest
 
-from capeval_server.annotation import answering, assignment, campaigns, entering, quality
-from capeval_server.annotation.auditing import audit
-from capeval_server.annotation.making import make_campaign
+from capeval_server.annotation.campaigns import lifecycle
+from capeval_server.annotation.campaigns.creation import make_campaign
+from capeval_server.annotation.core.options import QUALITY_SETTINGS, Options
 from capeval_server.annotation.models import Campaign, ReviewRequest, Slot
-from capeval_server.annotation.options import QUALITY_SETTINGS, Options
-from capeval_server.annotation.trust import trust_warnings
+from capeval_server.annotation.releases.integrity import audit
+from capeval_server.annotation.responses import assignment, submit
+from capeval_server.annotation.review import moderation
+from capeval_server.annotation.workers import enrollment
+from capeval_server.annotation.workers.trust import trust_warnings
+from capeval_server.audit.models import Action
 from capeval_server.commands import annotation as commands
-from capeval_server.errors import CampaignError
-from capeval_server.organising.models import Action
+from capeval_server.core.errors import CampaignError
 from tests.server.annotation import answer, join, make
 from tests.server.kit import Someone
 from tests.server.pages import check_page
@@ -201,7 +204,7 @@ def reopened(**options: Any) -> Campaign:
     (bad,) = join(campaign)
     for held in assignment.work(bad).assignments:
         answer(held)
-    quality.block(None, bad, "spam")
+    moderation.block(None, bad, "spam")
     return campaign
 
 
@@ -209,7 +212,7 @@ def test_slots_that_wait_for_trusted_workers_are_opened_to_everybody() -> None:
     campaign = reopened()
     staff = user_program("staff", is_staff=True)
     place = f"campaigns/{campaign.slug}"
-    token = entering.invite(None, campaign, 1)[0]
+    token = enrollment.invite(None, campaign, 1)[0]
     worker = Program(token)
     worker.ask("POST", f"annotate/{campaign.slug}/agree", {"texts": 1})
     assert worker.ask("POST", f"annotate/{campaign.slug}/next", {})["items"] == []
@@ -233,7 +236,7 @@ def test_slots_that_wait_for_trusted_workers_are_opened_to_everybody() -> None:
         worker.ask("POST", f"annotate/{campaign.slug}/items/{item['lease']}/answer", sent)
     status = staff.ask("GET", place)
     assert (status["finished"], status["waiting"]) == (4, [])
-    assert ReviewRequest.objects.filter(reason=answering.FIRST).count() == 3
+    assert ReviewRequest.objects.filter(reason=submit.FIRST).count() == 3
     assert list(audit(campaign)) == []
 
 
@@ -261,7 +264,7 @@ def test_quality_settings_that_are_wrong_change_nothing() -> None:
     with pytest.raises(
         CampaignError, match=r"'seed' is not a quality setting that can change \(available: reop"
     ):
-        campaigns.set_quality(None, campaign, {"seed": 3})
+        lifecycle.set_quality(None, campaign, {"seed": 3})
     assert not Action.objects.filter(what__contains="quality settings").exists()
     for method, content in (("GET", None), ("PUT", {"review_first": 3})):
         user_program("somebody").ask(method, place, content, 404)
@@ -279,7 +282,7 @@ def test_quality_settings_by_command(capsys: pytest.CaptureFixture[str]) -> None
     shown = capsys.readouterr()
     assert "reopened_for: everybody\ntrust_answers: 20\ntrust_share: 1.0\n" in shown.out
     assert shown.err == ""
-    (change,) = campaigns.quality_changes(campaign)
+    (change,) = lifecycle.quality_changes(campaign)
     assert change.who == "the command line"
     for text, message in (("seed=3", "'seed' is not"), ("x", "SETTING=VALUE"), ("pause_of=0", "pause_of: ")):
         with pytest.raises(Exception, match=message):
@@ -316,7 +319,7 @@ def test_no_two_checks_follow_each_other_whatever_is_changed() -> None:
     (worker,) = join(campaign)
     kinds = []
     for step in range(120):
-        campaigns.set_quality(None, campaign, {"check_every": (2, 3, 5)[step % 3]})
+        lifecycle.set_quality(None, campaign, {"check_every": (2, 3, 5)[step % 3]})
         (held,) = assignment.work(worker).assignments
         kinds.append(held.item.is_check)
         answer(held)

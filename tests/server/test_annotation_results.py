@@ -18,22 +18,25 @@ from click.testing import CliRunner
 from django.test import Client
 
 from capeval.cli.app import app
+from capeval.data.captions import ImageId
 from capeval.errors import OptionError
-from capeval.formats.human_scores import load_human_differences, load_human_scores
-from capeval.formats.judgements import load_plan, load_votes, plan_files, write_plan
-from capeval.studies.protocol import plan_study
+from capeval.formats.judgments.human_scores import load_human_differences, load_human_scores
+from capeval.formats.judgments.plans import load_plan, load_votes, plan_files, write_plan
+from capeval.studies.plan import plan_study
 from capeval.studies.votes import count_votes
-from capeval.types import ImageId
-from capeval_server.annotation import answering, assignment, campaigns, entering, releases
-from capeval_server.annotation.definition import read_items
-from capeval_server.annotation.judged import Judged
-from capeval_server.annotation.making import add_items
+from capeval_server.annotation.campaigns import lifecycle
+from capeval_server.annotation.campaigns.creation import add_items
+from capeval_server.annotation.campaigns.definition import read_items
+from capeval_server.annotation.core.options import Options
 from capeval_server.annotation.models import Assignment, Campaign, Participation, TextVersion
-from capeval_server.annotation.options import Options
-from capeval_server.annotation.quality import block
-from capeval_server.annotation.results import plan_items, write_results
-from capeval_server.annotation.tasks import task_named
-from capeval_server.errors import CampaignError
+from capeval_server.annotation.releases import release_files
+from capeval_server.annotation.releases.judgments import Judged
+from capeval_server.annotation.releases.result_files import plan_items, write_results
+from capeval_server.annotation.responses import assignment, submit
+from capeval_server.annotation.review.moderation import block
+from capeval_server.annotation.task_types import task_named
+from capeval_server.annotation.workers import enrollment
+from capeval_server.core.errors import CampaignError
 from tests.server.annotation import given, join
 
 pytestmark = pytest.mark.django_db
@@ -62,7 +65,7 @@ def campaign_of(kind: str, lines: list[dict[str, Any]], answers: int = 3) -> Cam
     needed = {"image": "picture.jpg"} if task.needs_image else {}
     read = read_items("items.jsonl", [json.dumps({**line, **needed}).encode() for line in lines], task)
     add_items(made, [replace(item, image="") for item in read], answers)
-    return campaigns.change_state(None, made, "open")
+    return lifecycle.change_state(None, made, "open")
 
 
 def work_all(worker: Participation, choose: Chooser) -> int:
@@ -70,7 +73,7 @@ def work_all(worker: Participation, choose: Chooser) -> int:
     number = 0
     while held := assignment.work(worker).assignments:
         for one in held:
-            answering.submit(one, given(dict(choose(one)), seconds=4))
+            submit.submit(one, given(dict(choose(one)), seconds=4))
             number += 1
     return number
 
@@ -269,10 +272,10 @@ def rated_by(kind: str) -> Chooser:
 @pytest.mark.parametrize("kind", list(ANSWERS))
 def test_ratings_of_a_release_are_numbers_for_every_reader(tmp_path: Path, settings: Any, kind: str) -> None:
     settings.RELEASES = tmp_path / "releases"
-    release = releases.freeze(None, judged(kind, rated_by(kind)), "1.0")
-    assert releases.verify(release)
+    release = release_files.freeze(None, judged(kind, rated_by(kind)), "1.0")
+    assert release_files.verify(release)
     paths = {
-        path.stem.removeprefix("ratings-"): path for path in releases.folder_of(release).glob("rat*.csv")
+        path.stem.removeprefix("ratings-"): path for path in release_files.folder_of(release).glob("rat*.csv")
     }
     assert sorted(paths) == (["p", "r", "thumb"] if kind == "rating" else [kind])
     for question, path in paths.items():
@@ -319,9 +322,9 @@ def test_worse_than_a_person_s_caption_survives_from_the_answer_to_the_study(
         for image in range(4)
     ]
     campaign = campaign_of("m1", lines)
-    for token in entering.invite(None, campaign, 3):
+    for token in enrollment.invite(None, campaign, 3):
         answer_by_api(campaign, token)
-    path = releases.folder_of(releases.freeze(None, campaign, "1.0")) / "ratings-m1.csv"
+    path = release_files.folder_of(release_files.freeze(None, campaign, "1.0")) / "ratings-m1.csv"
     done = capeval("judging", f"M1={path}")
     assert (done.returncode, done.stderr) == (0, "")
     assert shares(done.stdout) == {"Human": "1.000", "ours": "1.000", "Random": "0.000"}

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from capeval_server.annotation import quality
-from capeval_server.annotation.auditing import audit
+from capeval_server.annotation.core.slots import ended
 from capeval_server.annotation.models import Campaign, Item, NextPairs, Slot
-from capeval_server.annotation.next_pairs import replay
-from capeval_server.annotation.slots import ended
+from capeval_server.annotation.releases.integrity import audit
+from capeval_server.annotation.responses.adaptive_sampling import replay
+from capeval_server.annotation.review import moderation
 from tests.server.annotation import answer, compare_systems, hold, join, make
 from tests.server.annotation_robots import Crowd, check_end
 
@@ -90,7 +90,7 @@ def test_the_audit_finds_each_changed_row() -> None:
     for worker in workers:
         for _ in range(3):
             response = answer(hold(worker)).response
-    quality.review(User.objects.create(username="rita"), response, "fine")
+    moderation.review(User.objects.create(username="rita"), response, "fine")
     hold(workers[0])
     assert rules(campaign) == []
     item = Item.objects.filter(campaign=campaign, free__gt=0)[0]

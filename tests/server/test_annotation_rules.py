@@ -9,10 +9,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from capeval.benchmarks import coco
+from capeval.datasets import coco
 from capeval.errors import CaptionError, OptionError
-from capeval.tokenization import tokenize
-from capeval_server.annotation.rules import (
+from capeval.tokenizers import tokenize
+from capeval_server.annotation.text_rules.rules import (
     LEVELS,
     RULES,
     VERSION,

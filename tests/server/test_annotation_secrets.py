@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from capeval_server.annotation import entering
-from capeval_server.annotation.definition import NewItem
-from capeval_server.annotation.making import add_items
+from capeval_server.annotation.campaigns.creation import add_items
+from capeval_server.annotation.campaigns.definition import NewItem
 from capeval_server.annotation.models import Assignment, Campaign
+from capeval_server.annotation.workers import enrollment
 from tests.server.annotation import answer, hold, join, make
 from tests.server.test_annotation_pages import enter
 
@@ -96,7 +96,7 @@ def test_nothing_beside_what_is_shown_is_sent(kind: str) -> None:
     # What another worker wrote, and why a reviewer shall look.
     if kind == "write":
         answer(hold(join(campaign)[0]), f"{SECRET} in a street")
-    (token,) = entering.invite(None, campaign, 1)
+    (token,) = enrollment.invite(None, campaign, 1)
     program = Client(headers={"Authorization": f"Bearer {token}"})
     place = f"/api/annotate/{campaign.slug}"
     sent = [program.get(place), program.post(f"{place}/agree", {"texts": 1}, "application/json")]

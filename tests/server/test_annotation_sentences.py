@@ -10,12 +10,16 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from capeval_server.annotation import answering, campaigns, entering, quality, rules
-from capeval_server.annotation.making import make_campaign
+from capeval_server.annotation.campaigns import lifecycle
+from capeval_server.annotation.campaigns.creation import make_campaign
 from capeval_server.annotation.models import Assignment, Campaign, Draft, Response, ReviewRequest, TextVersion
-from capeval_server.annotation.rules import RULES
-from capeval_server.errors import CampaignError, SentenceError
-from capeval_server.organising.models import Action
+from capeval_server.annotation.responses import submit
+from capeval_server.annotation.review import moderation
+from capeval_server.annotation.text_rules import rules
+from capeval_server.annotation.text_rules.rules import RULES
+from capeval_server.annotation.workers import enrollment
+from capeval_server.audit.models import Action
+from capeval_server.core.errors import CampaignError, SentenceError
 from tests.server.annotation import answer, given, hold, join, make
 from tests.server.pages import check_page
 from tests.server.test_annotation_api import Program, user_program
@@ -32,16 +36,16 @@ HINTED = "a brown dog runs over the green gras"
 def campaign() -> Campaign:
     """A campaign with the rules' own levels."""
     made = make("write", items=5, answers=2)
-    campaigns.set_rules(None, made, {})
+    lifecycle.set_rules(None, made, {})
     return made
 
 
 def send(held: Assignment, text: str, reasons: dict[str, str] | None = None, revision: int = 1) -> Response:
     sent = given({"caption": text}, revision=revision)
-    sent = answering.Given(
+    sent = submit.Given(
         answer=sent.answer, revision=sent.revision, key=sent.key, events={}, reasons=reasons or {}
     )
-    return answering.submit(held, sent).response
+    return submit.submit(held, sent).response
 
 
 def test_a_blocked_sentence_is_refused_and_nothing_is_stored(campaign: Campaign) -> None:
@@ -65,11 +69,11 @@ def test_a_sentence_is_kept_with_a_reason_and_goes_to_review(campaign: Campaign)
         "findings": [{"rule": "short", "level": "confirm", "reason": "nothing else is there"}],
     }
     assert kept.texts.number == 2
-    assert [request.reason for request in ReviewRequest.objects.all()] == [answering.KEPT]
-    assert list(quality.queue(campaign)) == [kept]
+    assert [request.reason for request in ReviewRequest.objects.all()] == [submit.KEPT]
+    assert list(moderation.queue(campaign)) == [kept]
     # A revision that needs no reason is looked at because of what it replaces.
-    assert list(quality.queue(campaign)) != [send(held, FINE, revision=2)]
-    assert quality.queue(campaign).get().rules["findings"] == []
+    assert list(moderation.queue(campaign)) != [send(held, FINE, revision=2)]
+    assert moderation.queue(campaign).get().rules["findings"] == []
 
 
 def test_a_hint_is_stored_and_asks_nothing(campaign: Campaign) -> None:
@@ -87,7 +91,7 @@ def test_each_level_of_each_rule(rule: str, level: str) -> None:
     text = "a stinking dog" if rule == "blocklist" else next(t for t, found in CASES if rule in found)
     campaign = make("write", items=1, answers=1)
     others = dict.fromkeys(set(RULES) - {rule}, "off")
-    campaigns.set_rules(None, campaign, {**others, rule: level, "blocked_words": ["stinking"]})
+    lifecycle.set_rules(None, campaign, {**others, rule: level, "blocked_words": ["stinking"]})
     held = hold(join(campaign)[0])
     if level == "block":
         with pytest.raises(SentenceError):
@@ -101,15 +105,15 @@ def test_each_level_of_each_rule(rule: str, level: str) -> None:
 def test_rules_change_as_a_new_version_which_each_answer_knows(campaign: Campaign) -> None:
     first, second = join(campaign, 2)
     before = send(hold(first), FINE)
-    changed = campaigns.set_rules(None, campaign, {"there-is": "hint", "blocked_words": ["Stinking"]})
+    changed = lifecycle.set_rules(None, campaign, {"there-is": "hint", "blocked_words": ["Stinking"]})
     assert (before.texts.number, changed.number) == (2, 3)
     assert send(hold(second), BLOCKED).texts == changed
-    assert campaigns.set_rules(None, campaign, {"there-is": "hint", "blocked_words": ["Stinking"]}) == changed
+    assert lifecycle.set_rules(None, campaign, {"there-is": "hint", "blocked_words": ["Stinking"]}) == changed
     with pytest.raises(SentenceError, match="leave out 'stinking'"):
         send(hold(second), "a stinking brown dog runs over the green grass")
     assert Action.objects.filter(what__contains="changed the rules for sentences").count() == 2
     with pytest.raises(CampaignError, match="in which sentences are written"):
-        campaigns.set_rules(None, make(), {"short": "off"})
+        lifecycle.set_rules(None, make(), {"short": "off"})
     for wrong, message in (
         ({"rude": "block"}, "'rules' must be of empty"),
         ({"short": "stop"}, "the level of 'short' must be one of off"),
@@ -118,12 +122,12 @@ def test_rules_change_as_a_new_version_which_each_answer_knows(campaign: Campaig
         ({"known_words": [""]}, "'known_words' must be a list"),
     ):
         with pytest.raises(CampaignError, match=re.escape(message)):
-            campaigns.set_rules(None, campaign, wrong)
+            lifecycle.set_rules(None, campaign, wrong)
 
 
 def test_keywords_and_the_campaign_s_words_are_no_slips() -> None:
     campaign = make("write", items=1, answers=1)
-    campaigns.set_rules(None, campaign, {"known_words": ["Capybara gras"]})
+    lifecycle.set_rules(None, campaign, {"known_words": ["Capybara gras"]})
     text = "a capybara and a cart stand on the green gras"
     assert send(hold(join(campaign)[0]), text).rules["findings"] == []
 
@@ -145,7 +149,7 @@ def test_the_file_of_a_campaign_has_levels(tmp_path: Path) -> None:
 
 def begun(campaign: Campaign) -> tuple[Client, str]:
     client = enter(campaign)
-    client.post(f"/annotate/{campaign.slug}/agree/", {"texts": str(entering.latest_texts(campaign).number)})
+    client.post(f"/annotate/{campaign.slug}/agree/", {"texts": str(enrollment.latest_texts(campaign).number)})
     client.get(f"/annotate/{campaign.slug}/")
     held = Assignment.objects.order_by("place")[0]
     return client, f"/annotate/{campaign.slug}/{held.lease}"
@@ -187,7 +191,7 @@ def test_the_rules_have_a_page_that_says_why(campaign: Campaign) -> None:
     text = page.content.decode()
     check_page(text, page.headers["Content-Security-Policy"])
     assert all(f'id="{rule}"' in text for rule in RULES)
-    campaigns.set_rules(None, campaign, {"short": "off"})
+    lifecycle.set_rules(None, campaign, {"short": "off"})
     assert 'id="short"' not in client.get(f"/annotate/{campaign.slug}/rules/").content.decode()
 
 
@@ -200,7 +204,7 @@ def test_rules_by_api(campaign: Campaign) -> None:
     staff.ask("PUT", place, {"rules": {"short": "stop"}}, status=422)
     staff.ask("PUT", place, {"rules": {"rude": "block"}}, status=422)
     user_program("ann").ask("GET", place, status=404)
-    (token,) = entering.invite(None, campaign, 1)
+    (token,) = enrollment.invite(None, campaign, 1)
     worker = Program(token)
     mine = f"annotate/{campaign.slug}"
     worker.ask("POST", f"{mine}/agree", {"texts": 3})

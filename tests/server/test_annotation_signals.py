@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from capeval_server.annotation import quality, signals
 from capeval_server.annotation.models import Campaign, Item, KnownCaption, Response, ReviewRequest
+from capeval_server.annotation.responses import text_flags
+from capeval_server.annotation.review import moderation
 from capeval_server.challenges.models import Phase
-from capeval_server.errors import CampaignError
+from capeval_server.core.errors import CampaignError
 from capeval_server.submissions.models import Submission
 from tests.server.annotation import answer, hold, join, make
 from tests.server.kit import CAPTIONS, Participant
@@ -43,7 +44,7 @@ def test_a_worker_who_repeats_a_caption(second: str, signal: bool) -> None:
     assert answer(hold(worker), second).text == "Thank you. Your answer is stored."
     # Another person's caption of the same image may be the same.
     answer(hold(other), FIRST)
-    assert reasons(campaign) == ({second: [signals.REPEATED]} if signal else {})
+    assert reasons(campaign) == ({second: [text_flags.REPEATED]} if signal else {})
 
 
 def test_a_revision_is_no_copy_of_what_it_replaces() -> None:
@@ -60,8 +61,8 @@ def test_captions_that_are_known_elsewhere() -> None:
     held = hold(worker)
     elsewhere = Item.objects.exclude(pk=held.item_id).get()
     known = [(held.item.key, FIRST), (elsewhere.key, "two people sit at a table"), ("", "A cat sleeps.")]
-    assert signals.add_known(campaign, [*known, *known]) == 3
-    assert signals.add_known(campaign, known) == 0
+    assert text_flags.add_known(campaign, [*known, *known]) == 3
+    assert text_flags.add_known(campaign, known) == 0
     assert not KnownCaption.objects.filter(digest__contains="cat").exists()
     answer(held, "A brown dog runs over the green grass, near a lake!")
     answer(hold(worker), "a cat sleeps")
@@ -70,11 +71,11 @@ def test_captions_that_are_known_elsewhere() -> None:
     first = hold(other)
     answer(first, "two people sit at a table" if first.item_id == held.item_id else "a dog sleeps here")
     assert reasons(campaign) == {
-        "A brown dog runs over the green grass, near a lake!": [signals.KNOWN],
-        "a cat sleeps": [signals.KNOWN],
+        "A brown dog runs over the green grass, near a lake!": [text_flags.KNOWN],
+        "a cat sleeps": [text_flags.KNOWN],
     }
     with pytest.raises(CampaignError, match="in which sentences are written"):
-        signals.add_known(make(), [])
+        text_flags.add_known(make(), [])
 
 
 def test_captions_of_submitted_systems(ann: Participant, phase: Phase) -> None:
@@ -82,11 +83,11 @@ def test_captions_of_submitted_systems(ann: Participant, phase: Phase) -> None:
     assert Submission.objects.count() == 1
     campaign = make("write", items=2, answers=2, batch=1)
     with pytest.raises(CampaignError, match="need a campaign of a challenge"):
-        signals.add_submissions(campaign)
+        text_flags.add_submissions(campaign)
     campaign.challenge = phase.challenge
     campaign.save()
-    assert signals.add_submissions(campaign) == len(CAPTIONS)
-    assert signals.add_submissions(campaign) == 0
+    assert text_flags.add_submissions(campaign) == len(CAPTIONS)
+    assert text_flags.add_submissions(campaign) == 0
 
 
 def test_captions_unlike_the_others_of_their_image() -> None:
@@ -103,13 +104,13 @@ def test_captions_unlike_the_others_of_their_image() -> None:
             held = hold(worker)
             wrong = number == 3 and ranks[held.item_id] == 0
             answer(held, "a plane flies above clouds" if wrong else texts[ranks[held.item_id]])
-    assert signals.compare(campaign) == 1
-    assert signals.compare(campaign) == 0
-    assert reasons(campaign) == {"a plane flies above clouds": [signals.UNLIKE]}
-    (waiting,) = quality.queue(campaign)
+    assert text_flags.compare(campaign) == 1
+    assert text_flags.compare(campaign) == 0
+    assert reasons(campaign) == {"a plane flies above clouds": [text_flags.UNLIKE]}
+    (waiting,) = moderation.queue(campaign)
     assert waiting.answer["caption"] == "a plane flies above clouds"
     with pytest.raises(CampaignError, match="captions are compared in campaigns"):
-        signals.compare(make())
+        text_flags.compare(make())
     assert Response.objects.filter(filled_slot=None).count() == 0
 
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from capeval.errors import OptionError
-from capeval_server.annotation.tasks import TASKS, task_named
-from capeval_server.annotation.tasks.base import template_text
-from capeval_server.annotation.tasks.write import LONGEST_CAPTION
-from capeval_server.errors import AnswerError, CampaignError
+from capeval_server.annotation.task_types import TASKS, task_named
+from capeval_server.annotation.task_types.base import template_text
+from capeval_server.annotation.task_types.write import LONGEST_CAPTION
+from capeval_server.core.errors import AnswerError, CampaignError
 
 THUMB = {"precision": "5", "recall": "3", "fluency": "0.1", "conciseness": "0", "inclusive": "0"}
 

@@ -9,14 +9,16 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from capeval_server.annotation import assignment, entering, panels, payments, quality, training
-from capeval_server.annotation.auditing import audit
-from capeval_server.annotation.definition import NewItem, read_items
-from capeval_server.annotation.making import add_items
+from capeval_server.annotation.campaigns.creation import add_items
+from capeval_server.annotation.campaigns.definition import NewItem, read_items
+from capeval_server.annotation.campaigns.progress import progress_of
 from capeval_server.annotation.models import Assignment, Campaign, CheckResult, Participation
-from capeval_server.annotation.progress import progress_of
-from capeval_server.annotation.tasks import TASKS, task_named
-from capeval_server.errors import AssignmentError, CampaignError
+from capeval_server.annotation.releases.integrity import audit
+from capeval_server.annotation.responses import assignment
+from capeval_server.annotation.review import moderation
+from capeval_server.annotation.task_types import TASKS, task_named
+from capeval_server.annotation.workers import enrollment, panels, payments, training
+from capeval_server.core.errors import AssignmentError, CampaignError
 from tests.server.annotation import answer, counted, given, hold, join, make, new_items
 from tests.server.pages import check_page
 from tests.server.test_annotation_api import Program, user_program
@@ -53,9 +55,9 @@ def choose(held: Assignment, item_choice: str) -> None:
     side = {"first": "left", "second": "right"}[item_choice]
     if held.mirrored:
         side = {"left": "right", "right": "left"}[side]
-    from capeval_server.annotation import answering
+    from capeval_server.annotation.responses import submit
 
-    answering.submit(held, given({"choice": side}))
+    submit.submit(held, given({"choice": side}))
 
 
 def attempt(worker: Participation, right: int) -> training.Try:
@@ -110,8 +112,8 @@ def test_two_tries_with_other_items_and_then_out() -> None:
     with pytest.raises(AssignmentError):
         training.go_on(worker)
     # A block that is lifted is no way around it.
-    exclusion, _ = quality.block(None, worker, "spam")
-    quality.lift(None, exclusion, "a mistake")
+    exclusion, _ = moderation.block(None, worker, "spam")
+    moderation.lift(None, exclusion, "a mistake")
     worker.refresh_from_db()
     assert training.finished_try(worker) is not None
     assert training.go_on(worker).stage == "screened out"
@@ -272,4 +274,4 @@ def test_the_pages_and_the_api_of_the_training() -> None:
     for _ in range(4):
         answer(hold(other))
     assert program.ask("POST", f"{place}/next", {})["end"] is None
-    assert entering.has_agreed(other)
+    assert enrollment.has_agreed(other)

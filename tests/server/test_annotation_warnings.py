@@ -8,15 +8,17 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from capeval_server.annotation import assignment, entering, leaving, quality
-from capeval_server.annotation.auditing import audit
-from capeval_server.annotation.campaigns import change_state
-from capeval_server.annotation.definition import NewItem
-from capeval_server.annotation.making import add_items, make_campaign
+from capeval_server.annotation.campaigns.creation import add_items, make_campaign
+from capeval_server.annotation.campaigns.definition import NewItem
+from capeval_server.annotation.campaigns.lifecycle import change_state
+from capeval_server.annotation.campaigns.progress import progress_of
 from capeval_server.annotation.models import Assignment, Campaign, Participation
-from capeval_server.annotation.progress import progress_of
-from capeval_server.annotation.warning import avoid_warnings, set_warning, warned_of
-from capeval_server.errors import AssignmentError
+from capeval_server.annotation.releases.integrity import audit
+from capeval_server.annotation.responses import assignment
+from capeval_server.annotation.responses.content_warnings import avoid_warnings, set_warning, warned_of
+from capeval_server.annotation.review import moderation, withdrawal
+from capeval_server.annotation.workers import enrollment
+from capeval_server.core.errors import AssignmentError
 from tests.server.annotation import answer, join, make
 from tests.server.test_annotation_api import Program
 from tests.server.test_annotation_pages import enter, page, picture, write_campaign
@@ -57,7 +59,7 @@ def test_who_wants_none_is_given_none(campaign: Campaign) -> None:
     assert not assignment.has_work(avoids)
     avoids.refresh_from_db()
     assert (avoids.answered, avoids.judged, avoids.stage) == (3, 0, "working")
-    leaving.withdraw(None, other)
+    withdrawal.withdraw(None, other)
     (why,) = progress_of(campaign).waiting
     assert why == "6 items need answers of more workers: all have had them, or want no images with warnings."
     avoids = avoid_warnings(avoids, avoid=False)
@@ -79,7 +81,7 @@ def test_what_is_held_is_given_back(campaign: Campaign) -> None:
     # A late answer counts as any: nothing is held against anybody.
     answer(warned[0], "a cart in a street at noon")
     assert list(audit(campaign)) == []
-    leaving.withdraw(None, worker)
+    withdrawal.withdraw(None, worker)
     with pytest.raises(AssignmentError):
         avoid_warnings(worker, avoid=False)
 
@@ -113,7 +115,7 @@ def test_checks_and_training_with_a_warning_are_not_given_either() -> None:
     worker = avoid_warnings(worker, avoid=True)
     for one in assignment.work(worker).assignments:
         answer(one)
-    from capeval_server.annotation import training
+    from capeval_server.annotation.workers import training
 
     worker.refresh_from_db()
     if training.go_on(worker).stage == "working":
@@ -146,7 +148,7 @@ def test_at_entry_and_later_by_page(campaign: Campaign) -> None:
 
 
 def test_by_api(campaign: Campaign) -> None:
-    (token,) = entering.invite(None, campaign, 1)
+    (token,) = enrollment.invite(None, campaign, 1)
     program = Program(token)
     assert program.ask("POST", "annotate/streets/agree", {"texts": 1})["avoids_warnings"] is False
     assert program.ask("PUT", "annotate/streets/warnings", {"avoid": True})["avoids_warnings"] is True
@@ -192,5 +194,5 @@ def test_a_take_down_shows_the_picture_to_nobody(campaign: Campaign) -> None:
     (held, *_) = assignment.work(campaign.participations.get()).assignments
     answer(held, "a cart in a street at noon")
     assert see(client, held) == 200
-    quality.hold(None, held.item, held=True, reason="a face")
+    moderation.hold(None, held.item, held=True, reason="a face")
     assert see(client, held) == 404

@@ -9,13 +9,15 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from capeval_server.annotation import assignment, campaigns, entering
-from capeval_server.annotation.assignment import work
+from capeval_server.annotation.campaigns import lifecycle
+from capeval_server.annotation.campaigns.progress import pace_of
 from capeval_server.annotation.models import Campaign, Participation, Response
-from capeval_server.annotation.payments import set_rate
-from capeval_server.annotation.progress import pace_of
-from capeval_server.annotation.rules import check_captions
-from capeval_server.pages.campaigns.wording import ACTIONS, pace_in_words
+from capeval_server.annotation.responses import assignment
+from capeval_server.annotation.responses.assignment import work
+from capeval_server.annotation.text_rules.rules import check_captions
+from capeval_server.annotation.workers import enrollment
+from capeval_server.annotation.workers.payments import set_rate
+from capeval_server.web.campaigns.presenters import ACTIONS, pace_in_words
 from tests.server.annotation import answer, counted, hold, join, make
 from tests.server.clock import Clock
 from tests.server.kit import Someone
@@ -36,8 +38,8 @@ def page_of(worker: Participation, token: str) -> str:
 
 
 def agreed(campaign: Campaign) -> tuple[Participation, str]:
-    (token,) = entering.invite(None, campaign, 1)
-    worker = entering.agree(entering.invited(campaign, token), entering.latest_texts(campaign).number)
+    (token,) = enrollment.invite(None, campaign, 1)
+    worker = enrollment.agree(enrollment.invited(campaign, token), enrollment.latest_texts(campaign).number)
     return worker, token
 
 
@@ -168,9 +170,9 @@ def test_closing_now_takes_items_back_and_can_be_undone_with_a_reason() -> None:
         "Items that workers hold are taken back. Later answers are stored but not counted. You can open the"
         " campaign again, with a reason."
     )
-    campaigns.change_state(None, campaign, "closed")
+    lifecycle.change_state(None, campaign, "closed")
     assert answer(held).outcome == "surplus"
-    campaigns.change_state(None, campaign, "open", reason="too early")
+    lifecycle.change_state(None, campaign, "open", reason="too early")
     campaign.refresh_from_db()
     assert campaign.state == "open"
 

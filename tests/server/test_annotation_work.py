@@ -11,8 +11,10 @@ import pytest
 from django.contrib.auth.models import User
 from django.db import IntegrityError, connection, transaction
 
-from capeval_server.annotation import assignment, campaigns, entering, quality, slots, triggers
-from capeval_server.annotation.digests import digest_of
+from capeval_server.annotation.campaigns import lifecycle
+from capeval_server.annotation.core import slots, triggers
+from capeval_server.annotation.core.digests import digest_of
+from capeval_server.annotation.core.options import options_of
 from capeval_server.annotation.models import (
     Assignment,
     CheckResult,
@@ -25,16 +27,18 @@ from capeval_server.annotation.models import (
     Slot,
     TextVersion,
 )
-from capeval_server.annotation.options import options_of
-from capeval_server.annotation.trust import is_trusted
-from capeval_server.errors import (
+from capeval_server.annotation.responses import assignment
+from capeval_server.annotation.review import moderation
+from capeval_server.annotation.workers import enrollment
+from capeval_server.annotation.workers.trust import is_trusted
+from capeval_server.audit.models import Action
+from capeval_server.core.errors import (
     AnswerError,
     AssignmentError,
     CampaignError,
     NotFoundError,
     RepeatedKeyError,
 )
-from capeval_server.organising.models import Action
 from tests.server.annotation import answer, counted, free, given, hold, join, make, raw_answer
 from tests.server.clock import Clock
 
@@ -66,7 +70,7 @@ def test_answers_are_never_changed_or_deleted_but_for_a_redaction() -> None:
         connection.cursor() as cursor,
     ):
         cursor.execute("DELETE FROM annotation_response")
-    quality.redact(None, response, "asked to")
+    moderation.redact(None, response, "asked to")
     response.refresh_from_db()
     assert (response.answer, response.redacted) == ({}, "asked to")
     assert response.digest == digest_of({"choice": "first"}) or response.digest == digest_of(
@@ -76,7 +80,7 @@ def test_answers_are_never_changed_or_deleted_but_for_a_redaction() -> None:
     what = "removed the text of an answer"
     assert Action.objects.filter(what__startswith=what, what__endswith="asked to").count() == 1
     with pytest.raises(CampaignError, match="removed already"):
-        quality.redact(None, response, "again")
+        moderation.redact(None, response, "again")
     with pytest.raises(IntegrityError, match="never changed"), transaction.atomic():
         Response.objects.filter(pk=response.pk).update(redacted="another reason")
 
@@ -86,12 +90,12 @@ def test_other_records_are_never_changed_or_deleted() -> None:
     (worker,) = join(campaign)
     reviewer = User.objects.create(username="rita")
     response = answer(hold(worker)).response
-    review = quality.review(reviewer, response, "fine")
+    review = moderation.review(reviewer, response, "fine")
     other = hold(worker)
     report = assignment.report(other, "offensive")
     check = CheckResult.objects.create(response=response, passed=True, expected={})
-    exclusion, _ = quality.block(None, worker, "spam")
-    quality.lift(None, exclusion, "a mistake")
+    exclusion, _ = moderation.block(None, worker, "spam")
+    moderation.lift(None, exclusion, "a mistake")
     rows: list[tuple[Any, dict[str, Any]]] = [
         (review, {"verdict": "rejected"}),
         (report, {"reason": "other"}),
@@ -115,7 +119,7 @@ def test_a_deleted_account_leaves_what_its_owner_did() -> None:
     campaign = make("write", answers=1, items=1, review_first=1)
     response = answer(hold(join(campaign)[0])).response
     rita = User.objects.create(username="rita")
-    quality.review(rita, response, "fine")
+    moderation.review(rita, response, "fine")
     rita.delete()
     assert Review.objects.get().who == "rita"
 
@@ -180,26 +184,26 @@ def test_a_batch_is_held_until_it_is_done() -> None:
 
 def test_only_who_agreed_gets_work() -> None:
     campaign = make(answers=1)
-    (token,) = entering.invite(None, campaign, 1)
-    worker = entering.invited(campaign, token)
+    (token,) = enrollment.invite(None, campaign, 1)
+    worker = enrollment.invited(campaign, token)
     assert "agree" in assignment.work(worker).why
     with pytest.raises(AssignmentError, match="changed meanwhile"):
-        entering.agree(worker, 2)
-    entering.agree(worker, 1)
+        enrollment.agree(worker, 2)
+    enrollment.agree(worker, 1)
     assert assignment.work(worker).assignments
-    entering.revoke(None, worker)
+    enrollment.revoke(None, worker)
     with pytest.raises(NotFoundError):
-        entering.invited(campaign, token)
+        enrollment.invited(campaign, token)
 
 
 def test_a_lifted_block_does_not_agree_for_anybody() -> None:
     campaign = make(answers=1)
-    (token,) = entering.invite(None, campaign, 1)
-    worker = entering.invited(campaign, token)
-    exclusion, _ = quality.block(None, worker, "a link that got out")
-    quality.lift(None, exclusion, "a mistake")
+    (token,) = enrollment.invite(None, campaign, 1)
+    worker = enrollment.invited(campaign, token)
+    exclusion, _ = moderation.block(None, worker, "a link that got out")
+    moderation.lift(None, exclusion, "a mistake")
     assert "agree" in assignment.work(worker).why
-    entering.agree(worker, 1)
+    enrollment.agree(worker, 1)
     assert assignment.work(worker).assignments
 
 
@@ -211,7 +215,7 @@ def test_a_campaign_gives_out_work_only_while_it_is_open(state: str, why: str) -
     campaign = make(state="draft" if state == "draft" else "open")
     (worker,) = join(campaign)
     if state != "draft":
-        campaigns.change_state(None, campaign, state)
+        lifecycle.change_state(None, campaign, state)
     found = assignment.work(worker)
     assert found.assignments == []
     assert why in found.why
@@ -220,11 +224,11 @@ def test_a_campaign_gives_out_work_only_while_it_is_open(state: str, why: str) -
 def test_the_states_of_a_campaign() -> None:
     campaign = make()
     with pytest.raises(CampaignError, match="a campaign that is open can become paused or closing or closed"):
-        campaigns.change_state(None, campaign, "draft")
-    campaigns.change_state(None, campaign, "closed")
+        lifecycle.change_state(None, campaign, "draft")
+    lifecycle.change_state(None, campaign, "closed")
     with pytest.raises(CampaignError, match="say in 'reason' why"):
-        campaigns.change_state(None, campaign, "open")
-    assert campaigns.change_state(None, campaign, "open", reason="more is needed").state == "open"
+        lifecycle.change_state(None, campaign, "open")
+    assert lifecycle.change_state(None, campaign, "open", reason="more is needed").state == "open"
 
 
 def test_a_pilot_counts_in_nothing() -> None:
@@ -234,7 +238,7 @@ def test_a_pilot_counts_in_nothing() -> None:
     answer(hold(second))
     left = hold(third)
     assert free(campaign) == [1, 1]
-    campaigns.change_state(None, campaign, "open")
+    lifecycle.change_state(None, campaign, "open")
     left.refresh_from_db()
     assert left.state == "pulled"
     assert answer(left).response.may_count is False
@@ -261,7 +265,7 @@ def test_revise_within_the_batch_alone() -> None:
 def test_an_answer_that_was_reviewed_is_not_revised() -> None:
     campaign = make("write", answers=1, items=3, review_first=1)
     held = hold(join(campaign)[0])
-    quality.review(User.objects.create(username="rita"), answer(held).response, "fine")
+    moderation.review(User.objects.create(username="rita"), answer(held).response, "fine")
     with pytest.raises(AssignmentError, match="looked at"):
         answer(held, revision=2)
 
@@ -368,9 +372,9 @@ def test_blocking_frees_slots_for_trusted_workers_and_lifting_restores_what_is_f
         for one in assignment.work(bad).assignments:
             answer(one)
     still_held = assignment.work(bad).assignments
-    assert quality.effect_of_blocking(bad) == quality.Effect(answers=4, items=4, releases=())
-    exclusion, effect = quality.block(None, bad, "spam")
-    assert effect == quality.Effect(answers=4, items=4, releases=())
+    assert moderation.effect_of_blocking(bad) == moderation.Effect(answers=4, items=4, releases=())
+    exclusion, effect = moderation.block(None, bad, "spam")
+    assert effect == moderation.Effect(answers=4, items=4, releases=())
     assert counted(campaign) == 0
     assert Slot.objects.filter(trusted_only=True).count() == 4
     assert sorted(free(campaign)) == [0, 0, 0, 0, 1, 1]
@@ -388,14 +392,14 @@ def test_blocking_frees_slots_for_trusted_workers_and_lifting_restores_what_is_f
     assert len(filled) == 2
     answer(filled[0])
     with pytest.raises(CampaignError, match="blocked already"):
-        quality.block(None, bad, "again")
+        moderation.block(None, bad, "again")
     # One slot is filled and one is held by another.
-    assert quality.lift(None, exclusion, "a mistake") == 2
+    assert moderation.lift(None, exclusion, "a mistake") == 2
     with pytest.raises(CampaignError, match="lifted already"):
-        quality.lift(None, exclusion, "again")
+        moderation.lift(None, exclusion, "again")
     assert counted(campaign) == 2 + 1 + 2
     assert Exclusion.objects.get().lifted_who == "the command line"
-    quality.block(None, bad, "once more")
+    moderation.block(None, bad, "once more")
     assert counted(campaign) == 3
 
 
@@ -404,17 +408,17 @@ def test_a_rejected_answer_frees_its_slot_and_a_second_look_restores_it() -> Non
     (worker,) = join(campaign)
     response = answer(hold(worker)).response
     rita = User.objects.create(username="rita")
-    assert list(quality.queue(campaign)) == [response]
+    assert list(moderation.queue(campaign)) == [response]
     for verdict, reason in (("rejected", ""), ("fine", "copied"), ("good", ""), ("rejected", "bad")):
         with pytest.raises(CampaignError):
-            quality.review(rita, response, verdict, reason=reason)
-    quality.review(rita, response, "rejected", reason="copied")
+            moderation.review(rita, response, verdict, reason=reason)
+    moderation.review(rita, response, "rejected", reason="copied")
     assert counted(campaign) == 0
     assert Slot.objects.get().trusted_only
-    assert list(quality.queue(campaign)) == []
+    assert list(moderation.queue(campaign)) == []
     worker.refresh_from_db()
     assert (worker.judged, worker.fine) == (1, 0)
-    quality.review(rita, response, "fine")
+    moderation.review(rita, response, "fine")
     worker.refresh_from_db()
     assert (worker.judged, worker.fine) == (1, 1)
     assert counted(campaign) == 1
@@ -423,9 +427,9 @@ def test_a_rejected_answer_frees_its_slot_and_a_second_look_restores_it() -> Non
 def test_nobody_reviews_their_own() -> None:
     campaign = make("write", answers=1, items=1, review_first=1)
     rita = User.objects.create(username="rita")
-    worker = entering.agree(entering.enter_as_user(rita, campaign), 1)
+    worker = enrollment.agree(enrollment.enter_as_user(rita, campaign), 1)
     with pytest.raises(CampaignError, match="of their own"):
-        quality.review(rita, answer(hold(worker)).response, "fine")
+        moderation.review(rita, answer(hold(worker)).response, "fine")
 
 
 def test_the_first_ten_and_one_in_twenty_are_reviewed() -> None:
@@ -473,15 +477,15 @@ def test_fewer_and_more_answers() -> None:
     for worker in workers[:2]:
         answer(hold(worker))
     late = hold(workers[2])
-    campaigns.set_answers(None, campaign, 1)
+    lifecycle.set_answers(None, campaign, 1)
     assert counted(campaign) == 1
     assert answer(late).outcome == "surplus"
     assert Response.objects.count() == 3
-    campaigns.set_answers(None, campaign, 4)
+    lifecycle.set_answers(None, campaign, 4)
     assert sorted(free(campaign)) == [3, 4]
     assert Slot.objects.filter(closed=True).count() == 0
     with pytest.raises(CampaignError, match="'answers' must be from 1"):
-        campaigns.set_answers(None, campaign, 0)
+        lifecycle.set_answers(None, campaign, 0)
     assert raw_answer(campaign) == {"choice": "left"}
     assert given({}).revision == 1
     assert Assignment.objects.count() == 3

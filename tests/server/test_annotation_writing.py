@@ -10,18 +10,20 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from capeval_server.annotation import answering, assignment, entering, payments, quality, training
-from capeval_server.annotation.auditing import audit
-from capeval_server.annotation.campaigns import change_state
-from capeval_server.annotation.definition import NewItem, read_definition, read_items
-from capeval_server.annotation.making import add_items, make_campaign
+from capeval_server.annotation.campaigns.creation import add_items, make_campaign
+from capeval_server.annotation.campaigns.definition import NewItem, read_definition, read_items
+from capeval_server.annotation.campaigns.lifecycle import change_state
+from capeval_server.annotation.campaigns.progress import pace_of, progress_of
 from capeval_server.annotation.models import Assignment, Campaign, CheckResult, Participation, ReviewRequest
-from capeval_server.annotation.progress import pace_of, progress_of
-from capeval_server.annotation.rules import RuleSettings, check_captions
-from capeval_server.annotation.tasks import task_named
-from capeval_server.annotation.tasks.quiz import quiz_lines, quizzes
+from capeval_server.annotation.releases.integrity import audit
+from capeval_server.annotation.responses import assignment, submit
+from capeval_server.annotation.review import moderation
+from capeval_server.annotation.task_types import task_named
+from capeval_server.annotation.task_types.quiz import quiz_lines, quizzes
+from capeval_server.annotation.text_rules.rules import RuleSettings, check_captions
+from capeval_server.annotation.workers import enrollment, payments, training
 from capeval_server.commands import annotation as commands
-from capeval_server.errors import CampaignError, SentenceError
+from capeval_server.core.errors import CampaignError, SentenceError
 from tests.server.annotation import answer, counted, given, join, make, new_items
 from tests.server.pages import check_page
 from tests.server.test_annotation_api import Program
@@ -66,7 +68,7 @@ def attempt(worker: Participation, right: int) -> training.Try:
     for number, one in enumerate(held):
         assert one.item.is_quiz
         choice = one.item.expected["choice"]
-        answering.submit(one, given({"choice": choice if number < right else other(choice)}))
+        submit.submit(one, given({"choice": choice if number < right else other(choice)}))
     return finished(worker)
 
 
@@ -145,7 +147,7 @@ def test_practice_alone_and_a_quiz_alone() -> None:
 def test_practice_that_is_out_of_work_keeps_nobody_from_it() -> None:
     campaign = trained(questions=[])
     for item in campaign.items.filter(is_training=True):
-        quality.hold(None, item, held=True)
+        moderation.hold(None, item, held=True)
     (worker,) = join(campaign)
     assert worker.stage == "training"
     assert not any(one.item.is_training for one in assignment.work(worker).assignments)
@@ -270,7 +272,7 @@ def test_pascals_form_asks_for_no_number_of_words(tmp_path: Path) -> None:
     work = {"key": "0", "image": "a.jpg"}
     campaign = make_campaign(None, files(tmp_path, work, definition=definition))
     change_state(None, campaign, "open")
-    assert entering.latest_texts(campaign).rules == {"short": "off"}
+    assert enrollment.latest_texts(campaign).rules == {"short": "off"}
     (worker,) = join(campaign)
     assert answer(assignment.work(worker).assignments[0], "A dog plays outside").outcome == "stored"
     stricter = read_definition(
@@ -287,10 +289,10 @@ def test_the_command_writes_the_quiz(tmp_path: Path) -> None:
 
 def test_the_pages_and_the_api_of_the_training() -> None:
     campaign = trained(questions=quiz())
-    (token,) = entering.invite(None, campaign, 1)
+    (token,) = enrollment.invite(None, campaign, 1)
     program, browser, place = Program(token), Client(), f"annotate/{campaign.slug}"
     browser.cookies[f"annotate-{campaign.pk}"] = token
-    worker = entering.invited(campaign, token)
+    worker = enrollment.invited(campaign, token)
     program.ask("POST", f"{place}/agree", {"texts": 1})
 
     def shown() -> str:

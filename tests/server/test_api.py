@@ -19,15 +19,16 @@ from ninja import NinjaAPI
 
 from capeval_server.accounts.models import Token
 from capeval_server.challenges.models import Challenge, Phase, ReferenceSet
-from capeval_server.errors import StandingError
+from capeval_server.core.errors import StandingError
+from capeval_server.hosting.services.definition_files import import_challenge
 from capeval_server.jobs import leases, worker
-from capeval_server.organising.definition_files import import_challenge
-from capeval_server.submissions import intake, lifecycle, recording, scoring_jobs
 from capeval_server.submissions.models import Result, Submission, SubmissionFile
-from capeval_server.submissions.scoring import Outcome, Scorer, Task
-from capeval_server.submissions.uploads import read_upload
-from capeval_server.teams.joining import join as join_team
+from capeval_server.submissions.scoring import jobs, storage
+from capeval_server.submissions.scoring.pipeline import Outcome, Scorer, Task
+from capeval_server.submissions.services import lifecycle, submit
+from capeval_server.submissions.services.upload_files import read_upload
 from capeval_server.teams.models import Raise, Team
+from capeval_server.teams.services.enrollment import join as join_team
 from tests.server.boards import stand
 from tests.server.clock import Clock
 from tests.server.kit import CAPTIONS, METRICS, RESULTS, Participant, Someone, code_of, results
@@ -346,7 +347,7 @@ def test_the_deadline_is_that_of_the_arrival(
         clock.now = closes + timedelta(minutes=1)
         return read_upload(*upload)
 
-    monkeypatch.setattr(intake, "read_upload", take_long)
+    monkeypatch.setattr(submit, "read_upload", take_long)
     assert ann.submit().status_code == 201
     assert Submission.objects.get().created == arrived
     assert ann.submit().status_code == 403
@@ -359,7 +360,7 @@ def test_a_phase_that_ends_while_an_upload_is_checked(
         Phase.objects.update(closes=timezone.now() - timedelta(days=1))
         return read_upload(*upload)
 
-    monkeypatch.setattr(intake, "read_upload", end_phase)
+    monkeypatch.setattr(submit, "read_upload", end_phase)
     answer = ann.submit()
     assert (answer.status_code, answer.json()["detail"]) == (403, "phase 'open' is closed")
     assert not Submission.objects.exists()
@@ -381,7 +382,7 @@ def test_what_arrives_after_midnight_is_of_the_next_day(
         return read_upload(*upload)
 
     clock.now = before
-    monkeypatch.setattr(intake, "read_upload", take_long)
+    monkeypatch.setattr(submit, "read_upload", take_long)
     assert ann.submit().status_code == 201
     assert list(Submission.objects.order_by("created").values_list("created", flat=True)) == [before, after]
 
@@ -450,7 +451,7 @@ def test_what_nobody_foresaw_is_tried_again_and_costs_nothing(
     def fail(*_: object) -> None:
         raise LookupError("unforeseen")
 
-    monkeypatch.setattr(scoring_jobs, "write", fail)
+    monkeypatch.setattr(jobs, "write", fail)
     assert worker.work_once()
     assert ann.read(f"/api/submissions/{submission}")["state"] == "waiting"
     assert worker.work_once()
@@ -480,7 +481,7 @@ def test_withdrawn_while_it_is_scored(ann: Participant) -> None:
     assert claimed is not None
     assert ann.api.delete(f"/api/submissions/{submission}").status_code == 200
     with pytest.raises(leases.LostLeaseError):
-        recording.write(claimed, [])
+        storage.write(claimed, [])
     assert ann.read(f"/api/submissions/{submission}")["state"] == "withdrawn"
 
 

@@ -15,10 +15,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from capeval.studies.effort import Agreement, Prices, forecast
-from capeval.studies.protocol import krippendorff_alpha
-from capeval_server.annotation import answering, assignment, quality, releases
-from capeval_server.annotation.auditing import audit
-from capeval_server.annotation.campaigns import change_state
+from capeval.studies.plan import krippendorff_alpha
+from capeval_server.annotation.campaigns.lifecycle import change_state
 from capeval_server.annotation.models import (
     Assignment,
     Campaign,
@@ -28,14 +26,18 @@ from capeval_server.annotation.models import (
     Response,
     ReviewRequest,
 )
-from capeval_server.annotation.rules import RULES
-from capeval_server.annotation.signals import UNLIKE
-from capeval_server.annotation.tasks import TASKS
-from capeval_server.annotation.tasks.base import template_text
+from capeval_server.annotation.releases import release_files
+from capeval_server.annotation.releases.integrity import audit
+from capeval_server.annotation.responses import assignment, submit
+from capeval_server.annotation.responses.text_flags import UNLIKE
+from capeval_server.annotation.review import moderation
+from capeval_server.annotation.task_types import TASKS
+from capeval_server.annotation.task_types.base import template_text
+from capeval_server.annotation.text_rules.rules import RULES
+from capeval_server.audit.models import Action
 from capeval_server.challenges.models import Challenge, ReferenceSet
 from capeval_server.commands import annotation as commands
-from capeval_server.organising.models import Action
-from capeval_server.pages.campaigns import urlpatterns
+from capeval_server.web.campaigns import urlpatterns
 from tests.server.annotation import LENIENT, answer, counted, given, hold, join, make
 from tests.server.kit import MARKUP, Participant, Someone, zipped
 from tests.server.pages import check_page
@@ -100,7 +102,7 @@ def campaign(olga: Someone, challenge: Challenge) -> Campaign:
         while held := assignment.work(worker).assignments:
             for one in held:
                 answer(one, f"rider {number} {WHERE[one.item.key]}", seconds=10 + number)
-    releases.freeze(None, made, "1.0")
+    release_files.freeze(None, made, "1.0")
     first = Response.objects.order_by("pk")[0]
     ReviewRequest.objects.create(response=first, reason="drawn at random", time=first.received)
     return made
@@ -469,7 +471,7 @@ def test_trials_do_not_make_trusted_or_use_up_first_reviews() -> None:
     change_state(None, writing, "open")
     for _ in range(2):
         answer(hold(writer))
-    assert ReviewRequest.objects.filter(reason=answering.FIRST).count() == 2
+    assert ReviewRequest.objects.filter(reason=submit.FIRST).count() == 2
     assert list(audit(campaign)) == list(audit(writing)) == []
 
 
@@ -524,7 +526,7 @@ def judged(**options: Any) -> Campaign:
             for one in held:
                 right = "right" if one.mirrored else "left"
                 raw = {"choice": right if worker in (first, second) else "left"}
-                answering.submit(one, given(raw, seconds=4))
+                submit.submit(one, given(raw, seconds=4))
     return campaign
 
 
@@ -712,8 +714,8 @@ def test_freezing_verifying_and_downloading(campaign: Campaign, olga: Someone) -
         names = set(archive.namelist())
         provenance = archive.read("provenance.csv")
     assert names >= {"provenance.csv", "2.0/manifest.json", "2.0/private/captions_val.json"}
-    assert provenance == (releases.folder_of(release).parent / "provenance.csv").read_bytes()
-    (releases.folder_of(release) / "private" / "captions_val.json").write_text("{}")
+    assert provenance == (release_files.folder_of(release).parent / "provenance.csv").read_bytes()
+    (release_files.folder_of(release) / "private" / "captions_val.json").write_text("{}")
     olga.do(f"{ROOT}releases/2.0/verify/")
     assert "The release 2.0 is not as it was frozen" in see(olga, f"{ROOT}releases/")
 
@@ -738,7 +740,7 @@ def test_what_can_not_be_frozen(
 
 
 def test_images_that_lack_captions_are_named_or_left_out(campaign: Campaign, olga: Someone) -> None:
-    quality.block(None, Participation.objects.order_by("pk")[0], "copies")
+    moderation.block(None, Participation.objects.order_by("pk")[0], "copies")
     form = {"name": "2.0", "seed": 0}
     sent = olga.do(f"{ROOT}releases/", 422, **form)
     assert "each image must have all its captions (got fewer of" in sent.content.decode()
@@ -763,7 +765,7 @@ def test_a_release_becomes_a_challenge(campaign: Campaign, olga: Someone) -> Non
     sent = staff.do(place, 200, split="val", references=str(entry.pk)).content.decode()
     assert "These are the references of version 1" in sent
     worker = Participation.objects.order_by("pk")[0]
-    quality.block(None, worker, "copies")
+    moderation.block(None, worker, "copies")
     (other,) = join(campaign)
     for held in assignment.work(other).assignments:
         answer(held, f"a woman rides horse {held.item.key}")

@@ -13,12 +13,12 @@ from django.test import Client
 from django.utils import timezone
 
 from capeval_server.challenges.models import Challenge, Phase, ReferenceSet, Split
-from capeval_server.errors import ChallengeError
+from capeval_server.core.errors import ChallengeError
+from capeval_server.hosting.services.definition_files import import_challenge, import_files
 from capeval_server.jobs import worker
-from capeval_server.organising.definition_files import import_challenge, import_files
 from capeval_server.submissions.models import Submission
-from capeval_server.submissions.shown_captions import Filter, ShownCaptions, shown_methods, shown_splits
-from capeval_server.teams.joining import join
+from capeval_server.submissions.selectors.captions import Filter, ShownCaptions, shown_methods, shown_splits
+from capeval_server.teams.services.enrollment import join
 from tests.server.kit import CAPTIONS, MARKER, Participant, Someone, code_of, results, write_challenge
 from tests.server.pages import check_page
 

@@ -13,10 +13,10 @@ from django.utils import timezone
 import capeval
 from capeval.errors import FormatError, OptionError
 from capeval_server.challenges.models import Challenge, Phase, ReferenceVersion
-from capeval_server.errors import ChallengeError
+from capeval_server.core.errors import ChallengeError
 from capeval_server.examples import write_example
+from capeval_server.hosting.services.definition_files import import_challenge, import_files
 from capeval_server.jobs.worker import work_once
-from capeval_server.organising.definition_files import import_challenge, import_files
 from capeval_server.submissions.models import ImageScores, Submission
 from tests.server.kit import CAPTIONS, results
 

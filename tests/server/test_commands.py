@@ -42,7 +42,7 @@ def _capeval(server: Server, name: str, entry: str, *arguments: str) -> subproce
     package.mkdir(parents=True, exist_ok=True)
     (package / "METADATA").write_text("Metadata-Version: 2.1\nName: added\nVersion: 1\n")
     (package / "entry_points.txt").write_text(f"[capeval.commands]\n{name} = {entry}\n")
-    server.env["PYTHONPATH"] = f"{package.parent}:{PROJECT / 'src'}"
+    server.env["PYTHONPATH"] = f"{package.parent}:{PROJECT / 'src'}:{PROJECT / 'server' / 'src'}"
     command = [sys.executable, "-m", "capeval", *arguments]
     return subprocess.run(command, env=server.env, capture_output=True, text=True, check=False)
 
@@ -131,7 +131,7 @@ def test_the_secret_key_is_rotated(fresh: Server) -> None:
 
 
 HISTORY = """
-from capeval_server.organising.models import Action
+from capeval_server.audit.models import Action
 for action in Action.objects.order_by("pk"):
     print(action)
 """

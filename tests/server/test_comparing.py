@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from django.test import Client
 
-from capeval.significance import Resampled, difference
+from capeval.scoring.significance import Resampled, difference
 from capeval_server.challenges.models import Phase
 from capeval_server.jobs import worker
 from capeval_server.submissions.models import Score, Submission

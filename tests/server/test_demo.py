@@ -22,17 +22,17 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
+from capeval.data.captions import ImageId
 from capeval.studies.judging import HUMAN, RANDOM
-from capeval.types import ImageId
 from capeval_server.accounts.models import Token
-from capeval_server.annotation import quality
-from capeval_server.annotation.auditing import audit
-from capeval_server.annotation.campaigns import change_state
-from capeval_server.annotation.columns import columns_of
+from capeval_server.annotation.campaigns.lifecycle import change_state
+from capeval_server.annotation.campaigns.progress import progress_of
 from capeval_server.annotation.models import Assignment, Campaign, Item, Participation, Response
-from capeval_server.annotation.progress import progress_of
-from capeval_server.annotation.tasks import TASKS
-from capeval_server.annotation.tasks.base import TEXTS
+from capeval_server.annotation.releases.human_columns import columns_of
+from capeval_server.annotation.releases.integrity import audit
+from capeval_server.annotation.review import moderation
+from capeval_server.annotation.task_types import TASKS
+from capeval_server.annotation.task_types.base import TEXTS
 from capeval_server.challenges.models import Challenge
 from capeval_server.demo import campaigns, cards, loading, opinions, robots
 from capeval_server.demo.material import Material
@@ -168,7 +168,7 @@ def test_a_block_leaves_no_campaign_stuck(made: Challenge) -> None:
     for demo in campaigns.FINISHED:
         campaign = change_state(olga, Campaign.objects.get(slug=demo.slug), "open", reason="a block")
         robots = {one.worker.pseudonym: one for one in campaign.participations.select_related("worker")}
-        quality.block(olga, robots.pop(campaigns.CARELESS), "careless")
+        moderation.block(olga, robots.pop(campaigns.CARELESS), "careless")
         assert progress_of(campaign).finished < progress_of(campaign).items
         # The other robots replace what is missing.
         for robot in robots.values():
@@ -300,7 +300,7 @@ class Demo:
         with (self.server.folder / "robots").open("ab") as log:
             started = subprocess.Popen(
                 [sys.executable, "-m", "capeval_server.demo"],
-                env=self.server.env | {"DJANGO_SETTINGS_MODULE": "capeval_server.settings"},
+                env=self.server.env | {"DJANGO_SETTINGS_MODULE": "capeval_server.config.settings"},
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,

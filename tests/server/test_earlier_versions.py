@@ -94,9 +94,8 @@ def test_releases_are_as_they_were_frozen(restored: Server, campaign: str) -> No
 
 
 def test_the_database_protects_answers(restored: Server) -> None:
-    program = (
-        "from capeval_server.annotation.triggers import expected, present; print(present() == expected())"
-    )
+    program = "from capeval_server.annotation.core import triggers\n"
+    program += "print(triggers.present() == triggers.expected())"
     assert restored.python(program).strip() == "True"
 
 

@@ -16,13 +16,14 @@ from django.db import transaction
 from django.test import Client
 
 from capeval_server.accounts.models import Token
+from capeval_server.audit.models import Action, Export
 from capeval_server.challenges.models import Challenge, Phase, ReferenceVersion
+from capeval_server.hosting import jobs
+from capeval_server.hosting.services import export_archive, moderation, participants, pictures
+from capeval_server.hosting.services.reported_scores import add_reported, reference_set
 from capeval_server.jobs import worker
 from capeval_server.jobs.models import Job
-from capeval_server.notices import events, webhooks
-from capeval_server.organising import export, exporting, moderation, participants, pictures
-from capeval_server.organising.models import Action, Export
-from capeval_server.organising.reported import add_reported, reference_set
+from capeval_server.notifications import services, webhooks
 from capeval_server.submissions.models import Result, Score, Submission
 from capeval_server.teams.models import Team
 from tests.server.kit import MARKER, Participant, Someone, codes, results, write_challenge
@@ -86,7 +87,7 @@ def test_everything_is_in_it(olga: Someone, challenge: Challenge, settings: Any)
     participants.block(olga.user, challenge, Someone("eve").user.username, "Spam")
     settings.WEBHOOK_HOSTS = ["hooks.example.org"]
     hook = webhooks.add(olga.user, challenge, "https://hooks.example.org/")
-    events.announce(olga.user, challenge, "News", "All is *well*.")
+    services.announce(olga.user, challenge, "News", "All is *well*.")
     pictures.add(olga.user, challenge, "a.gif", b"GIF89a")
     rows = b"team,CIDEr-D\nA,1.5\n"
     entry = reference_set(challenge, "val", "c2")
@@ -201,7 +202,7 @@ def test_queries_do_not_grow_with_rows(
     for number in range(20):
         Participant(f"user{number}").submitted()
     with django_assert_max_num_queries(45):
-        export.export(challenge, io.BytesIO())
+        export_archive.export(challenge, io.BytesIO())
 
 
 def test_a_disk_that_is_full(olga: Someone, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -212,7 +213,7 @@ def test_a_disk_that_is_full(olga: Someone, monkeypatch: pytest.MonkeyPatch) -> 
 
     olga.do(EXPORT)
     with monkeypatch.context() as patched:
-        patched.setattr(exporting, "export", full)
+        patched.setattr(jobs, "export", full)
         assert worker.work_once()
     # It is tried again after a pause.
     assert "The export is being prepared." in olga.see("/small/organise/")
@@ -324,7 +325,7 @@ def test_an_export_that_fails_is_said(
     def failing(*_: object) -> None:
         raise RuntimeError
 
-    monkeypatch.setattr(exporting, "export", failing)
+    monkeypatch.setattr(jobs, "export", failing)
     olga.do(EXPORT)
     work()
     page = olga.see("/small/organise/")

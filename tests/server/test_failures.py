@@ -25,7 +25,7 @@ KILLED_BETWEEN = """
 import signal
 from django.contrib.auth.models import User
 from capeval_server.challenges.models import Phase
-from capeval_server.submissions.intake import submit
+from capeval_server.submissions.services.submit import submit
 from capeval_server.submissions.models import SubmissionFile
 SubmissionFile.save = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
 user = User.objects.order_by("pk").first()

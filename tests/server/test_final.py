@@ -9,19 +9,19 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from capeval_server.audit.models import Action
 from capeval_server.challenges.models import Challenge, Phase, ReferenceSet
-from capeval_server.errors import StandingError
+from capeval_server.core.errors import StandingError
+from capeval_server.hosting.services import final_results, moderation, settings
+from capeval_server.hosting.services.definition_files import import_challenge
+from capeval_server.hosting.services.description import describe_phase, fingerprint, state_of, to_toml
 from capeval_server.jobs import worker
-from capeval_server.leaderboards.citing import fingerprint as cited
-from capeval_server.leaderboards.questions import ask
+from capeval_server.leaderboards.citation import fingerprint as cited
+from capeval_server.leaderboards.query import ask
 from capeval_server.leaderboards.ranking import Leaderboard, leaderboard
-from capeval_server.organising import finals, moderation, settings
-from capeval_server.organising.definition_files import import_challenge
-from capeval_server.organising.description import describe_phase, fingerprint, state_of, to_toml
-from capeval_server.organising.models import Action
-from capeval_server.submissions.lifecycle import withdraw
 from capeval_server.submissions.models import Submission
-from capeval_server.submissions.standing import set_standing
+from capeval_server.submissions.services.leaderboard_selection import set_standing
+from capeval_server.submissions.services.lifecycle import withdraw
 from tests.server.kit import CAPTIONS, Participant, Someone, results, write_challenge
 from tests.server.pages import check_page
 
@@ -74,7 +74,7 @@ def test_a_final_board_is_what_it_was(olga: Someone, closed: Phase) -> None:
     before = boards(closed)
     assert [len(board.rows) for board in before if board.question.reference_set.name == "c2"] == [3] * 24
     assert {row.p_value is None for board in before for row in board.rows} == {True, False}
-    finals.make_final(olga.user, closed)
+    final_results.make_final(olga.user, closed)
     after = boards(closed)
     assert rows(after) == rows(before)
     assert [(one.columns, one.total, one.pages) for one in after] == [
@@ -87,7 +87,7 @@ def test_a_final_board_is_what_it_was(olga: Someone, closed: Phase) -> None:
 def test_nothing_changes_it_and_what_happens_is_a_note(
     olga: Someone, ann: Participant, closed: Phase, definition: Any
 ) -> None:
-    finals.make_final(olga.user, closed)
+    final_results.make_final(olga.user, closed)
     before = rows(boards(closed))
     of_ann = Submission.objects.get(team=ann.team)
     of_bob = Submission.objects.get(team__name="bob")
@@ -134,7 +134,7 @@ def test_nothing_changes_it_and_what_happens_is_a_note(
 
 
 def test_a_final_phase_takes_nothing_more(olga: Someone, ann: Participant, closed: Phase) -> None:
-    finals.make_final(olga.user, closed)
+    final_results.make_final(olga.user, closed)
     of_ann = Submission.objects.get(team=ann.team)
     with pytest.raises(StandingError, match="the results of phase 'open' are final"):
         set_standing(of_ann, False)
@@ -157,12 +157,12 @@ def test_results_are_made_final_once_all_is_over(olga: Someone, ann: Participant
     phase = Phase.objects.select_related("challenge").get()
     assert "Make the results final" not in olga.see(PLACE)
     with pytest.raises(StandingError, match="must be closed first"):
-        finals.make_final(olga.user, phase)
+        final_results.make_final(olga.user, phase)
     ann.submitted()
     close()
     phase.refresh_from_db()
     with pytest.raises(StandingError, match="2 of its submissions wait or are being scored"):
-        finals.make_final(olga.user, phase)
+        final_results.make_final(olga.user, phase)
     while worker.work_once():
         pass
     page = olga.client.get(PLACE)
@@ -185,7 +185,7 @@ def test_results_are_made_final_once_all_is_over(olga: Someone, ann: Participant
 def test_a_cited_board_is_the_same_when_it_is_final(olga: Someone, closed: Phase) -> None:
     phase = Phase.objects.select_related("challenge").get()
     before = cited(leaderboard(ask(phase), compared=False))
-    finals.make_final(olga.user, closed)
+    final_results.make_final(olga.user, closed)
     assert f"fingerprint={before}" in olga.see("/small/open/cite/").replace("&amp;", "&")
     assert "Nothing has changed" in olga.see(f"/small/open/?fingerprint={before}")
 

@@ -11,10 +11,10 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from capeval_server.challenges.models import Phase
-from capeval_server.submissions.former import forget
 from capeval_server.submissions.models import FormerAddress, FormerMember, Submission
-from capeval_server.teams.joining import join, make_team
-from capeval_server.teams.members import leave
+from capeval_server.submissions.quotas.former_members import forget
+from capeval_server.teams.services.enrollment import join, make_team
+from capeval_server.teams.services.membership import leave
 from tests.server.clock import Clock
 from tests.server.kit import Participant, Someone, code_of
 

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
+from capeval_server.audit.models import Action
 from capeval_server.challenges.models import Challenge
 from capeval_server.examples import write_example
-from capeval_server.organising.definition_files import import_challenge
-from capeval_server.organising.forming import sample_zip
-from capeval_server.organising.models import Action
-from capeval_server.pages.organiser.wording import in_words
+from capeval_server.hosting.services.definition_files import import_challenge
+from capeval_server.hosting.services.new_challenge import sample_zip
+from capeval_server.web.hosting.presenters import in_words
 from tests.server.kit import Someone
 from tests.server.pages import check_page
 

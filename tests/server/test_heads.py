@@ -15,9 +15,9 @@ import pytest
 import waitress
 from waitress.server import TcpWSGIServer
 
-from capeval_server.api.views import api
-from capeval_server.channels import Channel
-from capeval_server.wsgi import without_bodies
+from capeval_server.api.root import api
+from capeval_server.config.wsgi import without_bodies
+from capeval_server.http.channels import Channel
 from tests.server.processes import Server
 from tests.waiting import PATIENCE, wait_until
 
@@ -27,7 +27,7 @@ import base64
 from django.contrib.auth.models import User
 from capeval_server.accounts.models import Token
 from capeval_server.challenges.models import Challenge
-from capeval_server.organising import pictures
+from capeval_server.hosting.services import pictures
 user = User.objects.create(username="olga", is_staff=True)
 pictures.add(user, Challenge.objects.get(), "dot.png", base64.b64decode(sys.argv[1]))
 print(Token.issue(user.pk, "token", "organise"))

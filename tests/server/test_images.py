@@ -13,10 +13,10 @@ from django.test import Client
 
 from capeval.formats.images import ImageInfo, image_info, load_images
 from capeval_server.challenges.models import ImageList, Split
-from capeval_server.errors import ChallengeError
-from capeval_server.organising.definition_files import import_challenge, import_files
-from capeval_server.organising.description import state_of, to_toml
-from capeval_server.submissions.uploads import read_upload
+from capeval_server.core.errors import ChallengeError
+from capeval_server.hosting.services.definition_files import import_challenge, import_files
+from capeval_server.hosting.services.description import state_of, to_toml
+from capeval_server.submissions.services.upload_files import read_upload
 from tests.server.kit import write_challenge
 from tests.server.pages import check_page
 
@@ -69,7 +69,7 @@ def test_the_page_lists_images(path: Path) -> None:
 
 
 def test_pages_of_images(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("capeval_server.pages.public.images._PAGE", 4)
+    monkeypatch.setattr("capeval_server.web.public.images._PAGE", 4)
     import_challenge(path)
     assert re.findall(r'<th scope="row">(\d+)</th>', page("/small/images/val/?page=2")) == ["5", "6"]
     for wrong in ("0", "3", "x", "٣", "9" * 30):

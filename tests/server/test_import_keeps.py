@@ -17,13 +17,13 @@ from django.core.files.storage import default_storage
 
 from capeval_server.challenges.models import Challenge, Phase, Picture, Reported, Split
 from capeval_server.commands import app
-from capeval_server.errors import ChallengeError, ConflictError
+from capeval_server.core.errors import ChallengeError, ConflictError
 from capeval_server.examples import write_example
+from capeval_server.hosting.services import challenge_import
+from capeval_server.hosting.services.definition_files import import_challenge, import_files
+from capeval_server.hosting.services.description import describe
 from capeval_server.jobs.worker import work_once
-from capeval_server.notices.models import Announcement
-from capeval_server.organising import importing
-from capeval_server.organising.definition_files import import_challenge, import_files
-from capeval_server.organising.description import describe
+from capeval_server.notifications.models import Announcement
 from capeval_server.submissions.models import Submission
 from tests.server.kit import CAPTIONS, Someone, results
 from tests.server.test_organiser_pages import ROOT, hidden_fields, sent
@@ -365,14 +365,14 @@ def test_new_entries_need_their_files(added: Path, old: str, new: str, message: 
 
 def test_a_change_in_between_is_an_error(added: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     edit(added, *LATER)
-    read = importing.read_files
+    read = challenge_import.read_files
 
     def meanwhile(*arguments: Any) -> Any:
         found = read(*arguments)
         Challenge.objects.update(contact="other@example.org")
         return found
 
-    monkeypatch.setattr("capeval_server.organising.definition_files.read_files", meanwhile)
+    monkeypatch.setattr("capeval_server.hosting.services.definition_files.read_files", meanwhile)
     with pytest.raises(ConflictError, match="changed while its files were read"):
         import_challenge(added)
     assert Phase.objects.get().closes.year == 2036

@@ -17,19 +17,19 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 import capeval
-from capeval.evaluation import Evaluator
-from capeval.significance import compare, resample
+from capeval.scoring.evaluator import Evaluator
+from capeval.scoring.significance import compare, resample
 from capeval_server.accounts.models import Token
 from capeval_server.challenges.models import Phase, ReferenceVersion
 from capeval_server.jobs.models import Worker
 from capeval_server.leaderboards import ranking
-from capeval_server.leaderboards.citing import bibtex, fingerprint
-from capeval_server.leaderboards.exports import to_csv
+from capeval_server.leaderboards.citation import bibtex, fingerprint
+from capeval_server.leaderboards.csv_export import to_csv
 from capeval_server.leaderboards.plots import plot
-from capeval_server.leaderboards.questions import ask
+from capeval_server.leaderboards.query import ask
 from capeval_server.leaderboards.ranking import Leaderboard, leaderboard
 from capeval_server.submissions.models import Result, Submission
-from capeval_server.submissions.queue import jobs
+from capeval_server.submissions.selectors.queue import jobs
 from tests.server.boards import around, baseline, score, score_again, stand, version
 from tests.server.kit import CAPTIONS
 

@@ -27,18 +27,18 @@ from django.test import Client
 from django.urls import get_resolver
 
 from capeval_server.accounts.models import Token
-from capeval_server.annotation import entering
-from capeval_server.annotation.definition import NewItem
-from capeval_server.annotation.making import add_items
+from capeval_server.annotation.campaigns.creation import add_items
+from capeval_server.annotation.campaigns.definition import NewItem
 from capeval_server.annotation.models import Assignment, Campaign, Response, Worker
+from capeval_server.annotation.workers import enrollment
 from capeval_server.challenges.models import Challenge, Phase, ReferenceVersion
 from capeval_server.examples import write_example
+from capeval_server.hosting.jobs import ask_for_export
+from capeval_server.hosting.services.definition_files import import_challenge
 from capeval_server.jobs import worker
-from capeval_server.organising.definition_files import import_challenge
-from capeval_server.organising.exporting import ask_for_export
 from capeval_server.submissions.models import Result, Score, Submission
-from capeval_server.teams.joining import make_team
 from capeval_server.teams.models import Team
+from capeval_server.teams.services.enrollment import make_team
 from tests.server.annotation import answer, hold, join, make
 from tests.server.kit import CAPTIONS, RESULTS, code_of, results
 
@@ -485,8 +485,8 @@ def _submit(program: Client) -> None:
 def _working() -> dict[str, Client]:
     """The browser and the program of a worker who has no account, and who has begun."""
     campaign = Campaign.objects.get(slug="small")
-    (token,) = entering.invite(None, campaign, 1)
-    hold(entering.agree(entering.invited(campaign, token), 1))
+    (token,) = enrollment.invite(None, campaign, 1)
+    hold(enrollment.agree(enrollment.invited(campaign, token), 1))
     browser = Client()
     assert browser.get(f"/annotate/small/enter/{token}/").status_code == 302
     program = Client(headers={"Authorization": f"Bearer {token}"})

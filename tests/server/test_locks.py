@@ -17,19 +17,20 @@ from pathlib import Path
 from django.contrib.auth.models import User
 from django.db import connection, transaction
 from capeval.errors import CapevalError
-from capeval_server.organising.definition_files import import_challenge
+from capeval_server.hosting.services.definition_files import import_challenge
 from capeval_server.challenges.models import Challenge, Phase, ReferenceVersion
-from capeval_server.organising import moderation
+from capeval_server.hosting.services import moderation
 from capeval_server.submissions.models import Result, Score, Submission
-from capeval_server.submissions.standing import set_standing
-from capeval_server.teams import joining, members
+from capeval_server.submissions.services.leaderboard_selection import set_standing
+from capeval_server.teams.services import enrollment
+from capeval_server.teams.services import membership
 from capeval_server.teams.models import Team
 
 path, numbers = Path(sys.argv[1]), itertools.count()
 challenge, phase = Challenge.objects.get(), Phase.objects.get()
 users = list(User.objects.order_by("pk"))
 olga, movers = users[0], users[1:5]
-team = joining.team_of(users[5], challenge)
+team = enrollment.team_of(users[5], challenge)
 Membership = type(team.memberships.get())
 Membership.objects.filter(user__in=movers).delete()
 Team.objects.filter(memberships=None).delete()
@@ -73,14 +74,14 @@ def bring_files():
 
 def move():
     user = random.choice(movers)
-    if joining.team_of(user, challenge):
-        members.leave(user, challenge)
+    if enrollment.team_of(user, challenge):
+        membership.leave(user, challenge)
         return
     other = Team.objects.filter(memberships__user__in=movers).first()
     if other and random.random() < 0.8:
-        joining.join(user, challenge, other.code)
+        enrollment.join(user, challenge, other.code)
     else:
-        joining.make_team(user, challenge)
+        enrollment.make_team(user, challenge)
 
 def again(do):
     while time.monotonic() < end and not wrong and min(done[each.__name__] for each in crowd) < OFTEN:
@@ -126,8 +127,8 @@ import threading
 from django.contrib.auth.models import User
 from django.db import connection
 from capeval_server.challenges.models import Challenge
-from capeval_server.errors import SuccessorError
-from capeval_server.organising import moderation
+from capeval_server.core.errors import SuccessorError
+from capeval_server.hosting.services import moderation
 
 challenge = Challenge.objects.get()
 by_command = lambda user: moderation.remove_organiser(None, challenge, user)

@@ -23,8 +23,8 @@ from django.urls import URLPattern, URLResolver, get_resolver, path
 from django.urls.converters import IntConverter, UUIDConverter
 from django.utils.regex_helper import normalize
 
-from capeval_server.logs import JsonFormatter, LineFormatter, Routes, request_named
-from capeval_server.urls import urlpatterns as addresses
+from capeval_server.config.urls import urlpatterns as addresses
+from capeval_server.ops.logging import JsonFormatter, LineFormatter, Routes, request_named
 from tests.server.processes import PROJECT, Server
 from tests.waiting import wait_until
 
@@ -38,7 +38,8 @@ from allauth.account.models import EmailAddress
 from allauth.account.utils import user_pk_to_url_str
 from django.conf import settings
 from django.contrib.auth.models import User
-from capeval_server.annotation import entering, panels
+from capeval_server.annotation.workers import enrollment
+from capeval_server.annotation.workers import panels
 from capeval_server.teams.models import Team
 from tests.server.annotation import make
 user = User.objects.get(pk=1)
@@ -51,7 +52,7 @@ assert len(uid) == 1
 expired = default_token_generator._make_token_with_timestamp(user, 1, settings.SECRET_KEY)
 campaign = make("write", items=3, answers=3)
 panels.set_panel(None, campaign, {"name": "prolific", "answers": 2, "redirect": "https://a.example/{code}"})
-entry, bearer = entering.invite(None, campaign, 2)
+entry, bearer = enrollment.invite(None, campaign, 2)
 print(json.dumps({
     "expired": f"{uid}-{expired}", "slug": campaign.slug, "entry": entry, "bearer": bearer,
     "code": Team.objects.get(pk=1).code,

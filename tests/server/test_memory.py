@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from capeval_server.leaderboards.memory import Memory
+from capeval_server.leaderboards.bounded_cache import Memory
 
 
 def test_values_are_of_their_groups() -> None:

@@ -15,10 +15,10 @@ from tests.server.processes import PROJECT, Server
 DIGESTS = {
     "accounts": "5e992f44e0f2e4a7010ff6dee87dc89113e1fc328febfea443dab20d24e09df5",
     "annotation": "f056914090c80ab06f3b373cab5c5149e4f33908a6f2bdecfa6d60fc28e53388",
+    "audit": "fa93257e390b54807b1c9c61605c9697c711f8d2affbfc88ae38fd1223149db1",
     "challenges": "e636e597ce936f38ccbc89a217903a8f18bce93e54d152c63f85cb53b848f456",
     "jobs": "feb891d278e098a4f8cec00d8eba49ff2e0d69dc48d040bf36d91971f888d72a",
-    "notices": "2230da3b678131b724dd794289e08dffdf6afb2eab571e8b774d0d969f0dc5af",
-    "organising": "fa93257e390b54807b1c9c61605c9697c711f8d2affbfc88ae38fd1223149db1",
+    "notifications": "2230da3b678131b724dd794289e08dffdf6afb2eab571e8b774d0d969f0dc5af",
     "submissions": "89a79b799e54a97164b88dee47f3e3ef0f2c9f1e51356591155a58698d74fc22",
     "teams": "3f27b39ca4cd931460d48973f85a9272f163a1e43439ec43e263bd9b2a27f1bb",
 }
@@ -32,7 +32,7 @@ TOO_OLD = "can't be upgraded; create a new database"
 
 @pytest.mark.parametrize("app", DIGESTS)
 def test_first_migrations_stay_as_they_are(app: str) -> None:
-    path = PROJECT / "src" / "capeval_server" / app / "migrations" / "0001_initial.py"
+    path = PROJECT / "server" / "src" / "capeval_server" / app / "migrations" / "0001_initial.py"
     content = path.read_bytes()
     assert sha256(content).hexdigest() == DIGESTS[app], (
         f"undo the edit of {app}/migrations/{path.name}, and add a migration to {app}"
@@ -42,7 +42,7 @@ def test_first_migrations_stay_as_they_are(app: str) -> None:
 
 
 def test_every_app_has_a_digest() -> None:
-    folder = PROJECT / "src" / "capeval_server"
+    folder = PROJECT / "server" / "src" / "capeval_server"
     assert set(DIGESTS) == {path.parent.name for path in folder.glob("*/migrations")}
 
 

@@ -12,8 +12,8 @@ from django.core import mail
 from django.core.files.storage import Storage
 from django.test import Client
 
-from capeval_server.logs import JsonFormatter, LineFormatter, request_named
-from capeval_server.monitoring import checks, probes
+from capeval_server.ops import installation_checks, probes
+from capeval_server.ops.logging import JsonFormatter, LineFormatter, request_named
 from tests.server.kit import Participant
 from tests.server.processes import Server, reserved_port
 
@@ -75,7 +75,7 @@ def test_metrics_are_for_who_has_the_token(settings: Any, ann: Participant) -> N
 
 @pytest.mark.django_db
 def test_requests_have_ids_in_the_log_and_no_secrets(settings: Any, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO, "capeval_server.monitoring.requests")
+    caplog.set_level(logging.INFO, "capeval_server.ops.access_log")
     answer = Client(headers={"X-Request-ID": "invented-by-a-client"}).get("/jobs/?code=secret")
     assert re.fullmatch("[0-9a-f]{32}", answer.headers["X-Request-ID"])
     Client().get("/accounts/confirm-email/a-secret-key/")
@@ -170,17 +170,17 @@ def test_settings_that_do_not_fit(
     settings: Any, address: str, hosts: list[str], https: bool, level: str, text: str
 ) -> None:
     settings.ADDRESS, settings.ALLOWED_HOSTS, settings.HTTPS = address, hosts, https
-    (finding,) = checks._settings()
+    (finding,) = installation_checks._settings()
     assert finding.level == level
     assert text in finding.text
 
 
 def test_mail_without_a_sender(settings: Any) -> None:
     settings.EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
-    (finding,) = checks._mail()
+    (finding,) = installation_checks._mail()
     assert (finding.level, "CAPEVAL_SERVER_EMAIL_FROM is not set" in finding.text) == ("warning", True)
     settings.DEFAULT_FROM_EMAIL = "capeval@example.org"
-    (finding,) = checks._mail()
+    (finding,) = installation_checks._mail()
     assert finding.level == "ok"
     assert not mail.outbox
 

@@ -14,13 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from capeval_server.accounts.models import NameKeys
-from capeval_server.accounts.users import make_user
+from capeval_server.accounts.name_validation import LONGEST_KEY, keys_of, problem_of
+from capeval_server.accounts.services.users import make_user
 from capeval_server.challenges.models import Challenge, ReferenceSet
-from capeval_server.errors import TeamError
-from capeval_server.names import LONGEST_KEY, keys_of, problem_of
-from capeval_server.organising import moderation
-from capeval_server.teams.joining import make_team
+from capeval_server.core.errors import TeamError
+from capeval_server.hosting.services import moderation
 from capeval_server.teams.models import Team
+from capeval_server.teams.services.enrollment import make_team
 from tests.server.kit import Participant, Someone
 from tests.server.pages import VOID
 

@@ -13,7 +13,7 @@ import pytest
 from tests.network.staying import leads_outward
 from tests.server.processes import NETWORK, PROJECT, Server
 
-SERVER = PROJECT / "src" / "capeval_server"
+SERVER = PROJECT / "server" / "src" / "capeval_server"
 # What connects to other hosts, and why each module imports it.
 CLIENTS = (
     "http.client",
@@ -27,21 +27,21 @@ CLIENTS = (
     "aiohttp",
 )
 KNOWN = {
-    "outgoing.py": {"http.client", "socket", "ssl"},
-    # Errors and answers of what `outgoing` connects to.
-    "annotation/fetching.py": {"http.client"},
-    "notices/webhooks.py": {"http.client", "socket"},
+    "http/safe_client.py": {"http.client", "socket", "ssl"},
+    # Errors and answers of what `safe_client` connects to.
+    "annotation/campaigns/image_downloads.py": {"http.client"},
+    "notifications/webhooks.py": {"http.client", "socket"},
     # Errors of the mail server that the operator names; the command `check` asks it and the operator's hosts.
-    "notices/sending.py": {"smtplib"},
-    "monitoring/checks.py": {"http.client", "smtplib", "ssl"},
+    "notifications/mail_jobs.py": {"smtplib"},
+    "ops/installation_checks.py": {"http.client", "smtplib", "ssl"},
     # The name of this machine; ports of this machine.
     "jobs/worker.py": {"socket"},
-    "commands/running.py": {"socket"},
+    "commands/operations.py": {"socket"},
     # The robots of the demo ask its own server, where it listens.
     "demo/robots.py": {"http.client"},
 }
 # What could write or rate a caption.
-MODELS = ("torch", "transformers", "openai", "anthropic", "onnxruntime", "tensorflow", "capeval_baselines")
+MODELS = ("torch", "transformers", "openai", "anthropic", "onnxruntime", "tensorflow", "capeval_decoding")
 
 
 def imported(path: Path) -> set[str]:

@@ -19,15 +19,15 @@ from django.core.mail.backends import locmem
 from django.test import Client
 from django.utils import timezone
 
-from capeval_server import outgoing
+from capeval_server.audit.models import Action
 from capeval_server.challenges.models import Challenge, Phase, Picture
+from capeval_server.hosting.services import moderation
+from capeval_server.http import safe_client
 from capeval_server.jobs import leases, worker
 from capeval_server.jobs.handlers import handlers
 from capeval_server.jobs.models import Job
-from capeval_server.notices import events, sending, webhooks
-from capeval_server.notices.models import Announcement, Delivery, Mail, PhaseTold, Webhook
-from capeval_server.organising import moderation
-from capeval_server.organising.models import Action
+from capeval_server.notifications import mail_jobs, services, webhooks
+from capeval_server.notifications.models import Announcement, Delivery, Mail, PhaseTold, Webhook
 from capeval_server.submissions.models import Submission
 from tests.server.clock import Clock
 from tests.server.kit import MARKUP, Participant, Someone
@@ -66,7 +66,7 @@ def test_an_announcement_is_on_the_page_and_mailed(
     check_page(page.content.decode(), page.headers["Content-Security-Policy"])
     assert "New data" in Client().get("/small/").content.decode()
     assert mailed() == {"ann": ["A small challenge: New data"]}
-    assert sending.send() == 1
+    assert mail_jobs.send() == 1
     assert not Mail.objects.exists()
     (mail,) = mailoutbox
     assert mail.to == ["ann@example.org"]
@@ -129,29 +129,29 @@ def test_who_has_left_or_has_no_address_gets_no_mail(ann: Participant, bob: Part
 
 def test_phases_that_open_and_close_are_told_once(ann: Participant, bob: Participant, clock: Clock) -> None:
     Phase.objects.update(opens=clock.now + timedelta(hours=1), closes=clock.now + timedelta(days=5))
-    events.tell_phases()
+    services.tell_phases()
     assert mailed() == {}
     clock.now += timedelta(hours=2)
     bob.do("/notices/", submissions="on")
     for _ in range(2):
-        events.tell_phases()
+        services.tell_phases()
     assert mailed() == {"ann": ["A small challenge: phase open is open"]}
     clock.now += timedelta(days=4)
     for _ in range(2):
-        events.tell_phases()
+        services.tell_phases()
     assert mailed()["ann"][1:] == ["A small challenge: phase open closes soon"]
     assert "until " in Mail.objects.order_by("-pk")[0].text
     # A later end is told again.
     Phase.objects.update(closes=clock.now + timedelta(days=3))
-    events.tell_phases()
+    services.tell_phases()
     assert len(mailed()["ann"]) == 2
     clock.now += timedelta(days=2, hours=12)
-    events.tell_phases()
+    services.tell_phases()
     assert len(mailed()["ann"]) == 3
 
 
 def test_what_opened_long_ago_is_no_news(ann: Participant) -> None:
-    events.tell_phases()
+    services.tell_phases()
     assert not PhaseTold.objects.exists()
 
 
@@ -213,8 +213,8 @@ def receiver(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     server: Any = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Receiver)
     server.taken, server.statuses = [], []
     settings.WEBHOOK_HOSTS = [f"localhost:{server.server_port}", "hooks.example.org"]
-    is_public = outgoing.is_public
-    monkeypatch.setattr(outgoing, "is_public", lambda one: one in ("127.0.0.1", "::1") or is_public(one))
+    is_public = safe_client.is_public
+    monkeypatch.setattr(safe_client, "is_public", lambda one: one in ("127.0.0.1", "::1") or is_public(one))
     monkeypatch.setattr(
         socket, "getaddrinfo", lambda _, port, *__, **___: [(2, 1, 6, "", ("127.0.0.1", port))]
     )
@@ -263,7 +263,7 @@ def test_what_is_not_taken_is_tried_again_later_and_later(
     olga: Someone, ann: Participant, receiver: Any, clock: Clock
 ) -> None:
     hook = webhooks.add(olga.user, ann.team.challenge, f"http://localhost:{receiver.server_port}/")
-    events.announce(olga.user, ann.team.challenge, "T", "t")
+    services.announce(olga.user, ann.team.challenge, "T", "t")
     # No other address is followed to.
     receiver.statuses += [302, *[500] * 7]
     pauses = []
@@ -427,7 +427,7 @@ def test_pictures_are_replaced_and_removed(
 def test_the_organisers_pages_are_made_as_all_are(olga: Someone, ann: Participant, settings: Any) -> None:
     settings.WEBHOOK_HOSTS = ["hooks.example.org"]
     webhooks.add(olga.user, ann.team.challenge, "https://hooks.example.org/")
-    events.announce(olga.user, ann.team.challenge, MARKUP, MARKUP)
+    services.announce(olga.user, ann.team.challenge, MARKUP, MARKUP)
     olga.do(f"{ROOT}pictures/", file=SimpleUploadedFile("a.png", PNG))
     for place in ("notices/", "pictures/", "edit/"):
         answer = olga.client.get(ROOT + place)

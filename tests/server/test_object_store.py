@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from django.core.files.base import ContentFile
 
-from capeval_server.object_store import ObjectStore
+from capeval_server.core.object_store import ObjectStore
 from tests.server import hosts
 from tests.server.processes import reserved_port
 

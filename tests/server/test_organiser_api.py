@@ -9,10 +9,10 @@ import pytest
 from django.test import Client
 
 from capeval_server.accounts.models import Token
-from capeval_server.api.organising import router
+from capeval_server.api.hosting import router
+from capeval_server.audit.models import COMMAND_LINE, Action
 from capeval_server.challenges.models import Challenge
 from capeval_server.jobs import worker
-from capeval_server.organising.models import COMMAND_LINE, Action
 from capeval_server.submissions.models import Result, Submission
 from capeval_server.teams.models import Raise, Team
 from tests.server.kit import Participant, Someone, code_of

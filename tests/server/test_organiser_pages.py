@@ -15,16 +15,17 @@ from django.core.files.storage import default_storage
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
+from capeval_server.audit.models import COMMAND_LINE, Action, Export
 from capeval_server.challenges.models import Challenge, Phase, Picture, ReferenceSet, ReferenceVersion
+from capeval_server.hosting.services import challenge_import, moderation
 from capeval_server.jobs import leases, worker
-from capeval_server.notices.models import Announcement, Webhook
-from capeval_server.organising import importing, moderation
-from capeval_server.organising.models import COMMAND_LINE, Action, Export
-from capeval_server.pages.organiser import urlpatterns
-from capeval_server.submissions import lifecycle, recording
+from capeval_server.notifications.models import Announcement, Webhook
 from capeval_server.submissions.models import Result, Score, Submission
-from capeval_server.teams.joining import make_team
+from capeval_server.submissions.scoring import storage
+from capeval_server.submissions.services import lifecycle
 from capeval_server.teams.models import Raise, Team
+from capeval_server.teams.services.enrollment import make_team
+from capeval_server.web.hosting import urlpatterns
 from tests.server.kit import MARKER, MARKUP, Participant, Someone, code_of, make_challenge, zipped
 from tests.server.pages import check_page
 
@@ -119,7 +120,7 @@ def _addresses(submission: Submission, organiser: User) -> dict[str, tuple[str, 
     if new:
         picture.file.save("a", ContentFile(b""))
     sets = ReferenceSet.objects.filter(split__challenge__slug="small", name="c2")
-    importing.keep_reported(sets.get(), "old", [], title="Old", url="", ranked=False)
+    challenge_import.keep_reported(sets.get(), "old", [], title="Old", url="", ranked=False)
     made, new = Export.objects.get_or_create(challenge=submission.challenge, defaults={"state": "ready"})
     if new:
         default_storage.save(made.file, ContentFile(b"PK"))
@@ -425,11 +426,11 @@ def test_references_published_while_a_submission_is_scored(
     ann.submitted()
     claimed = leases.claim([lifecycle.SCORING], "here")
     assert claimed is not None
-    jobs = recording.unscored(Submission.objects.get())
+    jobs = storage.unscored(Submission.objects.get())
     page = _send(olga, changed_references(definition))
     assert "<strong>1 submission</strong>" in page
     olga.do(f"{ROOT}references/val/c2/publish/", **hidden_fields(page))
-    recording.write(claimed, [])
+    storage.write(claimed, [])
     assert jobs
     assert Submission.objects.get().state == "waiting"
 
@@ -504,13 +505,13 @@ def test_a_preview_takes_back_what_it_stored_alone(
     olga: Someone, definition: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = set(default_storage.listdir("references")[1])
-    change = importing.change_challenge
+    change = challenge_import.change_challenge
 
     def beside_another(*arguments: Any) -> Challenge:
-        importing.publish(ReferenceSet.objects.get(name="c1"), "c1.json", b"of somebody else")
+        challenge_import.publish(ReferenceSet.objects.get(name="c1"), "c1.json", b"of somebody else")
         return change(*arguments)
 
-    monkeypatch.setattr("capeval_server.organising.definition_files.change_challenge", beside_another)
+    monkeypatch.setattr("capeval_server.hosting.services.definition_files.change_challenge", beside_another)
     files = {**files_of(definition), "references_c2.json": changed_references(definition)}
     olga.do(f"{ROOT}files/", 200, file=sent(files))
     (stored,) = set(default_storage.listdir("references")[1]) - before
@@ -679,7 +680,7 @@ def test_a_rerun_of_what_is_being_scored(olga: Someone, ann: Participant) -> Non
     assert claimed is not None
     olga.do(f"{ROOT}submissions/{submission.pk}/rerun/")
     with pytest.raises(leases.LostLeaseError):
-        recording.write(claimed, [])
+        storage.write(claimed, [])
     assert worker.work_once()
     assert Submission.objects.get().state == "scored"
     assert Result.objects.count() == 8

@@ -14,8 +14,8 @@ from django.core.cache import cache
 from django.db import InterfaceError, OperationalError, ProgrammingError
 from django.db.backends.utils import CursorWrapper
 
-from capeval_server import outages
-from capeval_server.logs import ShortOutages
+from capeval_server.core import transient_errors
+from capeval_server.ops.logging import ShortOutages
 
 FULL = "the server's storage is full"
 
@@ -47,7 +47,7 @@ def full_sqlite() -> sqlite3.OperationalError:
     ],
 )
 def test_what_failed(error: Exception | None, text: str) -> None:
-    assert outages.text_of(error) == text
+    assert transient_errors.text_of(error) == text
 
 
 def test_an_outage_is_one_line_of_the_log() -> None:
@@ -78,7 +78,7 @@ def test_the_cache_says_that_it_cannot_be_written_to(
         patch.setattr(CursorWrapper, "_execute", refuse)
         with pytest.raises(OperationalError) as caught:
             write("new", 1)
-    assert outages.is_full(caught.value)
+    assert transient_errors.is_full(caught.value)
     assert cache.add("new", 1)
     assert not cache.add("new", 2)
     assert cache.get("new") == 1

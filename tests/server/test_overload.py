@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import psycopg
 
-from capeval_server.leaderboards.states import _MOST_VARIED
+from capeval_server.leaderboards.render_cache import _MOST_VARIED
 from tests.server.processes import Postgres, Server
 from tests.waiting import wait_until
 

@@ -10,10 +10,10 @@ import pytest
 
 import capeval
 from capeval_server.challenges.models import Challenge, ReferenceSet
-from capeval_server.errors import ChallengeError
-from capeval_server.organising.definition_files import import_challenge
-from capeval_server.organising.probing import small_groups
-from capeval_server.organising.settings import check_references
+from capeval_server.core.errors import ChallengeError
+from capeval_server.hosting.selectors.score_disclosure import small_groups
+from capeval_server.hosting.services.definition_files import import_challenge
+from capeval_server.hosting.services.settings import check_references
 from capeval_server.submissions.models import Score, Submission
 from tests.server.kit import CAPTIONS, Participant, write_challenge
 

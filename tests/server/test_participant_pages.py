@@ -22,9 +22,9 @@ from capeval_server.challenges.models import Challenge, Phase, ReferenceSet, Ref
 from capeval_server.jobs import worker
 from capeval_server.jobs.models import Worker
 from capeval_server.submissions.models import ImageScores, Result, Score, Submission, SubmissionFile
-from capeval_server.submissions.packing import packed_image_scores
-from capeval_server.teams.joining import join, make_team
+from capeval_server.submissions.scoring.score_arrays import packed_image_scores
 from capeval_server.teams.models import Membership, Raise, Team
+from capeval_server.teams.services.enrollment import join, make_team
 from tests.server.clock import Clock
 from tests.server.kit import CAPTIONS, MARKER, MARKUP, RESULTS, Participant, Someone, code_of, results, zipped
 

@@ -28,7 +28,7 @@ from django.contrib.auth.models import User
 from django.contrib.sessions.backends.db import SessionStore
 from capeval_server.accounts.models import Token
 from capeval_server.challenges.models import Challenge
-from capeval_server.teams.joining import make_team
+from capeval_server.teams.services.enrollment import make_team
 user = User.objects.create(username=sys.argv[1])
 make_team(user, Challenge.objects.get())
 session = SessionStore()

@@ -13,14 +13,14 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.test import Client
 
+from capeval_server.audit.models import Action
 from capeval_server.challenges.models import Challenge, Phase
-from capeval_server.errors import SuccessorError, TeamError
-from capeval_server.organising import participants
-from capeval_server.organising.models import Action
+from capeval_server.core.errors import SuccessorError, TeamError
+from capeval_server.hosting.services import participants
 from capeval_server.submissions.models import Submission
-from capeval_server.teams import members
-from capeval_server.teams.joining import invite, join, make_team
 from capeval_server.teams.models import Membership, Team
+from capeval_server.teams.services import membership
+from capeval_server.teams.services.enrollment import invite, join, make_team
 from tests.server.clock import Clock
 from tests.server.kit import Participant, Someone, write_challenge
 from tests.server.pages import check_page
@@ -44,7 +44,7 @@ def approving(challenge: Challenge) -> Challenge:
 @pytest.fixture
 def team(ann: Participant, bob: Participant) -> Team:
     """A team of ann, who owns it, and bob."""
-    members.leave(bob.user, ann.team.challenge)
+    membership.leave(bob.user, ann.team.challenge)
     return join(bob.user, ann.team.challenge, str(ann.team.code))
 
 
@@ -105,8 +105,8 @@ def test_all_are_approved_at_once_and_when_approval_is_no_longer_asked_for(
 
 
 def test_the_definition_says_whether_participants_are_approved(tmp_path: Any) -> None:
-    from capeval_server.organising.definition_files import import_challenge
-    from capeval_server.organising.description import to_toml
+    from capeval_server.hosting.services.definition_files import import_challenge
+    from capeval_server.hosting.services.description import to_toml
 
     path = write_challenge(tmp_path)
     path.write_text(path.read_text().replace("[challenge]", "[challenge]\napproval = true"))
@@ -147,7 +147,7 @@ def test_who_is_blocked_can_not_come_back(olga: Someone, ann: Participant, bob: 
     ann.user.delete()
     anna = Someone("anna")
     make_team(anna.user, ann.team.challenge)
-    members.leave(anna.user, ann.team.challenge)
+    membership.leave(anna.user, ann.team.challenge)
     EmailAddress.objects.create(user=anna.user, email="Ann@example.org", verified=True)
     with pytest.raises(TeamError, match="blocked"):
         make_team(anna.user, ann.team.challenge)
@@ -202,13 +202,13 @@ def test_what_a_team_used_counts_for_who_leaves_it(ann: Participant, bob: Partic
         ann.submitted()
     submission = bob.submitted()
     challenge = ann.team.challenge
-    members.leave(ann.user, challenge)
+    membership.leave(ann.user, challenge)
     assert bob.read(place)["left"] == 19
     join(ann.user, challenge, str(bob.team.code))
     assert bob.read(place)["left"] == 16
     # Both move on: what each team used is counted once.
-    members.leave(ann.user, challenge)
-    members.leave(bob.user, challenge)
+    membership.leave(ann.user, challenge)
+    membership.leave(bob.user, challenge)
     new = make_team(ann.user, challenge, "new")
     assert ann.read(place)["left"] == 16
     join(bob.user, challenge, str(new.code))
@@ -221,20 +221,20 @@ def test_who_comes_back_is_not_counted_twice(ann: Participant, team: Team) -> No
     place = "/api/challenges/small/phases/open/quota"
     ann.submitted()
     bob = User.objects.get(username="bob")
-    members.leave(bob, team.challenge)
+    membership.leave(bob, team.challenge)
     join(bob, team.challenge, str(team.code))
     assert ann.read(place)["left"] == 19
-    members.leave(bob, team.challenge)
+    membership.leave(bob, team.challenge)
     other = make_team(bob, team.challenge, "other")
     Submission.objects.create(team=other, phase=Phase.objects.get(), user=bob)
-    members.leave(bob, team.challenge)
+    membership.leave(bob, team.challenge)
     join(bob, team.challenge, str(team.code))
     assert ann.read(place)["left"] == 18
 
 
 def test_the_same_upload_of_another_team_is_another_submission(ann: Participant) -> None:
     first = ann.submit(key="k").json()["id"]
-    members.leave(ann.user, ann.team.challenge)
+    membership.leave(ann.user, ann.team.challenge)
     make_team(ann.user, ann.team.challenge, "new")
     second = ann.submit(key="k")
     assert (second.status_code, second.json()["id"] != first) == (201, True)

@@ -12,7 +12,7 @@ import pytest
 from django.test import Client
 
 from capeval_server.challenges.models import Challenge, ReferenceSet, Subset
-from capeval_server.organising.probing import small_groups
+from capeval_server.hosting.selectors.score_disclosure import small_groups
 from capeval_server.submissions.models import Result, Score, Submission
 from tests.server.kit import CAPTIONS, Participant, Someone, results
 from tests.server.processes import Server

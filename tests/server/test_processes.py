@@ -112,7 +112,7 @@ MAIL = """
 from allauth.account.models import EmailAddress
 from django.contrib.auth.models import User
 from capeval_server.jobs.models import Job
-from capeval_server.notices.models import Mail
+from capeval_server.notifications.models import Mail
 user = User.objects.get(username="user0")
 EmailAddress.objects.create(user=user, email="user0@example.org", primary=True, verified=True)
 Mail.objects.create(user=user, subject="A subject", text="A text")
@@ -120,7 +120,7 @@ now = {"available_from": None, "attempt": 0}
 Job.objects.update_or_create(kind="notices", subject="server", defaults=now)
 """
 MAILS = """
-from capeval_server.notices.models import Mail
+from capeval_server.notifications.models import Mail
 print(Mail.objects.filter(subject="A subject").count())
 """
 
@@ -170,7 +170,7 @@ def test_scoring_does_not_wait_for_a_mail_server(
 MEMBERS = """
 from django.contrib.auth.models import User
 from capeval_server.accounts.models import Token
-from capeval_server.teams.joining import join
+from capeval_server.teams.services.enrollment import join
 from capeval_server.teams.models import Team
 team = Team.objects.get(memberships__user=Token.of_text(sys.argv[1]).user)
 for number in range(8):

@@ -9,15 +9,15 @@ import pytest
 
 from capeval_server.jobs import leases, worker
 from capeval_server.jobs.models import Job, Worker
-from capeval_server.submissions import scoring_jobs
 from capeval_server.submissions.models import Submission
+from capeval_server.submissions.scoring import jobs
 from tests.server.kit import METRICS, Participant
 
 pytestmark = pytest.mark.django_db
 
 
 def test_each_metric_is_told_while_it_is_computed(ann: Participant, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scoring_jobs, "_PAUSE", 0.0)
+    monkeypatch.setattr(jobs, "_PAUSE", 0.0)
     told: list[dict[str, Any]] = []
     tell = leases.tell
 
@@ -37,7 +37,7 @@ def test_each_metric_is_told_while_it_is_computed(ann: Participant, monkeypatch:
 def test_most_submissions_are_scored_before_there_is_more_to_tell(
     ann: Participant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scoring_jobs, "_PAUSE", 3600.0)
+    monkeypatch.setattr(jobs, "_PAUSE", 3600.0)
     told: list[dict[str, Any]] = []
     monkeypatch.setattr(leases, "tell", lambda _, **progress: told.append(progress))
     ann.scored()

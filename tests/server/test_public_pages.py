@@ -15,14 +15,14 @@ from django.test import Client
 from django.urls import get_resolver
 from django.utils import timezone
 
-from capeval_server.challenges.links import safe_link
+from capeval_server.challenges.link_validation import safe_link
 from capeval_server.challenges.models import Challenge, Phase, ReferenceSet
-from capeval_server.challenges.names import NOT_CHALLENGES, NOT_PHASES
+from capeval_server.challenges.reserved_names import NOT_CHALLENGES, NOT_PHASES
 from capeval_server.jobs.models import Worker
 from capeval_server.leaderboards import ranking
-from capeval_server.pages.markdown import excerpt, to_html
-from capeval_server.submissions import queue
 from capeval_server.submissions.models import Score, Submission
+from capeval_server.submissions.selectors import queue
+from capeval_server.web.markdown import excerpt, to_html
 from tests.server.boards import around, baseline, score_again, stand
 from tests.server.kit import Participant, Someone
 from tests.server.pages import check_page

@@ -14,16 +14,16 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from capeval.errors import FormatError, OptionError
+from capeval_server.audit.models import COMMAND_LINE, Action
 from capeval_server.challenges.models import Challenge, Phase, Reported
-from capeval_server.challenges.reported import read_reported
+from capeval_server.challenges.reported_scores import read_reported
 from capeval_server.commands.challenges import reported
-from capeval_server.errors import ChallengeError
-from capeval_server.leaderboards.questions import ask
+from capeval_server.core.errors import ChallengeError
+from capeval_server.hosting.services.definition_files import import_challenge, import_files
+from capeval_server.hosting.services.export_archive import export
+from capeval_server.hosting.services.reported_scores import add_reported, reference_set, reported_csv
+from capeval_server.leaderboards.query import ask
 from capeval_server.leaderboards.ranking import leaderboard, places
-from capeval_server.organising.definition_files import import_challenge, import_files
-from capeval_server.organising.export import export
-from capeval_server.organising.models import COMMAND_LINE, Action
-from capeval_server.organising.reported import add_reported, reference_set, reported_csv
 from tests.server.boards import baseline, stand
 from tests.server.kit import Someone
 

@@ -15,8 +15,8 @@ from django.core.exceptions import ImproperlyConfigured
 from django.urls import URLPattern, URLResolver, get_resolver
 from django.utils.regex_helper import normalize
 
-from capeval_server import environment
-from capeval_server.api.views import api
+from capeval_server.api.root import api
+from capeval_server.config import environment
 from tests.server.kit import RESULTS, results
 from tests.server.pages import check_page
 from tests.server.processes import PROJECT, Server
@@ -305,7 +305,7 @@ def test_every_view_that_reads_files_accepts_uploads() -> None:
     own = [
         view
         for view in views(get_resolver().url_patterns)
-        if inspect.isfunction(inspect.unwrap(view)) and view.__module__.startswith("capeval_server.pages")
+        if inspect.isfunction(inspect.unwrap(view)) and view.__module__.startswith("capeval_server.web")
     ]
     reading = {view.__qualname__ for view in own if reads_files(view)}
     accepting = {view.__qualname__ for view in own if getattr(view, "accepts_uploads", False)}

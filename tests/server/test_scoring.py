@@ -15,10 +15,10 @@ import pytest
 
 import capeval
 from capeval.metrics.registry import named
-from capeval.significance import bootstrap, resample
+from capeval.scoring.significance import bootstrap, resample
 from capeval_server.examples import write_example
-from capeval_server.submissions import scoring
-from capeval_server.submissions.scoring import Outcome, Scorer, ScoringError, Task, _Child, _End
+from capeval_server.submissions.scoring import pipeline
+from capeval_server.submissions.scoring.pipeline import Outcome, Scorer, ScoringError, Task, _Child, _End
 from tests.server.kit import METRICS, results
 
 
@@ -54,7 +54,7 @@ def scorer() -> Iterator[Scorer]:
 
 def children() -> list[int]:
     """The processes that score for this one."""
-    command = ["pgrep", "-P", str(os.getpid()), "-f", "submissions.child"]
+    command = ["pgrep", "-P", str(os.getpid()), "-f", "submissions.scoring.child_process"]
     listed = subprocess.run(command, capture_output=True, text=True, check=False)
     return [int(process) for process in listed.stdout.split()]
 
@@ -64,7 +64,7 @@ def children() -> list[int]:
 DISTURBANCE = """
 import os, signal, sys
 from pathlib import Path
-if "capeval_server.submissions.child" in sys.orig_argv:
+if "capeval_server.submissions.scoring.child_process" in sys.orig_argv:
     from capeval.metrics.registry import named
     metric, place = type(named("ROUGE-L")), Path({place!r})
     kernel = metric.kernel
@@ -127,7 +127,7 @@ def test_a_metric_that_fails_or_ends_its_process_fails_alone(
     path = [str(tmp_path / "first"), *filter(None, [os.environ.get("PYTHONPATH")])]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path))
     clock = Clock()
-    monkeypatch.setattr(scoring, "time", clock)
+    monkeypatch.setattr(pipeline, "time", clock)
     outcomes = scorer.score(files.task(), clock.look)
     assert [outcome.metric for outcome in outcomes] == METRICS
     (failed,) = [outcome for outcome in outcomes if outcome.failure]
@@ -196,9 +196,9 @@ def test_scores_are_those_of_capeval(files: Files, scorer: Scorer, settings: Any
 # Python runs this first in each process that scores: what is tokenised is written down.
 COUNTED = """
 import sys
-if "capeval_server.submissions.child" in sys.orig_argv:
-    from capeval import tokenization
-    for kind in (tokenization.TokenizedReferences, tokenization.TokenizedCandidates):
+if "capeval_server.submissions.scoring.child_process" in sys.orig_argv:
+    from capeval import tokenizers
+    for kind in (tokenizers.TokenizedReferences, tokenizers.TokenizedCandidates):
         def counted(self, *given, made=kind.__init__):
             with open({place!r}, "a") as file:
                 print(type(self).__name__, file=file)
@@ -287,8 +287,8 @@ def test_a_metric_that_needs_too_much_memory_fails_alone(
 
 def test_a_metric_with_resources_gets_time_for_them(settings: Any) -> None:
     (tables,) = named("METEOR").needs
-    assert scoring.time_limit("BLEU") == settings.METRIC_SECONDS
-    assert scoring.time_limit("METEOR") == settings.METRIC_SECONDS + tables.seconds
+    assert pipeline.time_limit("BLEU") == settings.METRIC_SECONDS
+    assert pipeline.time_limit("METEOR") == settings.METRIC_SECONDS + tables.seconds
 
 
 def test_only_a_metric_with_resources_gets_room_for_them(files: Files, scorer: Scorer, settings: Any) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from capeval_server.serving import processors
+from capeval_server.ops.prefork import processors
 from tests.server.processes import Server
 from tests.waiting import PATIENCE, wait_until
 
@@ -59,7 +59,7 @@ def test_a_process_that_ends_is_started_again(fresh: Server) -> None:
 
 FORKING = """
 import os, signal, sys, time
-from capeval_server.serving import in_processes
+from capeval_server.ops.prefork import in_processes
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
 os.register_at_fork(after_in_parent=lambda: os.kill(os.getpid(), signal.SIGTERM))
 in_processes(2, lambda: time.sleep(600))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from capeval_server import environment
+from capeval_server.config import environment
 from tests.server.processes import PROJECT
 
 SMTP = "django.core.mail.backends.smtp.EmailBackend"
@@ -159,7 +159,7 @@ def test_a_silent_connection_is_given_up_before_a_lease_ends(
 def test_files_are_in_a_folder_or_in_a_bucket(tmp_path: Path) -> None:
     assert environment.files(str(tmp_path))["OPTIONS"]["location"] == tmp_path
     found = environment.files("s3://captions/server/files/")
-    assert found["BACKEND"] == "capeval_server.object_store.ObjectStore"
+    assert found["BACKEND"] == "capeval_server.core.object_store.ObjectStore"
     assert found["OPTIONS"] == {"bucket_name": "captions", "location": "server/files"}
 
 
@@ -223,9 +223,9 @@ def test_trusted_origins(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_every_variable_is_documented() -> None:
-    package = PROJECT / "src" / "capeval_server"
-    asked = re.findall(r'environment\.\w+\("(\w+)"', (package / "settings.py").read_text())
-    asked += re.findall(r"\{PREFIX\}([A-Z_]+)", (package / "environment.py").read_text())
+    package = PROJECT / "server" / "src" / "capeval_server"
+    asked = re.findall(r'environment\.\w+\("(\w+)"', (package / "config" / "settings.py").read_text())
+    asked += re.findall(r"\{PREFIX\}([A-Z_]+)", (package / "config" / "environment.py").read_text())
     documented = set(
         re.findall(
             r"^\| `CAPEVAL_SERVER_(\w+)`", (PROJECT / "docs" / "server" / "running.md").read_text(), re.M

@@ -12,7 +12,7 @@ import pytest
 import waitress
 from waitress.channel import HTTPChannel
 
-from capeval_server.refusals import RefusalTask
+from capeval_server.http.payload_too_large import RefusalTask
 from tests.server.pages import check_page
 from tests.server.processes import Server
 

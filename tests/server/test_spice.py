@@ -10,18 +10,18 @@ import pytest
 from django.conf import settings as server
 
 import capeval
-from capeval.benchmarks.nocaps import DOMAINS
+from capeval._internal.progress import report_progress
+from capeval.datasets.nocaps import DOMAINS
 from capeval.formats import load_subsets
-from capeval.progress import report_progress
 from capeval.resources import spice
 from capeval.resources.spice import store_in
 from capeval_server.challenges.models import Challenge
-from capeval_server.errors import ChallengeError
+from capeval_server.core.errors import ChallengeError
 from capeval_server.examples import write_example
+from capeval_server.hosting.services.definition_files import import_challenge
 from capeval_server.jobs.worker import work_once
-from capeval_server.organising.definition_files import import_challenge
-from capeval_server.submissions import child
 from capeval_server.submissions.models import Score, Submission
+from capeval_server.submissions.scoring import child_process
 from tests.server.kit import CAPTIONS
 from tests.spice_model import NEEDS_MODEL
 
@@ -168,11 +168,11 @@ def test_work_that_tells_how_far_it_is_has_more_time(tmp_path: Path, monkeypatch
                 report_progress("Parsing captions", done, 3)
             return {"scores": []}, {}
 
-    monkeypatch.setattr(child, "_limit_memory", lambda _: None)
+    monkeypatch.setattr(child_process, "_limit_memory", lambda _: None)
     candidates = tmp_path / "candidates.json"
     candidates.write_text('[{"image_id": 1, "caption": "a dog"}]')
     job = {"candidates": str(candidates), "folder": str(tmp_path), "metrics": ["SPICE"]}
     job |= {"subsets": {}, "images": None, "memory": 0}  # type: ignore[dict-item]
-    child._do(job, Scoring(), lambda **content: answers.append(content))  # type: ignore[arg-type]
+    child_process._do(job, Scoring(), lambda **content: answers.append(content))  # type: ignore[arg-type]
     found = [next(iter(answer)) for answer in answers]
     assert found == ["started", "prepared", *["started"] * 3, "finished"]

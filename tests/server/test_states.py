@@ -14,15 +14,15 @@ from django.test import Client
 
 from capeval_server.api import leaderboards as api
 from capeval_server.api.schemas import LeaderboardAnswer
-from capeval_server.challenges.image_lists import as_image_info
 from capeval_server.challenges.models import Challenge, Phase, ReferenceSet, Split, Subset
-from capeval_server.errors import OverloadError
-from capeval_server.leaderboards import states
-from capeval_server.leaderboards.questions import Question, ask
-from capeval_server.pages.public import images
-from capeval_server.pages.public import leaderboards as pages
+from capeval_server.challenges.services.image_lists import as_image_info
+from capeval_server.core.errors import OverloadError
+from capeval_server.leaderboards import render_cache
+from capeval_server.leaderboards.query import Question, ask
 from capeval_server.submissions.models import Submission
 from capeval_server.teams.models import Team
+from capeval_server.web.public import images
+from capeval_server.web.public import leaderboards as pages
 from tests.server.boards import baseline, score_again, stand
 from tests.server.kit import Participant, Someone
 from tests.waiting import PATIENCE, wait_until
@@ -36,7 +36,7 @@ FORMS = [PAGE, API, f"{API}&format=csv", f"{API}&page=1"]
 
 def key(*, full: bool = True, **asked: Any) -> str:
     phase = Phase.objects.select_related("challenge").get(name="open")
-    return states.key_of(ask(phase, references="c2", **asked), full=full)
+    return render_cache.key_of(ask(phase, references="c2", **asked), full=full)
 
 
 @pytest.fixture
@@ -194,14 +194,14 @@ def test_what_changed_meanwhile_is_not_kept(phase: Phase, monkeypatch: pytest.Mo
         Submission.objects.filter(pk=submission.pk).update(mark="hidden", mark_reason="x")
         return b"made while it changed"
 
-    assert states.kept(question, "test", changing, full=True).content == b"made while it changed"
+    assert render_cache.kept(question, "test", changing, full=True).content == b"made while it changed"
     Submission.objects.filter(pk=submission.pk).update(mark="", mark_reason="")
-    assert states.kept(question, "test", lambda: b"made anew", full=True).content == b"made anew"
+    assert render_cache.kept(question, "test", lambda: b"made anew", full=True).content == b"made anew"
 
 
 def test_what_is_kept_has_a_limit(phase: Phase, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(states, "_MOST_BYTES", 100)
-    monkeypatch.setattr(states, "_memory", states._Memory())
+    monkeypatch.setattr(render_cache, "_MOST_BYTES", 100)
+    monkeypatch.setattr(render_cache, "_memory", render_cache._Memory())
     question = ask(phase, references="c2")
     made: list[str] = []
 
@@ -210,7 +210,7 @@ def test_what_is_kept_has_a_limit(phase: Phase, monkeypatch: pytest.MonkeyPatch)
         return bytes(40)
 
     for form in ("1", "2", "1", "3", "1", "2"):
-        states.kept(question, form, lambda form=form: make(form), full=True)  # type: ignore[misc]
+        render_cache.kept(question, form, lambda form=form: make(form), full=True)  # type: ignore[misc]
     assert made == ["1", "2", "3", "2"]
 
 
@@ -226,7 +226,7 @@ def test_times_between_submissions_share_a_state(
     answers = [Client().get(f"{address}&{_at(hour)}").content.decode() for hour in (8, 9, 10, 8)]
     assert len(made) == 1
     # Each has its own time, as a page that is computed for it alone has.
-    monkeypatch.setattr(states, "_memory", states._Memory())
+    monkeypatch.setattr(render_cache, "_memory", render_cache._Memory())
     assert Client().get(f"{address}&{_at(9)}").content.decode() == answers[1]
     assert answers[0] == answers[3]
     assert "format=csv" in address or len(set(answers)) == 3
@@ -297,19 +297,21 @@ def test_varied_views_take_only_a_few_threads() -> None:
         return b"made"
 
     def get(name: int, *, common: bool = False) -> bytes:
-        return states.kept_by(lambda: f"key {name}", "test", blocked, common=common).content
+        return render_cache.kept_by(lambda: f"key {name}", "test", blocked, common=common).content
 
-    with ThreadPoolExecutor(states._MOST_VARIED) as pool:
-        running = [pool.submit(get, number) for number in range(states._MOST_VARIED)]
+    with ThreadPoolExecutor(render_cache._MOST_VARIED) as pool:
+        running = [pool.submit(get, number) for number in range(render_cache._MOST_VARIED)]
         begun.wait(PATIENCE)
-        wait_until(lambda: states._places._value == 0, lambda: "a thread does not wait")
+        wait_until(lambda: render_cache._places._value == 0, lambda: "a thread does not wait")
         with pytest.raises(OverloadError):
             get(100)
         # Common views, and views that were computed before, do not need a place.
-        assert states.kept_by(lambda: "key", "test", lambda: b"common", common=True).content == b"common"
-        assert states.kept_by(lambda: "key", "test", blocked).content == b"common"
+        assert (
+            render_cache.kept_by(lambda: "key", "test", lambda: b"common", common=True).content == b"common"
+        )
+        assert render_cache.kept_by(lambda: "key", "test", blocked).content == b"common"
         let_go.set()
         for _ in running[1:]:
             begun.wait(PATIENCE)
         assert [one.result(PATIENCE) for one in running] == [b"made"] * len(running)
-    assert states.kept_by(lambda: "key 100", "test", lambda: b"later").content == b"later"
+    assert render_cache.kept_by(lambda: "key 100", "test", lambda: b"later").content == b"later"

@@ -16,29 +16,29 @@ from django.contrib.sessions.models import Session
 from django.utils import timezone
 
 import capeval
-from capeval.significance import Resampled, compare, difference
+from capeval.scoring.significance import Resampled, compare, difference
 from capeval_server.challenges.models import Challenge, ReferenceSet, ReferenceVersion
 from capeval_server.examples import write_example
+from capeval_server.hosting.services.definition_files import import_challenge
 from capeval_server.jobs import leases
 from capeval_server.jobs.handlers import handlers
 from capeval_server.jobs.leases import LostLeaseError
 from capeval_server.jobs.models import Job, Worker
 from capeval_server.jobs.worker import Heartbeat, work_once
-from capeval_server.organising.definition_files import import_challenge
-from capeval_server.submissions.intake import submit
-from capeval_server.submissions.lifecycle import SCORING, rerun
 from capeval_server.submissions.models import ImageScores, Result, Score, Submission
-from capeval_server.submissions.packing import (
+from capeval_server.submissions.scoring.pipeline import Outcome, Scorer, Task
+from capeval_server.submissions.scoring.score_arrays import (
     image_scores_of,
     packed_image_scores,
     packed_samples,
     samples_of,
 )
-from capeval_server.submissions.recording import write
-from capeval_server.submissions.scoring import Outcome, Scorer, Task
-from capeval_server.submissions.tidying import SCRATCH, tidy
-from capeval_server.teams.joining import make_team
+from capeval_server.submissions.scoring.storage import write
+from capeval_server.submissions.services.cleanup import SCRATCH, tidy
+from capeval_server.submissions.services.lifecycle import SCORING, rerun
+from capeval_server.submissions.services.submit import submit
 from capeval_server.teams.models import Team
+from capeval_server.teams.services.enrollment import make_team
 from tests.server.kit import CAPTIONS, RESULTS, results
 
 pytestmark = pytest.mark.django_db
@@ -113,7 +113,7 @@ def test_scores_have_samples_and_intervals_and_only_public_ones_have_images() ->
 
 
 def test_samples_are_those_of_a_comparison(path: Path) -> None:
-    """The paired bootstrap of what is kept is that of `capeval.significance.compare`."""
+    """The paired bootstrap of what is kept is that of `capeval.scoring.significance.compare`."""
     team = Team.objects.get()
     other = {**CAPTIONS, 1: "A cat.", 3: "A red bus drives down the street."}
     user = User.objects.get()

@@ -14,12 +14,12 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from capeval_server.challenges.models import Challenge, Phase, ReferenceSet, Split
-from capeval_server.errors import ChallengeError
-from capeval_server.leaderboards.questions import ask
-from capeval_server.organising.definition_files import import_challenge
-from capeval_server.organising.probing import small_groups, unscored_subsets
-from capeval_server.submissions import recording
+from capeval_server.core.errors import ChallengeError
+from capeval_server.hosting.selectors.score_disclosure import small_groups, unscored_subsets
+from capeval_server.hosting.services.definition_files import import_challenge
+from capeval_server.leaderboards.query import ask
 from capeval_server.submissions.models import Score, Submission
+from capeval_server.submissions.scoring import storage
 from tests.server.boards import score, stand
 from tests.server.kit import Participant, write_challenge
 from tests.server.pages import check_page
@@ -194,9 +194,9 @@ def test_references_that_become_private_while_they_are_scored(
 
     def changed_meanwhile(*given: object) -> None:
         ReferenceSet.objects.update(public=False)
-        recording.write(*given)  # type: ignore[arg-type]
+        storage.write(*given)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("capeval_server.submissions.scoring_jobs.write", changed_meanwhile)
+    monkeypatch.setattr("capeval_server.submissions.scoring.jobs.write", changed_meanwhile)
     assert subsets_of(Participant("ann").scored(), "c1") == {"", "things"}
 
 

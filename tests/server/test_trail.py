@@ -13,10 +13,10 @@ from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Group, User
 
 from capeval_server.accounts.models import Token
+from capeval_server.audit.models import COMMAND_LINE, Action
 from capeval_server.challenges.models import Challenge
+from capeval_server.core.admin import Told
 from capeval_server.jobs import worker
-from capeval_server.organising.models import COMMAND_LINE, Action
-from capeval_server.staff import Told
 from tests.server.kit import Participant, Someone
 from tests.server.processes import Server
 
@@ -133,7 +133,7 @@ def test_downloads_of_everything(challenge: Challenge, olga: Someone, ann: Parti
 
 
 SEEN = """
-from capeval_server.organising.models import Action
+from capeval_server.audit.models import Action
 for action in Action.objects.order_by("pk"):
     print(action.who, action.what, sep=": ")
 """

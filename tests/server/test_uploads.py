@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from capeval_server.challenges.models import Split
-from capeval_server.errors import UploadError
-from capeval_server.submissions.uploads import read_upload
+from capeval_server.core.errors import UploadError
+from capeval_server.submissions.services.upload_files import read_upload
 from tests.server.kit import CAPTIONS, RESULTS, results
 
 SPLIT = Split(name="val", results="captions_val_<alg>_results.json", image_ids=list(CAPTIONS))

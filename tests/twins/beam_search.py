@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from capeval_baselines.machines import StateMachine
+from capeval_decoding.state_machines import StateMachine
 
 # The log-probabilities of the tokens after some tokens.
 Model = Callable[[tuple[int, ...]], Sequence[float]]

@@ -8,7 +8,7 @@ import zipfile
 import pytest
 
 from capeval.errors import FormatError
-from capeval.formats.archives import MOST_FILES, read_zip
+from capeval.formats.io.archives import MOST_FILES, read_zip
 
 
 def zipped(files: dict[str, bytes]) -> bytes:

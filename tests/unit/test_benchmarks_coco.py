@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from capeval.benchmarks import coco
+from capeval.datasets import coco
 from capeval.errors import OptionError, ResourceError
 
 

@@ -9,14 +9,8 @@ from typing import Any
 import pytest
 
 from capeval import load_candidates, load_references
-from capeval.benchmarks.building import (
-    Dataset,
-    SplitPlan,
-    build_dataset,
-    load_plans,
-    random_splits,
-)
-from capeval.benchmarks.versions import freeze, verify
+from capeval.datasets.building import Dataset, SplitPlan, build_dataset, load_plans, random_splits
+from capeval.datasets.versions import freeze, verify
 from capeval.errors import FormatError, MismatchError, OptionError
 
 # Five captions of training images; of test images six, and of one of these nine.

@@ -4,32 +4,32 @@ from collections.abc import Callable
 
 import pytest
 
-from capeval import checks
+from capeval._internal import validation
 from capeval.errors import MismatchError, OptionError, messages
 
 
 @pytest.mark.parametrize(
     ("check", "message"),
     [
-        (lambda: checks.checked_integer("n", 0, 1), "'n' must be an integer of at least 1 (got 0)"),
-        (lambda: checks.checked_integer("n", 1.0, 0), "'n' must be an integer of at least 0 (got 1.0)"),
-        (lambda: checks.checked_integer("n", True, 0), "'n' must be an integer of at least 0 (got True)"),
-        (lambda: checks.checked_integer("n", 5, 1, 4), "'n' must be an integer from 1 to 4 (got 5)"),
-        (lambda: checks.checked_integer("n", 1, 0, 0), "'n' must be an integer from 0 to 0 (got 1)"),
+        (lambda: validation.checked_integer("n", 0, 1), "'n' must be an integer of at least 1 (got 0)"),
+        (lambda: validation.checked_integer("n", 1.0, 0), "'n' must be an integer of at least 0 (got 1.0)"),
+        (lambda: validation.checked_integer("n", True, 0), "'n' must be an integer of at least 0 (got True)"),
+        (lambda: validation.checked_integer("n", 5, 1, 4), "'n' must be an integer from 1 to 4 (got 5)"),
+        (lambda: validation.checked_integer("n", 1, 0, 0), "'n' must be an integer from 0 to 0 (got 1)"),
         (
-            lambda: checks.checked_integer("n", "x", 1, 4, or_none=True),
+            lambda: validation.checked_integer("n", "x", 1, 4, or_none=True),
             "'n' must be an integer from 1 to 4, or None (got 'x')",
         ),
-        (lambda: checks.checked_order("n", 0), "'n' must be an integer from 1 to 4 (got 0)"),
-        (lambda: checks.checked_number("a", 2, 0, 1.5), "'a' must be a number from 0 to 1.5 (got 2)"),
+        (lambda: validation.checked_order("n", 0), "'n' must be an integer from 1 to 4 (got 0)"),
+        (lambda: validation.checked_number("a", 2, 0, 1.5), "'a' must be a number from 0 to 1.5 (got 2)"),
         (
-            lambda: checks.checked_positive("a", 0),
+            lambda: validation.checked_positive("a", 0),
             "'a' must be a number above 0, from 1e-100 to 1e100 (got 0)",
         ),
-        (lambda: checks.checked_level("a", 1.0), "'a' must be a number between 0 and 1 (got 1.0)"),
-        (lambda: checks.checked_flag("a", 1), "'a' must be True or False (got 1)"),
-        (lambda: checks.checked_text("a", None), "'a' must be a string (got None)"),
-        (lambda: checks.checked_choice("a", [], ("x", "y")), "'a' must be one of x, y (got [])"),
+        (lambda: validation.checked_level("a", 1.0), "'a' must be a number between 0 and 1 (got 1.0)"),
+        (lambda: validation.checked_flag("a", 1), "'a' must be True or False (got 1)"),
+        (lambda: validation.checked_text("a", None), "'a' must be a string (got None)"),
+        (lambda: validation.checked_choice("a", [], ("x", "y")), "'a' must be one of x, y (got [])"),
     ],
 )
 def test_what_is_refused(check: Callable[[], object], message: str) -> None:
@@ -39,20 +39,20 @@ def test_what_is_refused(check: Callable[[], object], message: str) -> None:
 
 
 def test_what_is_right_is_given_back() -> None:
-    assert checks.checked_integer("n", 7, 7) == checks.checked_integer("n", 7, 1, 7) == 7
-    assert checks.checked_number("a", 0, 0, 1) == 0
-    assert checks.checked_positive("a", 2) == 2
-    assert checks.checked_level("a", 0.5) == 0.5
-    assert checks.checked_flag("a", False) is False
-    assert checks.checked_text("a", "") == ""
-    assert checks.checked_choice("a", "y", ("x", "y")) == "y"
+    assert validation.checked_integer("n", 7, 7) == validation.checked_integer("n", 7, 1, 7) == 7
+    assert validation.checked_number("a", 0, 0, 1) == 0
+    assert validation.checked_positive("a", 2) == 2
+    assert validation.checked_level("a", 0.5) == 0.5
+    assert validation.checked_flag("a", False) is False
+    assert validation.checked_text("a", "") == ""
+    assert validation.checked_choice("a", "y", ("x", "y")) == "y"
 
 
 def test_another_error_can_be_asked_for() -> None:
     with pytest.raises(MismatchError, match="'a' must be one of x"):
-        checks.checked_choice("a", "y", ("x",), error=MismatchError)
+        validation.checked_choice("a", "y", ("x",), error=MismatchError)
     with pytest.raises(MismatchError, match="'a' must be an integer of at least 1"):
-        checks.checked_integer("a", 0, 1, error=MismatchError)
+        validation.checked_integer("a", 0, 1, error=MismatchError)
 
 
 def test_lists_are_shown_by_their_first_few() -> None:

@@ -10,14 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from capeval.benchmarks.choosing import choice_statistics, choose_images, choose_randomly
+from capeval.datasets.open_images import ObjectAnnotations, load_boxes, load_class_names, load_rotations
+from capeval.datasets.selection import choice_statistics, choose_images, choose_randomly
 from capeval.errors import FormatError, MismatchError, OptionError
-from capeval.formats.open_images import (
-    ObjectAnnotations,
-    load_boxes,
-    load_class_names,
-    load_rotations,
-)
 
 
 def annotated(images: dict[str, list[str]]) -> ObjectAnnotations:

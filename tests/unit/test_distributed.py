@@ -29,7 +29,7 @@ from capeval import (
     set_threads,
 )
 from capeval.distributed import PartialFrequencies, Sums, report_of, statistics
-from capeval.distributed.rows import column_names
+from capeval.distributed.statistics_table import column_names
 from capeval.errors import (
     CapevalError,
     DependencyError,
@@ -39,10 +39,10 @@ from capeval.errors import (
     ResourceError,
 )
 from capeval.formats import write_references
-from capeval.formats.captions import _read_again as _references_again
+from capeval.formats.caption_files import _read_again as _references_again
 from capeval.metrics import METRICS, Metric
 from capeval.metrics.registry import metric_keys, resolve
-from capeval.resources.frequencies import _read_again
+from capeval.resources.document_frequencies import _read_again
 from capeval.resources.spice import found_model
 from tests.spice_model import NEEDS_MODEL
 
@@ -239,8 +239,8 @@ def test_counts_that_are_not_alike_do_not_add() -> None:
 
 @pytest.mark.parametrize("waiting", [2**20, 12, 1])
 def test_many_parts_are_put_together_on_the_way(monkeypatch: pytest.MonkeyPatch, waiting: int) -> None:
-    monkeypatch.setattr("capeval.distributed.frequencies._WAITING", waiting)
-    monkeypatch.setattr("capeval.distributed.frequencies._PENDING", 8)
+    monkeypatch.setattr("capeval.distributed.partial_frequencies._WAITING", waiting)
+    monkeypatch.setattr("capeval.distributed.partial_frequencies._PENDING", 8)
     images = {image: [f"a dog {image % 7} runs {image}", "the dog"] for image in range(60)}
     total: Any = 0
     for image, group in images.items():

@@ -8,10 +8,10 @@ import pyarrow as pa
 import pytest
 
 from capeval import Cider, CiderD, DocumentFrequencies, Report, Tokenizer, evaluate
-from capeval.benchmarks import coco
+from capeval.data.captions import ImageId
+from capeval.datasets import coco
 from capeval.distributed import PartialFrequencies, Sums
 from capeval.metrics import Metric
-from capeval.types import ImageId
 
 ALONE = Tokenizer(context="caption")
 IMAGES, PARTS, PARTITIONS = 600, 7, 5

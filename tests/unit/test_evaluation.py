@@ -10,9 +10,9 @@ import pytest
 
 from capeval import Bleu, Candidates, Evaluator, References, Report, RougeL, Tokenizer, evaluate
 from capeval.errors import CaptionError, DependencyError, MismatchError, OptionError
-from capeval.evaluation import problems
 from capeval.metrics import Prepared
-from capeval.tokenization import TokenizedReferences
+from capeval.scoring.evaluator import problems
+from capeval.tokenizers import TokenizedReferences
 
 TOKENS = Tokenizer(kind="none")
 REFERENCES = {7: ["a dog runs", "the dog"], 3: ["a cat sits on grass"], 5: ["two birds"]}

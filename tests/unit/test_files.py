@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from capeval.files import written_whole
+from capeval._internal.atomic_write import written_whole
 
 
 def test_a_file_without_room_is_named_and_the_old_one_stays(tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from capeval.datasets.flickr8k import load_flickr8k, load_flickr8k_crowdflower, load_flickr8k_expert
 from capeval.errors import FormatError
-from capeval.formats.flickr8k import load_flickr8k, load_flickr8k_crowdflower, load_flickr8k_expert
 
 CAPTIONS = (
     b"a.jpg#0\tA dog .\na.jpg#1\tDogs .\na.jpg#2\tDogs .\n"

@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 from capeval import load_candidates, load_references
 from capeval.errors import DependencyError, FormatError, OptionError
 from capeval.formats import load_subsets
-from capeval.formats.kinds import KINDS
-from capeval.formats.rows import text_lines
+from capeval.formats.io.rows import text_lines
+from capeval.formats.registry import KINDS
 
 Write = Callable[..., Path]
 REFERENCES = {1: ["a man", "one man"], 2: ["a dog"]}

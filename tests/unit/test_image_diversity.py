@@ -9,8 +9,8 @@ import pytest
 
 from capeval import References, Tokenizer
 from capeval.errors import MismatchError, OptionError
-from capeval.report.studies.diversity import image_report
-from capeval.studies.image_diversity import ImageDiversity, image_diversity
+from capeval.studies.diversity.images import ImageDiversity, image_diversity
+from capeval.studies.diversity.report import image_report
 
 CAPTIONS = References({7: ["A dog.", "a dog runs", "two cats"], 3: ["a bus", "A bus!", "a bus", "more"]})
 

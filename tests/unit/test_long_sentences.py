@@ -11,21 +11,21 @@ import pytest
 
 from capeval import References, Spice, Spider, evaluate
 from capeval.compat.spice.spice import Spice as CompatSpice
-from capeval.distributed.sums import Sums
+from capeval.data.captions import Candidates
+from capeval.distributed.partial_sums import Sums
 from capeval.errors import OptionError, UnscoredError, UnscoredWarning
-from capeval.evaluation import Evaluator
-from capeval.evaluation_report import Report
-from capeval.formats.ratings import Ratings
+from capeval.formats.judgments.ratings import Ratings
 from capeval.metrics.spice import LongSentenceError, parsed
 from capeval.report import System, per_image, scores, to_csv, to_html, to_json, to_latex, to_markdown
-from capeval.report.studies.domains import all_scores
-from capeval.report.texts import comparison_to_json
+from capeval.report.exporters import comparison_to_json
 from capeval.resources.spice import spice_model
-from capeval.significance import bootstrap, compare
+from capeval.scoring.evaluator import Evaluator
+from capeval.scoring.report import Report
+from capeval.scoring.significance import bootstrap, compare
 from capeval.studies.correlation import score_ratings
 from capeval.studies.domains import DomainEvaluator
+from capeval.studies.domains.report import all_scores
 from capeval.studies.human import leave_one_out
-from capeval.types import Candidates
 from tests.spice_model import NEEDS_MODEL
 
 pytestmark = NEEDS_MODEL

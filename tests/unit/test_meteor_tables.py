@@ -14,7 +14,7 @@ import pytest
 
 from capeval import Meteor, _native, align
 from capeval.errors import CapevalWarning, OptionError, ResourceError
-from capeval.resources import compiled, installed, meteor
+from capeval.resources import compiled_files, installed_files, meteor
 from tests.waiting import PATIENCE
 
 OPEN = "import sys, pathlib; from capeval.resources.meteor import compiled_tables; "
@@ -59,7 +59,9 @@ meteor.compiled_tables(progress=made.append)
 print(bool(made), Meteor().prepare({1: ["a dog runs"]}).score({1: "a dog"}).corpus["METEOR"])
 """
     env = {
-        name: value for name, value in os.environ.items() if name not in ("XDG_CACHE_HOME", compiled.CACHE)
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("XDG_CACHE_HOME", compiled_files.CACHE)
     }
     processes = [
         subprocess.Popen(
@@ -130,7 +132,7 @@ def test_sound_tables_in_a_folder_that_is_read_only_will_do(
         raise PermissionError(f"{path} is read-only")
 
     # Permissions would not stop root.
-    monkeypatch.setattr(compiled, "written_whole", refuse)
+    monkeypatch.setattr(compiled_files, "written_whole", refuse)
     assert meteor.compiled_tables(tmp_path, lambda _: pytest.fail("compiled again")) == path
 
 
@@ -139,17 +141,17 @@ def no_cache(tmp_path: Path, sound: bytes, monkeypatch: pytest.MonkeyPatch) -> I
     """A cache folder that can't be written to, also not by root: a folder in a file."""
     (tmp_path / "file").touch()
     folder = tmp_path / "file" / "cache"
-    monkeypatch.setenv(compiled.CACHE, str(folder))
+    monkeypatch.setenv(compiled_files.CACHE, str(folder))
     monkeypatch.setattr(meteor, "_compiled", lambda _: sound)
-    compiled.temporary_folder.cache_clear()
+    compiled_files.temporary_folder.cache_clear()
     yield folder
-    compiled.temporary_folder.cache_clear()
+    compiled_files.temporary_folder.cache_clear()
 
 
 def test_where_the_cache_cannot_be_written_a_temporary_folder_will_do(no_cache: Path, sound: bytes) -> None:
     with pytest.warns(CapevalWarning) as warned:
         path = meteor.compiled_tables()
-    assert path.parent == compiled.temporary_folder()
+    assert path.parent == compiled_files.temporary_folder()
     assert path.read_bytes() == sound
     (warning,) = warned
     assert str(no_cache) in str(warning.message)
@@ -159,7 +161,8 @@ def test_where_the_cache_cannot_be_written_a_temporary_folder_will_do(no_cache: 
 
 
 def test_the_temporary_folder_goes_with_its_process() -> None:
-    script = "import os; from capeval.resources.compiled import temporary_folder as f; print(f(), flush=True)"
+    script = "import os; from capeval.resources.compiled_files import temporary_folder as f; "
+    script += "print(f(), flush=True)"
     # A fork that ends leaves it to the process that made it.
     script += "; os.fork() or exit(); os.wait(); print(f().is_dir())"
     done = subprocess.run(
@@ -171,14 +174,14 @@ def test_the_temporary_folder_goes_with_its_process() -> None:
 
 
 def test_the_variable_names_the_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.delenv(compiled.CACHE, raising=False)
+    monkeypatch.delenv(compiled_files.CACHE, raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert compiled.cache_folder() == tmp_path / "capeval"
-    monkeypatch.setenv(compiled.CACHE, str(tmp_path / "other"))
-    assert compiled.cache_folder() == tmp_path / "other"
-    monkeypatch.setenv(compiled.CACHE, "")
+    assert compiled_files.cache_folder() == tmp_path / "capeval"
+    monkeypatch.setenv(compiled_files.CACHE, str(tmp_path / "other"))
+    assert compiled_files.cache_folder() == tmp_path / "other"
+    monkeypatch.setenv(compiled_files.CACHE, "")
     with pytest.raises(OptionError, match=r"CAPEVAL_CACHE must be a folder \(got nothing\)"):
-        compiled.cache_folder()
+        compiled_files.cache_folder()
 
 
 def test_the_metric_says_what_the_tables_take(sound: bytes) -> None:
@@ -218,7 +221,7 @@ def installed_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, **replaced: 
                 path = tmp_path / Path(name).name
                 path.write_bytes(content)
                 return path
-        return installed.installed_file(name, purpose)
+        return installed_files.installed_file(name, purpose)
 
     monkeypatch.setattr(meteor, "installed_file", find)
 

@@ -3,10 +3,10 @@
 import pytest
 
 from capeval import Bleu, CiderD, RougeL
-from capeval.evaluation import evaluate
 from capeval.metrics import Metric, metric_keys
 from capeval.report import System, to_json
-from capeval.significance import bootstrap, compare
+from capeval.scoring.evaluator import evaluate
+from capeval.scoring.significance import bootstrap, compare
 from capeval.studies.correlation import correlate, score_ratings
 from capeval.studies.domains import DomainEvaluator
 from capeval.studies.human import human_performance, leave_one_out

@@ -23,7 +23,7 @@ from capeval import (
 from capeval.errors import CaptionError, MismatchError, OptionError
 from capeval.metrics import DEFAULT, METRICS, Metric
 from capeval.metrics.registry import named, resolve
-from capeval.tokenization import TokenizedReferences
+from capeval.tokenizers import TokenizedReferences
 from tests.spice_model import METRIC_NAMES
 
 

@@ -13,7 +13,7 @@ import pytest
 from capeval import Candidates, CiderD, DocumentFrequencies, References, RougeL, Tokenizer, evaluate, tokenize
 from capeval.errors import CaptionError, OptionError
 from capeval.studies.diversity import Corpus
-from capeval.tokenization import TokenizedReferences
+from capeval.tokenizers import TokenizedReferences
 
 REFERENCES = {7: ["一只狗在跑", "狗在草地上跑"], 3: ["两只猫", "猫在床上睡觉"]}
 CANDIDATES = {3: "两只猫在床上", 7: "狗在跑"}

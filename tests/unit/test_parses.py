@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from capeval.errors import OptionError, ResourceError
-from capeval.resources import parses
-from capeval.resources.parses import ParseStore, ParseStoreWarning
+from capeval.resources import parse_store
+from capeval.resources.parse_store import ParseStore, ParseStoreWarning
 
 MODEL = "a" * 64
 PARSES = {"a dog runs": b"dog", "two cats": b"cats", "": b""}
@@ -74,7 +74,7 @@ def test_what_was_used_longest_ago_goes_first(tmp_path: Path) -> None:
 
 def test_several_processes_write_at_once(store: ParseStore) -> None:
     code = (
-        "import sys; from capeval.resources.parses import ParseStore\n"
+        "import sys; from capeval.resources.parse_store import ParseStore\n"
         "store = ParseStore(sys.argv[1])\n"
         "for n in range(50):\n"
         "    store.write('m', {f'{sys.argv[2]} {n}': sys.argv[2].encode(), f'shared {n}': b's'})\n"
@@ -171,13 +171,13 @@ def test_a_damaged_row_is_read_by_nobody_and_rewritten(store: ParseStore, column
 
 def test_a_locked_store_is_waited_for_once(store: ParseStore, monkeypatch: pytest.MonkeyPatch) -> None:
     store.write(MODEL, PARSES)
-    monkeypatch.setattr(parses, "_PATIENCE_SECONDS", 0.5)
+    monkeypatch.setattr(parse_store, "_PATIENCE_SECONDS", 0.5)
     other = sqlite3.connect(store.path, isolation_level=None)
     other.execute("BEGIN EXCLUSIVE")
     with pytest.warns(ParseStoreWarning, match=r"\(database is locked\)"):
         assert store.read(MODEL, list(PARSES)) == {}
     # It would fail the test by the time that it takes.
-    monkeypatch.setattr(parses, "_PATIENCE_SECONDS", 10_000)
+    monkeypatch.setattr(parse_store, "_PATIENCE_SECONDS", 10_000)
     assert not store.write(MODEL, PARSES)
     assert store.read(MODEL, list(PARSES)) == {}
     other.close()

@@ -22,7 +22,7 @@ from capeval import (
 )
 from capeval.errors import FormatError
 from capeval.metrics import METRICS
-from capeval.tokenization import TokenizedReferences
+from capeval.tokenizers import TokenizedReferences
 from tests.spice_model import METRIC_NAMES
 from tests.waiting import PATIENCE
 

@@ -1,15 +1,26 @@
-"""What checks a release, on releases that are wrong; and the notice of the crates that are linked."""
+"""Release checks on faulty distributions, and the notice of the linked crates."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from scripts import release_check, third_party, wheels
+from scripts.release_check import BASE, DISTRIBUTIONS, Distribution
 
-CARGO = '[workspace.package]\nversion = "1.2.0"\n'
+SERVER, DECODING = release_check.PURE
+WHEEL, SOURCE = "capeval-1.2.0-cp311-abi3-manylinux2014_x86_64.whl", "capeval-1.2.0.tar.gz"
+FILES = [
+    WHEEL,
+    SOURCE,
+    "capeval_server-1.2.0-py3-none-any.whl",
+    "capeval_server-1.2.0.tar.gz",
+    "capeval_decoding-1.2.0-py3-none-any.whl",
+    "capeval_decoding-1.2.0.tar.gz",
+]
 GOOD = [
     ("capeval/__init__.py", 10),
     ("capeval/_native.abi3.so", 30_000_000),
@@ -22,48 +33,127 @@ CRATE = third_party.Crate(name="a", version="1.0.0", expression="MIT", folder=Pa
 
 def test_versions_agree() -> None:
     changelog = "# Changelog\n\n## [1.2.0] - 2026-01-31\n\n## [1.1.0] - 2025-01-31\n"
-    files = ["capeval-1.2.0.tar.gz", "capeval-1.2.0-cp311-abi3-manylinux2014_x86_64.whl"]
-    assert not list(release_check.versions(changelog, CARGO, files))
-    (problem,) = release_check.versions(changelog, CARGO, ["capeval-1.1.0.tar.gz"])
-    assert problem == "capeval-1.1.0.tar.gz must be of version 1.2.0"
-    (problem,) = release_check.versions("## [1.3.0] - unreleased\n", CARGO, files)
-    assert problem == "the first version of CHANGELOG.md must be Cargo.toml's, 1.2.0 (got 1.3.0)"
+    version = release_check.read_version('[workspace.package]\nversion = "1.2.0"\n')
+    assert not list(release_check.check_versions(changelog, version, FILES))
+    (error,) = release_check.check_versions(changelog, version, ["capeval_server-1.1.0.tar.gz"])
+    assert error == "capeval_server-1.1.0.tar.gz must be of version 1.2.0"
+    (error,) = release_check.check_versions("## [1.3.0] - unreleased\n", version, FILES)
+    assert error == "the first version of CHANGELOG.md must be Cargo.toml's, 1.2.0 (got 1.3.0)"
+
+
+@pytest.mark.parametrize(
+    ("distribution", "metadata", "errors"),
+    [
+        (BASE, "Name: capeval\nVersion: 1.2.0\n", []),
+        (SERVER, "Name: capeval-server\nVersion: 1.2.0\nRequires-Dist: capeval==1.2.0\n", []),
+        (
+            BASE,
+            "Name: capeval\nVersion: 1.1.0\n",
+            ["w must have the version 1.2.0 in its metadata (got 1.1.0)"],
+        ),
+        (
+            SERVER,
+            "Name: capeval-server\nVersion: 1.2.0\n\nRequires-Dist: capeval==1.2.0\n",
+            ["w must require capeval==1.2.0"],
+        ),
+        (
+            DECODING,
+            "Name: capeval-server\nVersion: 1.2.0\nRequires-Dist: capeval==1.2.0\n",
+            ["w must have the name capeval-decoding in its metadata (got capeval-server)"],
+        ),
+    ],
+)
+def test_metadata_has_the_version_and_the_pin(
+    distribution: Distribution, metadata: str, errors: list[str]
+) -> None:
+    assert list(release_check.check_metadata(distribution, "w", metadata, "1.2.0")) == errors
 
 
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (("capeval/captions_val2014.json", 10), "w must not hold capeval/captions_val2014.json"),
-        (("capeval/meteor.tables", 10), "w must not hold capeval/meteor.tables"),
-        (("capeval/big.py", 20_000_000), "w holds capeval/big.py of 20,000,000 bytes"),
+        (("capeval/captions_val2014.json", 10), "w must not contain capeval/captions_val2014.json"),
+        (("capeval/meteor.tables", 10), "w must not contain capeval/meteor.tables"),
+        (("capeval_server/__init__.py", 10), "w must not contain capeval_server/__init__.py"),
+        (("capeval_decoding/word_forms.tsv", 10), "w must not contain capeval_decoding/word_forms.tsv"),
+        (("capeval/big.py", 20_000_000), "w contains capeval/big.py of 20,000,000 bytes"),
     ],
 )
-def test_a_wheel_holds_what_it_should(more: tuple[str, int], message: str) -> None:
-    assert not list(release_check.contents("w", GOOD))
-    assert list(release_check.contents("w", [*GOOD, more])) == [message]
+def test_a_wheel_contains_no_other_files(more: tuple[str, int], message: str) -> None:
+    assert not list(release_check.check_contents(BASE, "w", GOOD))
+    assert list(release_check.check_contents(BASE, "w", [*GOOD, more])) == [message]
 
 
-def test_all_that_is_in_the_packages_may_be_in_a_wheel() -> None:
-    listed = ["git", "ls-files", "capeval", "capeval_baselines", "capeval_server"]
-    files = release_check.run(listed, cwd=third_party.PROJECT / "src").split()
-    assert "capeval/py.typed" in files
-    licences = [f"capeval-1.2.0.dist-info/licenses/{name}" for name in release_check.LICENCES]
-    assert not list(release_check.contents("w", [(name, 1) for name in (*files, *licences)]))
+@pytest.mark.parametrize("distribution", [SERVER, DECODING])
+@pytest.mark.parametrize("name", [WHEEL, SOURCE])
+def test_capeval_contains_no_other_distribution(distribution: Distribution, name: str) -> None:
+    in_source = name == SOURCE
+    for file in release_check.list_package_files(distribution):
+        for place in (file, f"src/{file}", f"{distribution.root}/src/{file}"):
+            assert not BASE.is_allowed(place, in_source=in_source), place
+        assert not in_source or distribution.is_allowed(f"src/{file}", in_source=True), file
 
 
-def test_a_wheel_holds_its_licences() -> None:
-    assert list(release_check.contents("w", GOOD[:-1])) == ["w must hold THIRD-PARTY.txt"]
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS, ids=lambda each: each.name)
+def test_all_files_of_a_package_are_allowed(distribution: Distribution) -> None:
+    files = release_check.list_package_files(distribution)
+    assert f"{distribution.file_name}/__init__.py" in files
+    folder = f"{distribution.file_name}-1.2.0.dist-info/licenses"
+    wheel = [*files, *(f"{folder}/{name}" for name in distribution.licenses)]
+    source = [*(f"src/{file}" for file in files), *distribution.licenses, "PKG-INFO", "pyproject.toml"]
+    for name, members in (("w", wheel), ("s.tar.gz", source)):
+        sized = [(member, 1) for member in members]
+        assert list(release_check.check_contents(distribution, name, sized)) == []
+        assert not list(release_check.check_complete(distribution, name, sized))
+
+
+def test_a_missing_file_of_a_package_is_reported() -> None:
+    files = [(file, 1) for file in release_check.list_package_files(DECODING)]
+    missing = "capeval_decoding/word_forms.tsv"
+    files.remove((missing, 1))
+    assert list(release_check.check_complete(DECODING, "w", files)) == [f"w must contain {missing}"]
+
+
+def test_a_wheel_contains_its_licenses() -> None:
+    assert list(release_check.check_contents(BASE, "w", GOOD[:-1])) == ["w must contain THIRD-PARTY.txt"]
+
+
+@pytest.mark.parametrize(
+    ("files", "errors"),
+    [
+        (FILES, []),
+        ([*FILES, "capeval-1.2.0-cp311-abi3-manylinux2014_aarch64.whl"], []),
+        (FILES[1:], ["capeval must have wheels and one source distribution (got 0 and 1)"]),
+        (FILES[:-1], ["capeval-decoding must have one wheel and one source distribution (got 1 and 0)"]),
+        (
+            [*FILES, "capeval_server-1.1.0-py3-none-any.whl"],
+            ["capeval-server must have one wheel and one source distribution (got 2 and 1)"],
+        ),
+        (
+            [*FILES, "capeval_spice_model-1.0-py3-none-any.whl"],
+            ["capeval_spice_model-1.0-py3-none-any.whl belongs to no distribution of capeval"],
+        ),
+    ],
+)
+def test_each_distribution_has_its_files(files: Sequence[str], errors: list[str]) -> None:
+    assert list(release_check.check_files([Path(name) for name in files])) == errors
 
 
 def test_a_folder_without_distributions_is_refused(tmp_path: Path) -> None:
-    (problem,) = release_check.problems(tmp_path)
-    assert problem.endswith("must have wheels and one source distribution (got 0 and 0)")
+    errors = list(release_check.check_release(tmp_path))
+    assert len(errors) == len(DISTRIBUTIONS)
+    assert errors[0].endswith("capeval must have wheels and one source distribution (got 0 and 0)")
 
 
-def test_an_older_distribution_is_not_mixed_with_new_ones(tmp_path: Path) -> None:
-    (tmp_path / "capeval-0.0.9.tar.gz").touch()
-    with pytest.raises(SystemExit, match="must have no other distribution of capeval"):
+@pytest.mark.parametrize("name", ["capeval", "capeval_server", "capeval_decoding"])
+def test_an_older_distribution_is_not_mixed_with_new_ones(tmp_path: Path, name: str) -> None:
+    (tmp_path / f"{name}-0.0.9.tar.gz").touch()
+    with pytest.raises(SystemExit, match=rf"already contains {name}-0\.0\.9\.tar\.gz: empty it first"):
         wheels.build(["x86_64"], tmp_path)
+
+
+def test_all_distributions_are_built() -> None:
+    assert {each.file_name: each.root for each in release_check.PURE} == wheels.PURE
 
 
 @pytest.mark.parametrize(

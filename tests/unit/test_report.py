@@ -27,7 +27,7 @@ from capeval.report import (
     to_latex,
     to_markdown,
 )
-from capeval.significance import bootstrap, compare
+from capeval.scoring.significance import bootstrap, compare
 
 REFERENCES = References(
     {image: [f"a man number {image} rides a horse", "one man on a brown horse"] for image in range(8)}

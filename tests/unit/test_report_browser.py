@@ -15,13 +15,13 @@ import numpy as np
 import pytest
 
 from capeval import Candidates, References, Tokenizer, evaluate
+from capeval.data.captions import ImageId
 from capeval.errors import MismatchError, OptionError
 from capeval.formats.images import load_file_names
 from capeval.report import System, to_html
 from capeval.report.browser import browser_data, caption_browser
-from capeval.report.pictures import needs_file_names, picture_addresses
-from capeval.tokenization import tokenize
-from capeval.types import ImageId
+from capeval.report.images import needs_file_names, picture_addresses
+from capeval.tokenizers import tokenize
 
 CAPTIONS = (
     *(

@@ -9,9 +9,7 @@ import numpy as np
 import pytest
 
 from capeval import References
-from capeval.errors import MismatchError, OptionError
-from capeval.held_out import hold_out, hold_out_several
-from capeval.sampling import (
+from capeval._internal.random import (
     deal,
     generator,
     halves,
@@ -21,7 +19,9 @@ from capeval.sampling import (
     python_random,
     resample_counts,
 )
-from capeval.types import ImageId
+from capeval.data.captions import ImageId
+from capeval.data.held_out import hold_out, hold_out_several
+from capeval.errors import MismatchError, OptionError
 
 
 def test_generators_are_those_of_their_seed_and_name() -> None:

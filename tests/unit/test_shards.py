@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from capeval import Bleu, Candidates, Cider, CiderD, DocumentFrequencies, References, Tokenizer, evaluate
-from capeval.columns import Columns, Role
+from capeval.data.columns import Columns, Role
 from capeval.distributed.shards import Job, Shard, ShardScores, Timing, score_shards, shards_in
 from capeval.errors import CaptionError, FormatError, MismatchError
 from capeval.metrics import Metric

@@ -11,10 +11,10 @@ import pyarrow as pa
 import pytest
 
 import capeval
+from capeval._internal.notebook_html import html_table
 from capeval.errors import DependencyError
 from capeval.errors.messages import shown_score
-from capeval.notebooks import html_table
-from capeval.significance import bootstrap, compare
+from capeval.scoring.significance import bootstrap, compare
 
 REFERENCES = {
     1: ["A dog runs on the grass.", "The dog is running outside."],

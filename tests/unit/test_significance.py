@@ -11,10 +11,10 @@ from hypothesis import given, settings
 
 from capeval import Cider, RougeL, Tokenizer
 from capeval.errors import CaptionError, MismatchError, OptionError
-from capeval.evaluation import evaluate
-from capeval.evaluation_report import Report
 from capeval.metrics import Metric
-from capeval.significance import (
+from capeval.scoring.evaluator import evaluate
+from capeval.scoring.report import Report
+from capeval.scoring.significance import (
     Method,
     Resampled,
     Resampler,
@@ -158,7 +158,7 @@ def test_native_sums_equal_the_twin(metric: Metric, corpus: Corpus) -> None:
 def test_many_chunks_of_resamples_are_one_sequence(monkeypatch: pytest.MonkeyPatch) -> None:
     a, b = _systems(["BLEU", "CIDEr-D"])
     whole = compare(a, b, samples=101), compare(a, b, method="randomization", samples=101)
-    monkeypatch.setattr("capeval.resampling._CHUNK", 7 * 40)
+    monkeypatch.setattr("capeval.scoring.resampling._CHUNK", 7 * 40)
     for before, after in zip(
         whole, (compare(a, b, samples=101), compare(a, b, method="randomization", samples=101)), strict=True
     ):
@@ -237,7 +237,7 @@ def test_resamples_have_the_intervals_and_the_comparison() -> None:
 
 
 def test_a_resampler_draws_the_same_for_all_reports(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("capeval.resampling._CHUNK", 7 * 40)
+    monkeypatch.setattr("capeval.scoring.resampling._CHUNK", 7 * 40)
     resampler = Resampler(samples=101, seed=3)
     some = list(range(0, 40, 3))
     for report in (*_systems(["BLEU"]), *_systems(["CIDEr-D", "ROUGE-L"])):

@@ -14,20 +14,20 @@ import pytest
 
 from capeval import Candidates, References, Tokenizer, evaluate
 from capeval.errors import MismatchError, OptionError
-from capeval.formats.judgements import Pair
-from capeval.formats.ratings import Ratings
+from capeval.formats.judgments.plans import Pair
+from capeval.formats.judgments.ratings import Ratings
+from capeval.metrics.scene_graphs import SceneAttribute, SceneGraph, SceneObject, SceneRelation
 from capeval.metrics.spice import Spice
 from capeval.report import System, per_image, scores, to_csv, to_html, to_json, to_latex, to_markdown
+from capeval.report.exporters import comparison_to_json
 from capeval.report.scene_graphs import drawn
-from capeval.report.texts import comparison_to_json
-from capeval.scene_graphs import SceneAttribute, SceneGraph, SceneObject, SceneRelation
-from capeval.significance import bootstrap, compare
+from capeval.scoring.significance import bootstrap, compare
 from capeval.studies.correlation import score_ratings, study_correlation
 from capeval.studies.domains import DomainEvaluator
 from capeval.studies.gaming import ATTACKS, game
 from capeval.studies.human import human_performance, leave_one_out
-from capeval.studies.pair_scores import PairScorer
-from capeval.studies.words import Contender, contender_names
+from capeval.studies.shared.pair_scores import PairScorer
+from capeval.studies.shared.words import Contender, contender_names
 from tests.spice_model import NEEDS_MODEL
 
 REFERENCES = References(

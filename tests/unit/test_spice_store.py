@@ -15,8 +15,8 @@ from random import Random
 import pytest
 
 from capeval import Spice, evaluate
-from capeval.resources import parses
-from capeval.resources.parses import ParseStore, ParseStoreWarning
+from capeval.resources import parse_store
+from capeval.resources.parse_store import ParseStore, ParseStoreWarning
 from tests.spice_model import NEEDS_MODEL
 
 pytestmark = NEEDS_MODEL
@@ -70,7 +70,7 @@ def expected() -> list[float]:
 @pytest.fixture(autouse=True)
 def forgotten() -> None:
     """Warnings of one case are not those of another with the same file."""
-    for paths in (parses._UNUSABLE, parses._DAMAGED, parses._LOCKED):
+    for paths in (parse_store._UNUSABLE, parse_store._DAMAGED, parse_store._LOCKED):
         paths.clear()
 
 
@@ -106,7 +106,7 @@ def test_no_flipped_bit_changes_a_score(filled: ParseStore, expected: list[float
     warned = 0
     for bit in bits:
         store.path.write_bytes(flipped(content, bit))
-        forget = (parses._UNUSABLE, parses._DAMAGED)
+        forget = (parse_store._UNUSABLE, parse_store._DAMAGED)
         for paths in forget:
             paths.clear()
         with warnings.catch_warnings(record=True) as caught:
@@ -127,7 +127,7 @@ def test_each_damaged_payload_is_found(filled: ParseStore, expected: list[float]
     for (payload,) in rows[::5]:
         place = content.index(payload)
         store.path.write_bytes(flipped(content, 8 * place + 8 * len(payload) // 2))
-        parses._DAMAGED.clear()
+        parse_store._DAMAGED.clear()
         with pytest.warns(
             ParseStoreWarning, match=r"^1 of \d+ parses in .* are damaged and are computed again"
         ):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capeval.spreadsheets import is_number, original, plain, plain_row
+from capeval._internal.csv_escape import is_number, original, plain, plain_row
 
 NUMBERS = ["-1", "+1", "0", "-0.5", "-.5", "3.", "-1e-05", "2E+10"]
 FORMULAS = [

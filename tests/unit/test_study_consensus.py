@@ -9,13 +9,11 @@ import numpy as np
 import pytest
 
 from capeval import Bleu, Cider, Tokenizer
+from capeval.data.captions import ImageId
+from capeval.datasets.pascal50s import load_pascal_pairs, load_pascal_preferences, load_triplets
 from capeval.errors import FormatError, MismatchError, OptionError
-from capeval.formats.judgements import Pair, Plan, load_plan, plan_files, write_plan
-from capeval.formats.pascal50s import load_pascal_pairs, load_pascal_preferences, load_triplets
+from capeval.formats.judgments.plans import Pair, Plan, load_plan, plan_files, write_plan
 from capeval.metrics.rouge import RougeN
-from capeval.studies.abstract50s import classified
-from capeval.studies.accuracy import accuracy, by_class, drawn
-from capeval.studies.checkpoints import Checkpoint
 from capeval.studies.consensus import (
     ConsensusOptions,
     accuracy_by_references,
@@ -24,16 +22,12 @@ from capeval.studies.consensus import (
     pearson,
     split_half,
 )
-from capeval.studies.pair_scores import PairScorer
-from capeval.studies.protocol import (
-    krippendorff_alpha,
-    majority,
-    plan_pairs,
-    plan_triplets,
-    winners,
-)
-from capeval.studies.words import Contender, stems_of, with_frequencies
-from capeval.types import ImageId
+from capeval.studies.consensus.abstract50s import classified
+from capeval.studies.plan import krippendorff_alpha, majority, plan_pairs, plan_triplets, winners
+from capeval.studies.shared.accuracy import accuracy, by_class, drawn
+from capeval.studies.shared.checkpoints import Checkpoint
+from capeval.studies.shared.pair_scores import PairScorer
+from capeval.studies.shared.words import Contender, stems_of, with_frequencies
 
 HUMAN: dict[ImageId, list[str]] = {i: [f"a dog {i}", f"the dog {i}", f"one dog {i}"] for i in range(6)}
 MACHINES: dict[str, dict[ImageId, str]] = {
@@ -376,7 +370,7 @@ def test_curves_are_of_each_class_and_go_on_after_a_stop(tmp_path: Path) -> None
 
 
 def test_curves_have_a_panel_a_class() -> None:
-    from capeval.report.studies.consensus import accuracy_curves
+    from capeval.studies.consensus.report import accuracy_curves
 
     scorer = PairScorer(PAIRS, [Contender(metric=RougeN(n=1), stem=True)])
     curves = accuracy_by_references(scorer, np.array([1, -1]), ConsensusOptions(counts=(2, 1)))

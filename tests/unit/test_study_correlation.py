@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from capeval import CiderD
 from capeval.errors import CaptionError, FormatError, MismatchError, OptionError
-from capeval.formats.ratings import Ratings, load_ratings
-from capeval.report.studies.correlation import correlation_table, difference_table, dots
-from capeval.studies.coefficients import COEFFICIENTS, coefficients
+from capeval.formats.judgments.ratings import Ratings, load_ratings
 from capeval.studies.correlation import RatedScores, correlate, score_ratings
+from capeval.studies.correlation.report import correlation_table, difference_table, dots
+from capeval.studies.shared.coefficients import COEFFICIENTS, coefficients
 
 REFERENCES = {
     "a": ["a dog runs on the grass", "the dog is running outside"],

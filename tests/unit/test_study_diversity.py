@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from capeval import References, Tokenizer
-from capeval.benchmarks.published import UNIQUE_NGRAMS
+from capeval.datasets.coco_objects import load_coco_objects
+from capeval.datasets.open_images import load_boxes, load_class_hierarchy, load_class_names
+from capeval.datasets.published import UNIQUE_NGRAMS
 from capeval.errors import FormatError, MismatchError, OptionError
-from capeval.formats.objects import load_coco_objects
-from capeval.formats.open_images import load_boxes, load_class_hierarchy, load_class_names
-from capeval.report.studies.diversity import histograms, ngram_table, object_table
 from capeval.studies.diversity import COLLECTED, Corpus, Diversity, count_objects, diversity
+from capeval.studies.diversity.report import histograms, ngram_table, object_table
 
 CAPTIONS = References(
     {

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from capeval import Cider, CiderD, References, evaluate
-from capeval.benchmarks import karpathy, nocaps
-from capeval.benchmarks.published import NOCAPS_HUMAN
+from capeval.datasets import karpathy, nocaps
+from capeval.datasets.published import NOCAPS_HUMAN
 from capeval.errors import FormatError, MismatchError, OptionError
-from capeval.report.studies.domains import all_scores, bars, paper_table, report
 from capeval.resources import DocumentFrequencies
 from capeval.studies.domains import OVERALL, DomainEvaluator, DomainStudy, Frequencies
+from capeval.studies.domains.report import all_scores, bars, paper_table, report
 from tests.spice_model import IS_HERE
 
 REFERENCES = References(

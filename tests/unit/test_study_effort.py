@@ -7,9 +7,9 @@ import pytest
 from click.testing import CliRunner
 
 from capeval.cli.app import app
+from capeval.data.scores import FloatArray
 from capeval.errors import CapevalError, MismatchError, OptionError
-from capeval.formats.ratings import Ratings
-from capeval.score_types import FloatArray
+from capeval.formats.judgments.ratings import Ratings
 from capeval.studies.effort import Agreement, Forecast, Prices, estimated_agreement, forecast
 from capeval.studies.judging import judge
 from capeval.studies.votes import is_confident, is_decided, votes_until_confident, votes_until_decided

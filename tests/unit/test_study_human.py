@@ -10,14 +10,14 @@ import pytest
 
 from capeval import Candidates, Evaluator, References, RougeL, Tokenizer
 from capeval.errors import FormatError, MismatchError, OptionError
-from capeval.formats.judgements import Pair
+from capeval.formats.judgments.plans import Pair
 from capeval.metrics.base import Reads
-from capeval.studies import checkpoints
 from capeval.studies.gaming import game
 from capeval.studies.human import human_performance, leave_one_out
-from capeval.studies.pair_scores import PairScorer
 from capeval.studies.ranking import rank_references
-from capeval.studies.words import Contender
+from capeval.studies.shared import checkpoints
+from capeval.studies.shared.pair_scores import PairScorer
+from capeval.studies.shared.words import Contender
 
 METRICS = ("BLEU", "ROUGE-L", "CIDEr-D")
 CAPTIONS = {

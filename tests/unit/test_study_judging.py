@@ -9,10 +9,11 @@ import pytest
 from click.testing import CliRunner
 
 from capeval.cli.app import app
+from capeval.data.scores import FloatArray
 from capeval.errors import CapevalError, CapevalWarning, FormatError, MismatchError, OptionError
-from capeval.formats.human_scores import HumanScore, human_scores_text, load_human_scores
-from capeval.formats.ratings import Ratings, load_ratings
-from capeval.score_types import FloatArray
+from capeval.formats.judgments.human_scores import HumanScore, human_scores_text, load_human_scores
+from capeval.formats.judgments.ratings import Ratings, load_ratings
+from capeval.studies.correlation.systems import correlate_systems
 from capeval.studies.judging import (
     QUESTIONS,
     human_scores,
@@ -20,7 +21,6 @@ from capeval.studies.judging import (
     leaderboard_points,
     thumb_score,
 )
-from capeval.studies.system_correlation import correlate_systems
 
 NAN = float("nan")
 

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from capeval._internal.random import generator
+from capeval.data.scores import FloatArray
 from capeval.errors import MismatchError, OptionError
-from capeval.sampling import generator
-from capeval.score_types import FloatArray
-from capeval.studies.bradley_terry import bradley_terry, difference_errors
-from capeval.studies.next_pairs import next_numbers, next_shares
+from capeval.studies.judging.bradley_terry import bradley_terry, difference_errors
+from capeval.studies.judging.next_pairs import next_numbers, next_shares
 
 PAIRS = [(one, other) for one in range(4) for other in range(one + 1, 4)]
 

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from capeval import Candidates, References
+from capeval.datasets.pascal50s import load_pascal_pairs
 from capeval.errors import DependencyError, MismatchError, OptionError
-from capeval.formats.pascal50s import load_pascal_pairs
 from capeval.metrics.bleu import Bleu
 from capeval.metrics.cider import Cider, CiderD
 from capeval.metrics.rouge import RougeN
 from capeval.resources import DocumentFrequencies
 from capeval.studies import gaming, ranking
-from capeval.studies.words import Contender, stems_of
+from capeval.studies.shared.words import Contender, stems_of
 
 REFERENCES = References(
     {

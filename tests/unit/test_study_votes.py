@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from capeval.data.captions import ImageId
 from capeval.errors import MismatchError, OptionError
-from capeval.formats.judgements import (
+from capeval.formats.judgments.plans import (
     Pair,
     Plan,
     Triplet,
@@ -20,8 +21,8 @@ from capeval.formats.judgements import (
     write_plan,
 )
 from capeval.studies.consensus import ConsensusOptions, study_plan, with_references
-from capeval.studies.pair_scores import PairScorer
-from capeval.studies.protocol import plan_study
+from capeval.studies.plan import plan_study
+from capeval.studies.shared.pair_scores import PairScorer
 from capeval.studies.votes import (
     count_pair_votes,
     count_votes,
@@ -31,7 +32,6 @@ from capeval.studies.votes import (
     votes_until_confident,
     votes_until_decided,
 )
-from capeval.types import ImageId
 
 WORDS = ("dog", "cat", "bus", "boat", "horse", "kite", "cake", "train")
 CAPTIONS: dict[ImageId, list[str]] = {

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from capeval.errors import MismatchError, OptionError
-from capeval.formats.judgements import Pair, Plan, Triplet
-from capeval.studies.bradley_terry import bradley_terry
+from capeval.formats.judgments.plans import Pair, Plan, Triplet
+from capeval.studies.judging.bradley_terry import bradley_terry
+from capeval.studies.judging.wins import judge_wins
 from capeval.studies.votes import PlanVotes, count_pair_votes, count_votes
-from capeval.studies.wins import judge_wins
 
 
 def pair(image: int, first_by: str | None, second_by: str | None, kind: str = "MM") -> Pair:

@@ -13,7 +13,7 @@ from capeval.errors import FormatError, MismatchError, OptionError, ResourceErro
 from capeval.formats.word_classes import load_word_classes
 from capeval.formats.word_scores import load_word_scores
 from capeval.resources.wordnet import wordnet_classes
-from capeval.studies.word_agreement import (
+from capeval.studies.words import (
     WordCounts,
     coco_word_classes,
     human_agreement,
@@ -246,7 +246,7 @@ def test_a_list_of_classes(tmp_path: Path) -> None:
 
 
 def test_the_figure_has_five_panels() -> None:
-    from capeval.report.studies.word_agreement import word_agreement
+    from capeval.studies.words.report import word_agreement
 
     counts = word_counts(CAPTIONS, ["dog", "bird", "cat"])
     made = [human_agreement(counts, k) for k in (1, 2)]

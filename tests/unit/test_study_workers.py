@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from capeval.data.scores import FloatArray
 from capeval.errors import MismatchError
-from capeval.score_types import FloatArray
-from capeval.studies.bradley_terry import bradley_terry, is_connected
-from capeval.studies.worker_models import Answers, dawid_skene, gathered, mace
-from capeval.studies.workers import agreement_with_others, binomial_p, worker_rows
+from capeval.studies.judging.bradley_terry import bradley_terry, is_connected
+from capeval.studies.judging.worker_models import Answers, dawid_skene, gathered, mace
+from capeval.studies.judging.workers import agreement_with_others, binomial_p, worker_rows
 
 # Recorded outputs of crowd-kit 1.4.2 (pandas 2.3.3, numpy 2.4.6) and choix 0.4.1, by the calls in "made_by".
 GOLDEN = json.loads((Path(__file__).parent / "worker_models.json").read_text(encoding="utf-8"))

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from capeval import Candidates, References, Signature
+from capeval.data.scores import Digest
 from capeval.errors import CaptionError
-from capeval.score_types import Digest
 from tests.twins.text import fingerprint
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=9)

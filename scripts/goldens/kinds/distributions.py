@@ -1,4 +1,4 @@
-"""Distributions: files and metadata of the wheel and of the source distribution."""
+"""Distributions: files and metadata of their wheels and source distributions."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import tomllib
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
@@ -21,11 +22,20 @@ _SOURCES = (".py", ".rs")
 _MASKS = ((r"(?<=^Generator: ).*", "BUILD TOOL"), (r"(?<=^Tag: ).*", "TAG"))
 
 
+# The commands that build a wheel and a source distribution, by the build backend in pyproject.toml.
+_COMMANDS = {
+    "hatchling.build": (("hatchling", "build", "--directory"),),
+    "maturin": (
+        ("maturin", "sdist", "--out"),
+        ("maturin", "build", "--release", "--locked", "--compatibility", "linux", "--out"),
+    ),
+}
+
+
 def _write(folder: Path) -> None:
     for name, root in DISTRIBUTIONS.items():
         with tempfile.TemporaryDirectory(prefix="capeval-goldens-") as built:
-            for options in (("sdist",), ("build", "--release", "--locked", "--compatibility", "linux")):
-                _run_maturin(*options, "--out", built, folder=PROJECT / root)
+            _build(PROJECT / root, built)
             (wheel,), (source,) = Path(built).glob("*.whl"), Path(built).glob("*.tar.gz")
             for kind, files, sources, depth in (
                 ("wheel", read_wheel(wheel), PROJECT / root / "src", 1),
@@ -36,11 +46,19 @@ def _write(folder: Path) -> None:
                 (folder / f"{name}-{kind}-metadata.txt").write_text(mask(describe_metadata(files)))
 
 
-def _run_maturin(*options: str, folder: Path) -> None:
-    program = Path(sys.executable).with_name("maturin")
-    done = subprocess.run([program, *options], cwd=folder, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(f"maturin {' '.join(options)} failed:\n{done.stdout}{done.stderr}")
+def _build(project: Path, output: str) -> None:
+    """Build the wheel and the source distribution of a project into a folder."""
+    settings = tomllib.loads((project / "pyproject.toml").read_text(encoding="utf-8"))
+    for command in _COMMANDS[settings["build-system"]["build-backend"]]:
+        done = subprocess.run(
+            [sys.executable, "-m", *command, output],
+            cwd=project,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            raise RuntimeError(f"{' '.join(command)} failed in {project}:\n{done.stdout}{done.stderr}")
 
 
 def read_wheel(path: Path) -> dict[str, bytes]:

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import click
 
 from capeval import __version__
-from capeval.cli.commands import Group
-from capeval.cli.console import deliver
-from capeval.dependencies import missing_package
+from capeval._internal.atomic_write import naming_file
+from capeval._internal.optional_packages import missing_package
+from capeval.cli.toolkit.click_commands import Group
+from capeval.cli.toolkit.output import deliver
 from capeval.errors import CapevalError, CapevalWarning, DependencyError
-from capeval.files import naming_file
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 __all__ = ["app", "main", "run"]
 
 ADDED = "capeval.commands"
+# Commands of capeval's own distributions, and the extras that install these.
+_ELSEWHERE = {"baselines": "decoding", "server": "server"}
 
 
 class _Commands(Group):
@@ -39,19 +41,19 @@ class _Commands(Group):
     """
 
     modules: ClassVar[Mapping[str, str]] = {
-        "score": "capeval.cli.score",
-        "compare": "capeval.cli.compare",
-        "check": "capeval.cli.check",
-        "browse": "capeval.cli.browse",
-        "submit": "capeval.cli.submit",
-        "tokenize": "capeval.cli.tokenize",
-        "align": "capeval.cli.align",
-        "scene-graph": "capeval.cli.scene_graph",
-        "data": "capeval.cli.data",
-        "demo": "capeval.cli.demo",
-        "metrics": "capeval.cli.metrics",
-        "resources": "capeval.cli.resources",
-        "study": "capeval.cli.studies.app",
+        "score": "capeval.cli.commands.score",
+        "compare": "capeval.cli.commands.compare",
+        "check": "capeval.cli.commands.check",
+        "browse": "capeval.cli.commands.browse",
+        "submit": "capeval.cli.commands.submit",
+        "tokenize": "capeval.cli.commands.tokenize",
+        "align": "capeval.cli.commands.align",
+        "scene-graph": "capeval.cli.commands.scene_graph",
+        "data": "capeval.cli.commands.data",
+        "demo": "capeval.cli.commands.demo",
+        "metrics": "capeval.cli.commands.metrics",
+        "resources": "capeval.cli.commands.resources",
+        "study": "capeval.cli.studies",
     }
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -68,7 +70,14 @@ class _Commands(Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         # Entry points are searched only for an unknown name: that takes longer than everything else.
         known = super().get_command(ctx, cmd_name)
-        return known or (_loaded(cmd_name) if cmd_name in _added() else None)
+        if known is None and cmd_name in _added():
+            return _loaded(cmd_name)
+        if known is None and (extra := _ELSEWHERE.get(cmd_name)):
+            raise DependencyError(
+                f"{cmd_name!r} is a command of capeval-{extra}, which is not installed:"
+                f" pip install 'capeval[{extra}]'"
+            )
+        return known
 
     def invoke(self, ctx: click.Context) -> Any:
         try:

@@ -13,7 +13,7 @@ from capeval.compat.scoring import Captions, Scorer, report_of
 from capeval.compat.spice import spice
 from capeval.compat.spice.spice import Spice
 from capeval.compat.tokenizer.ptbtokenizer import PTBTokenizer
-from capeval.resources.parses import ParseStore
+from capeval.resources.parse_store import ParseStore
 
 __all__ = ["Bleu", "COCOEvalCap", "Cider", "Meteor", "PTBTokenizer", "Rouge", "Spice"]
 

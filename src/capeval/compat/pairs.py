@@ -7,8 +7,8 @@ from typing import Self
 
 from capeval.compat.scoring import report_of
 from capeval.errors import CaptionError, MismatchError
-from capeval.evaluation_report import Report
 from capeval.metrics.base import Metric
+from capeval.scoring.report import Report
 
 __all__ = ["Pairs"]
 

@@ -7,13 +7,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from capeval.data.captions import Candidates, References
+from capeval.data.scores import FloatArray
 from capeval.errors import CaptionError, MismatchError
-from capeval.evaluation import evaluate
-from capeval.evaluation_report import Report
 from capeval.metrics.base import Metric
-from capeval.score_types import FloatArray
-from capeval.tokenization import Tokenizer
-from capeval.types import Candidates, References
+from capeval.scoring.evaluator import evaluate
+from capeval.scoring.report import Report
+from capeval.tokenizers import Tokenizer
 
 __all__ = ["Captions", "Scorer", "SingleScorer", "report_of"]
 

@@ -3,8 +3,8 @@
 Plain functions and classes on Arrow. Engines such as Spark and Ray are in the documents, not here.
 """
 
-from capeval.distributed.frequencies import PartialFrequencies
-from capeval.distributed.rows import report_of, statistics
-from capeval.distributed.sums import Sums
+from capeval.distributed.partial_frequencies import PartialFrequencies
+from capeval.distributed.partial_sums import Sums
+from capeval.distributed.statistics_table import report_of, statistics
 
 __all__ = ["PartialFrequencies", "Sums", "report_of", "statistics"]

@@ -20,9 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from capeval import _native
-from capeval.columns import Columns
-from capeval.distributed.frequencies import PartialFrequencies
-from capeval.distributed.sums import Sums
+from capeval.data.captions import Candidates, ImageId, References
+from capeval.data.columns import Columns
+from capeval.distributed.partial_frequencies import PartialFrequencies
+from capeval.distributed.partial_sums import Sums
 from capeval.errors import (
     CapevalError,
     CapevalWarning,
@@ -32,13 +33,12 @@ from capeval.errors import (
     UnscoredWarning,
 )
 from capeval.errors.messages import listed
-from capeval.evaluation import Evaluator, problems
 from capeval.formats import load_candidates
-from capeval.formats.captions import read_references
+from capeval.formats.caption_files import read_references
 from capeval.metrics.base import Counted, Metric
-from capeval.resources.frequencies import DocumentFrequencies
-from capeval.tokenization import TokenizedReferences, Tokenizer
-from capeval.types import Candidates, ImageId, References
+from capeval.resources.document_frequencies import DocumentFrequencies
+from capeval.scoring.evaluator import Evaluator, problems
+from capeval.tokenizers import TokenizedReferences, Tokenizer
 
 __all__ = ["Failure", "Job", "Shard", "ShardScores", "Timing", "score_shards", "shards_in"]
 

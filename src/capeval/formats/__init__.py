@@ -1,12 +1,7 @@
 """Readers and writers of caption files."""
 
-from capeval.formats.captions import (
-    load_candidates,
-    load_references,
-    write_candidates,
-    write_references,
-)
-from capeval.formats.sources import LIMIT
+from capeval.formats.caption_files import load_candidates, load_references, write_candidates, write_references
+from capeval.formats.io.sources import LIMIT
 from capeval.formats.subsets import load_subsets
 
 __all__ = [

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from capeval._internal.atomic_write import written_whole
+from capeval.data.captions import ImageId
 from capeval.errors import FormatError, FormatErrorKind
 from capeval.errors.messages import shortened
-from capeval.files import written_whole
-from capeval.formats.json import IMAGE_ID, TEXT, Field, check_row, json_bytes, json_rows, read_json
-from capeval.formats.sources import LIMIT, File, naming
-from capeval.types import ImageId
+from capeval.formats.io.json import IMAGE_ID, TEXT, Field, check_row, json_bytes, json_rows, read_json
+from capeval.formats.io.sources import LIMIT, File, naming
 
 __all__ = ["ImageConstraints", "constraints_bytes", "load_constraints", "write_constraints"]
 

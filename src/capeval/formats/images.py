@@ -7,10 +7,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from capeval.data.captions import ImageId
 from capeval.errors import FormatError, FormatErrorKind
-from capeval.formats.json import IMAGE_ID, TEXT, Field, check_row, json_rows, read_json
-from capeval.formats.sources import LIMIT, File, naming
-from capeval.types import ImageId
+from capeval.formats.io.json import IMAGE_ID, TEXT, Field, check_row, json_rows, read_json
+from capeval.formats.io.sources import LIMIT, File, naming
 
 __all__ = ["ImageInfo", "image_info", "load_file_names", "load_images"]
 

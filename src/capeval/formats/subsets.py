@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from capeval.data.captions import ImageId
 from capeval.errors import FormatError, FormatErrorKind
-from capeval.formats.json import IMAGE_ID, TEXT, check_row, json_rows, read_json, refuse, shown
-from capeval.formats.sources import LIMIT, File, naming
-from capeval.types import ImageId
+from capeval.formats.io.json import IMAGE_ID, TEXT, check_row, json_rows, read_json, refuse, shown
+from capeval.formats.io.sources import LIMIT, File, naming
 
 __all__ = ["load_subsets"]
 

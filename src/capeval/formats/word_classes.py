@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from capeval.errors import FormatError, FormatErrorKind
-from capeval.formats.rows import text_lines
-from capeval.formats.sources import LIMIT, File, naming
+from capeval.formats.io.rows import text_lines
+from capeval.formats.io.sources import LIMIT, File, naming
 
 __all__ = ["WORD_CLASSES", "load_word_classes"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
+from capeval.data.captions import ImageId
 from capeval.errors import FormatError, FormatErrorKind
-from capeval.formats.json import IMAGE_ID, Field, check_row, read_json_lines
-from capeval.formats.sources import File, naming
-from capeval.types import ImageId
+from capeval.formats.io.json import IMAGE_ID, Field, check_row, read_json_lines
+from capeval.formats.io.sources import File, naming
 
 __all__ = ["load_word_scores"]
 

@@ -10,14 +10,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from capeval.data.captions import Candidates, ImageId, References, ReferencesLike
+from capeval.data.scores import FloatArray, Signature
 from capeval.errors import CapevalWarning, CaptionError, DependencyError, MismatchError
 from capeval.errors.messages import first_few
-from capeval.evaluation import Evaluator
 from capeval.metrics.base import Metric
 from capeval.metrics.registry import DEFAULT, metric_keys, resolve
-from capeval.score_types import FloatArray, Signature
-from capeval.tokenization import TokenizedReferences, Tokenizer
-from capeval.types import Candidates, ImageId, References, ReferencesLike
+from capeval.scoring.evaluator import Evaluator
+from capeval.tokenizers import TokenizedReferences, Tokenizer
 
 try:
     import torch

@@ -12,16 +12,16 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from capeval.data.captions import Candidates, CandidatesLike, ImageId, ReferencesLike
+from capeval.data.scores import Digest, FloatArray, Scores, Signature
 from capeval.errors import MismatchError, UnscoredWarning
-from capeval.resources.compiled import Found
-from capeval.resources.frequencies import DocumentFrequencies
-from capeval.score_types import Digest, FloatArray, Scores, Signature
-from capeval.tokenization import TokenizedCandidates, TokenizedReferences, Tokenizer, tokenized
-from capeval.types import Candidates, CandidatesLike, ImageId, ReferencesLike
+from capeval.resources.compiled_files import Found
+from capeval.resources.document_frequencies import DocumentFrequencies
+from capeval.tokenizers import TokenizedCandidates, TokenizedReferences, Tokenizer, tokenized
 
 if TYPE_CHECKING:
     # Imported where graphs are made: classes take time to make too.
-    from capeval.scene_graphs import ComparedGraphs
+    from capeval.metrics.scene_graphs import ComparedGraphs
 
 __all__ = [
     "NOT_AN_OPTION",

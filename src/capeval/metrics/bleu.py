@@ -9,11 +9,11 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 
 from capeval import _native
-from capeval.checks import checked_choice, checked_different, checked_order
+from capeval._internal.validation import checked_choice, checked_different, checked_order
+from capeval.data.scores import FloatArray
 from capeval.metrics.base import Kernel, Metric, means
 from capeval.metrics.registry import register
-from capeval.score_types import FloatArray
-from capeval.tokenization import TokenizedCandidates, TokenizedReferences
+from capeval.tokenizers import TokenizedCandidates, TokenizedReferences
 
 __all__ = ["Bleu"]
 

@@ -9,13 +9,13 @@ from typing import ClassVar, Literal, Self, get_args
 import numpy as np
 
 from capeval import _native
-from capeval.checks import checked_choice, checked_flag, checked_order, checked_positive
+from capeval._internal.validation import checked_choice, checked_flag, checked_order, checked_positive
+from capeval.data.scores import FloatArray
 from capeval.errors import CapevalWarning, OptionError
 from capeval.metrics.base import NOT_AN_OPTION, Counted, Kernel, MeanMetric, means
 from capeval.metrics.registry import register
 from capeval.resources import DocumentFrequencies
-from capeval.score_types import FloatArray
-from capeval.tokenization import TokenizedReferences
+from capeval.tokenizers import TokenizedReferences
 
 __all__ = ["Cider", "CiderD"]
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from capeval import _native
-from capeval.checks import (
+from capeval._internal.validation import (
     checked_choice,
     checked_different,
     checked_flag,
@@ -19,11 +19,12 @@ from capeval.checks import (
     checked_path,
     checked_positive,
 )
+from capeval.data.scores import FloatArray
 from capeval.errors import CaptionError, OptionError
 from capeval.errors.messages import shortened
 from capeval.metrics.base import NOT_AN_OPTION, Kernel, Metric, Resource
 from capeval.metrics.registry import register
-from capeval.resources.installed import INSTALL
+from capeval.resources.installed_files import INSTALL
 from capeval.resources.meteor import (
     PARAPHRASES,
     compiled_tables,
@@ -31,8 +32,7 @@ from capeval.resources.meteor import (
     meteor_tables,
     opened_tables,
 )
-from capeval.score_types import FloatArray
-from capeval.tokenization import TokenizedCandidates, TokenizedReferences, Tokenizer, tokenize
+from capeval.tokenizers import TokenizedCandidates, TokenizedReferences, Tokenizer, tokenize
 
 __all__ = ["LANGUAGES", "STAGES", "Alignment", "Match", "Meteor", "align"]
 

@@ -7,7 +7,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import TypeVar
 
-from capeval.checks import checked_choice
+from capeval._internal.validation import checked_choice
 from capeval.errors import OptionError
 from capeval.metrics.base import Metric
 

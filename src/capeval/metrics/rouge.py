@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from capeval import _native
-from capeval.checks import checked_integer, checked_order, checked_positive
+from capeval._internal.validation import checked_integer, checked_order, checked_positive
 from capeval.metrics.base import Kernel, MeanMetric
 from capeval.metrics.registry import register
-from capeval.tokenization import TokenizedReferences
+from capeval.tokenizers import TokenizedReferences
 
 __all__ = ["RougeL", "RougeN", "RougeS"]
 

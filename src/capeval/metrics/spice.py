@@ -17,20 +17,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from capeval import _native
-from capeval.checks import checked_choice, checked_different, checked_integer, checked_path
+from capeval._internal.progress import report_progress
+from capeval._internal.validation import checked_choice, checked_different, checked_integer, checked_path
+from capeval.data.captions import ImageId
+from capeval.data.scores import FloatArray
 from capeval.errors import CaptionError, OptionError, UnscoredError
 from capeval.errors.messages import shortened
 from capeval.metrics.base import NOT_AN_OPTION, Kernel, Metric, Reads, Resource
 from capeval.metrics.registry import register
-from capeval.progress import report_progress
-from capeval.resources.parses import ParseStore
+from capeval.resources.parse_store import ParseStore
 from capeval.resources.spice import RUN, found_model, opened_model, spice_model, store_in
-from capeval.score_types import FloatArray
-from capeval.tokenization import TokenizedCandidates, TokenizedReferences
-from capeval.types import ImageId
+from capeval.tokenizers import TokenizedCandidates, TokenizedReferences
 
 if TYPE_CHECKING:
-    from capeval.scene_graphs import ComparedGraphs
+    from capeval.metrics.scene_graphs import ComparedGraphs
 
 __all__ = [
     "CATEGORIES",
@@ -206,7 +206,7 @@ class Spice(Metric):
             LongSentenceError: A sentence is longer than `longest`.
             ResourceError: The model was not made yet.
         """
-        from capeval.scene_graphs import ComparedGraphs, SceneGraph
+        from capeval.metrics.scene_graphs import ComparedGraphs, SceneGraph
 
         model = self._native_model()
         parses = parsed(model, [candidate, *references], longest=self.longest, store=self.store)

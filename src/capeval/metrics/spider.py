@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 import numpy as np
 
+from capeval.data.scores import FloatArray
 from capeval.metrics.base import NOT_AN_OPTION, Counted, Kernel, Metric, Resource
 from capeval.metrics.registry import CLASSES, register
-from capeval.resources.frequencies import DocumentFrequencies
-from capeval.resources.parses import ParseStore
+from capeval.resources.document_frequencies import DocumentFrequencies
+from capeval.resources.parse_store import ParseStore
 from capeval.resources.spice import store_in
-from capeval.score_types import FloatArray
-from capeval.tokenization import TokenizedCandidates, TokenizedReferences
+from capeval.tokenizers import TokenizedCandidates, TokenizedReferences
 
 if TYPE_CHECKING:
-    from capeval.scene_graphs import ComparedGraphs
+    from capeval.metrics.scene_graphs import ComparedGraphs
 
 __all__ = ["Spider"]
 

@@ -14,13 +14,13 @@ from urllib.parse import urlsplit
 import numpy as np
 from markupsafe import Markup
 
-from capeval.checks import checked_choice
+from capeval._internal.validation import checked_choice
+from capeval.data.captions import Candidates, ImageId, References
+from capeval.data.scores import FloatArray
 from capeval.errors import MismatchError, OptionError
-from capeval.report.grids import System
+from capeval.report.tables import System
 from capeval.report.templates import rendered, resource
-from capeval.score_types import FloatArray
-from capeval.tokenization import TokenizedReferences, Tokenizer, tokenize
-from capeval.types import Candidates, ImageId, References
+from capeval.tokenizers import TokenizedReferences, Tokenizer, tokenize
 
 __all__ = [
     "CaptionBrowser",

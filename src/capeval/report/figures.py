@@ -11,7 +11,7 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from capeval.files import written_whole
+from capeval._internal.atomic_write import written_whole
 
 __all__ = ["COLOURS", "STYLE", "Line", "lines", "save"]
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from capeval.checks import checked_choice
-from capeval.dependencies import missing_package
+from capeval._internal.optional_packages import missing_package
+from capeval._internal.validation import checked_choice
+from capeval.data.captions import Candidates, ImageId, References
 from capeval.errors import MismatchError
-from capeval.report.grids import System, scores
-from capeval.tokenization import TokenizedReferences, Tokenizer
-from capeval.types import Candidates, ImageId, References
+from capeval.report.tables import System, scores
+from capeval.tokenizers import TokenizedReferences, Tokenizer
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -107,10 +107,10 @@ def to_html(
 
 def _figures(systems: Sequence[System], published: Mapping[str, Mapping[str, float]]) -> dict[str, Markup]:
     try:
-        from capeval.report import plots
+        from capeval.report import svg_plots
     except ImportError as error:
         raise missing_package("HTML reports need", error, "report") from None
-    return {"bars": plots.bars(systems, published), "spread": plots.spread(systems)}
+    return {"bars": svg_plots.bars(systems, published), "spread": svg_plots.spread(systems)}
 
 
 def _examples(

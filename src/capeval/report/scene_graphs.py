@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 
-from capeval.scene_graphs import SceneGraph
+from capeval.metrics.scene_graphs import SceneGraph
 
 __all__ = ["drawn"]
 

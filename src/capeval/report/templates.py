@@ -7,7 +7,7 @@ from typing import Any
 
 import jinja2
 
-from capeval.report.texts import parts
+from capeval.report.exporters import parts
 
 __all__ = ["rendered", "resource"]
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from capeval.report.grids import Grid
-from capeval.report.texts import number_columns, printable, shown
+from capeval.report.exporters import number_columns, printable, shown
+from capeval.report.tables import Grid
 
 __all__ = ["table"]
 

@@ -1,5 +1,5 @@
 """Tables that a metric needs besides references and candidates."""
 
-from capeval.resources.frequencies import DocumentFrequencies
+from capeval.resources.document_frequencies import DocumentFrequencies
 
 __all__ = ["DocumentFrequencies"]

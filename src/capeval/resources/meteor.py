@@ -14,8 +14,15 @@ from pathlib import Path
 
 from capeval import _native
 from capeval.errors import CapevalWarning, ResourceError
-from capeval.resources.compiled import CACHE, Found, cache_folder, compiled_file, is_sound, temporary_folder
-from capeval.resources.installed import REINSTALL, installed_file
+from capeval.resources.compiled_files import (
+    CACHE,
+    Found,
+    cache_folder,
+    compiled_file,
+    is_sound,
+    temporary_folder,
+)
+from capeval.resources.installed_files import REINSTALL, installed_file
 
 __all__ = [
     "PARAPHRASES",

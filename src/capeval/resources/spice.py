@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from capeval import _native
+from capeval._internal.progress import report_progress
 from capeval.errors import ResourceError
-from capeval.progress import report_progress
-from capeval.resources.compiled import Found, cache_folder, compiled_file, is_sound
-from capeval.resources.installed import INSTALL, installed_folders
+from capeval.resources.compiled_files import Found, cache_folder, compiled_file, is_sound
+from capeval.resources.installed_files import INSTALL, installed_folders
 from capeval.resources.meteor import synonym_texts
-from capeval.resources.parses import ParseStore
+from capeval.resources.parse_store import ParseStore
 
 if TYPE_CHECKING:
     import subprocess

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from capeval import Candidates, Meteor, References, Tokenizer, _native
-from capeval.tokenization import TokenizedReferences
+from capeval.tokenizers import TokenizedReferences
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,8 +9,8 @@ from collections.abc import Callable
 import pytest
 
 from capeval import tokenize
-from capeval.benchmarks import coco
-from capeval.held_out import hold_out
+from capeval.data.held_out import hold_out
+from capeval.datasets import coco
 from tests.conformance.meteor.adapter import reference_statistics, score
 from tests.conformance.meteor.java_meteor import JavaMeteor
 

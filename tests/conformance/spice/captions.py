@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Iterator
 
 import capeval
-from capeval.benchmarks import coco
+from capeval.datasets import coco
 
 NUMBERS = ("two", "3", "a dozen", "10-15", "more than 20", "several", "1,000", "half a")
 QUANTITIES = ("lots of", "a couple of", "some of", "a lot of", "both of", "dozens of", "a variety of")

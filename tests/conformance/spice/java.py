@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from capeval.resources.installed import installed_folders
+from capeval.resources.installed_files import installed_folders
 
 DRIVER = Path(__file__).with_name("Driver.java")
 MEMORY = "3g"

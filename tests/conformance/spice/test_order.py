@@ -11,7 +11,7 @@ import pytest
 import capeval
 from capeval import References, Spice
 from capeval.errors import CaptionError, UnscoredError, UnscoredWarning
-from capeval.tokenization import TokenizedReferences
+from capeval.tokenizers import TokenizedReferences
 from tests.conformance.spice.test_spice import TOKENS, shared_file
 from tests.spice_model import NEEDS_MODEL
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from capeval import Spice, Spider, evaluate, load_candidates
-from capeval.benchmarks import karpathy, nocaps
-from capeval.formats.flickr8k import load_flickr8k_expert
-from capeval.resources.parses import ParseStore
+from capeval.datasets import karpathy, nocaps
+from capeval.datasets.flickr8k import load_flickr8k_expert
+from capeval.resources.parse_store import ParseStore
 from capeval.studies.correlation import correlate, score_ratings
 from capeval.studies.domains import DomainEvaluator
 from tests.shared_data import shared_data

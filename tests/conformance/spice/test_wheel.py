@@ -15,7 +15,7 @@ from tests.spice_model import NEEDS_MODEL
 ROOT = Path(__file__).parents[3]
 SCORE = """
 import capeval
-from capeval.resources.compiled import cache_folder
+from capeval.resources.compiled_files import cache_folder
 assert not cache_folder().exists(), cache_folder()
 print(capeval.evaluate({1: ["a red car"]}, {1: "a car"}, ["SPICE"]).corpus["SPICE"])
 assert not cache_folder().exists()

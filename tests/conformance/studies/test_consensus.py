@@ -5,24 +5,24 @@ from functools import cache
 import numpy as np
 import pytest
 
+from capeval.datasets.pascal50s import load_pascal_pairs, load_pascal_preferences, load_triplets
 from capeval.formats import load_references
-from capeval.formats.judgements import Pair, Plan, Triplet
-from capeval.formats.pascal50s import load_pascal_pairs, load_pascal_preferences, load_triplets
+from capeval.formats.judgments.plans import Pair, Plan, Triplet
 from capeval.metrics.cider import Cider, CiderD
-from capeval.studies.abstract50s import Classified, classified
-from capeval.studies.accuracy import accuracy, by_class
 from capeval.studies.consensus import (
     ConsensusOptions,
     accuracy_by_references,
     judged_twice,
     split_half,
 )
+from capeval.studies.consensus.abstract50s import Classified, classified
 from capeval.studies.effort import estimated_agreement
-from capeval.studies.pair_scores import PairScorer
-from capeval.studies.protocol import krippendorff_alpha, winners
+from capeval.studies.plan import krippendorff_alpha, winners
 from capeval.studies.ranking import rank_correlation, rank_references
+from capeval.studies.shared.accuracy import accuracy, by_class
+from capeval.studies.shared.pair_scores import PairScorer
+from capeval.studies.shared.words import Contender
 from capeval.studies.votes import count_pair_votes, count_votes, votes_until_confident, votes_until_decided
-from capeval.studies.words import Contender
 from tests.shared_data import shared_data
 
 # CIDEr paper, Table 1, ABSTRACT-50S with 48 references: HC and HI, in percent.

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from capeval.formats.flickr8k import load_flickr8k, load_flickr8k_expert
+from capeval.datasets.flickr8k import load_flickr8k, load_flickr8k_expert
 from capeval.studies.correlation import RatedScores, correlate, score_ratings
 from tests.shared_data import shared_data
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from capeval import Tokenizer
-from capeval.benchmarks import coco, nocaps
-from capeval.benchmarks.published import UNIQUE_NGRAMS
+from capeval.datasets import coco, nocaps
+from capeval.datasets.published import UNIQUE_NGRAMS
 from capeval.studies.diversity import diversity
 from tests.shared_data import shared_data
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from capeval import References, evaluate, load_candidates, load_references
-from capeval.benchmarks import karpathy, nocaps
-from capeval.formats.open_images import load_class_hierarchy, load_class_names
-from capeval.score_types import FloatArray
+from capeval.data.scores import FloatArray
+from capeval.datasets import karpathy, nocaps
+from capeval.datasets.open_images import load_class_hierarchy, load_class_names
 from capeval.studies.domains import OVERALL, DomainEvaluator, DomainScores
 from tests.shared_data import shared_data
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from capeval.benchmarks import coco
-from capeval.benchmarks.published import COCO_HUMAN
+from capeval.datasets import coco
+from capeval.datasets.published import COCO_HUMAN
 from capeval.formats import load_references
 from capeval.studies.human import human_performance
 from tests.shared_data import shared_data

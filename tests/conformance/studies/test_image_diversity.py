@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from capeval import DocumentFrequencies, References, Tokenizer
-from capeval.studies.image_diversity import image_diversity
+from capeval.studies.diversity.images import image_diversity
 
 GOLDEN = json.loads(Path(__file__).with_name("golden_image_diversity.json").read_text(encoding="utf-8"))
 TOKENS = Tokenizer(kind="none")

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from capeval.formats.ratings import Ratings
+from capeval.formats.judgments.ratings import Ratings
 from capeval.studies.judging import judge, leaderboard_points, thumb_score
 from tests.shared_data import shared_data
 

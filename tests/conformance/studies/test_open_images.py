@@ -1,6 +1,6 @@
 """The class names of Open Images as they are published."""
 
-from capeval.formats.open_images import load_class_names
+from capeval.datasets.open_images import load_class_names
 from tests.shared_data import shared_data
 
 

@@ -7,8 +7,8 @@ import itertools
 import numpy as np
 import pytest
 
-from capeval.benchmarks import coco
-from capeval.studies.word_agreement import (
+from capeval.datasets import coco
+from capeval.studies.words import (
     WordAgreement,
     WordCounts,
     coco_word_classes,
@@ -68,7 +68,7 @@ def test_verbs_and_adjectives_have_smaller_recall(agreements: list[WordAgreement
 
 
 def test_a_system_that_knows_the_captions_is_as_precise_as_can_be(counts: WordCounts) -> None:
-    from capeval.studies.word_agreement import precision_at_recall
+    from capeval.studies.words import precision_at_recall
 
     row = counts.words.index("elephant")
     shares = (counts.counts[row] / counts.captions).tolist()

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from capeval import Tokenizer, tokenize
-from capeval.benchmarks import coco
-from capeval.types import ImageId
+from capeval.data.captions import ImageId
+from capeval.datasets import coco
 
 SPLITS: tuple[coco.Split, ...] = ("val2014", "train2014")
 # What the table shows of a caption and of its tokens: the end, which is what differs.

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import capeval
-from capeval.tokenization import Punctuation
+from capeval.tokenizers import Punctuation
 from tests.conformance.tokenizer import compare, contexts, generate
 
 needs_java = pytest.mark.skipif(shutil.which("java") is None, reason="LEFT OUT: the jar needs java")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from capeval.checks import checked_order
+from capeval._internal.validation import checked_order
 from capeval.compat.bleu.bleu_scorer import BleuScorer
 from capeval.compat.scoring import Captions, Scorer
-from capeval.evaluation_report import Report
 from capeval.metrics import bleu
+from capeval.scoring.report import Report
 
 __all__ = ["Bleu", "BleuScorer"]
 

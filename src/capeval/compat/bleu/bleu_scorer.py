@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, Self, get_args
 
-from capeval.checks import checked_choice, checked_order
+from capeval._internal.validation import checked_choice, checked_order
 from capeval.compat.pairs import Pairs
 from capeval.errors import MismatchError
-from capeval.evaluation_report import Report
 from capeval.metrics import bleu
+from capeval.scoring.report import Report
 
 __all__ = ["BleuScorer"]
 

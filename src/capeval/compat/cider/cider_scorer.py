@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from capeval.compat.pairs import Pairs
+from capeval.data.scores import FloatArray
 from capeval.metrics import cider
-from capeval.score_types import FloatArray
 
 __all__ = ["CiderScorer"]
 

@@ -9,10 +9,10 @@ import numpy as np
 
 from capeval.compat.frequencies import Df, frequencies_of
 from capeval.compat.scoring import Captions
+from capeval.data.scores import FloatArray
 from capeval.errors import CaptionError, MismatchError
 from capeval.metrics import cider
-from capeval.score_types import FloatArray
-from capeval.tokenization import Tokenizer
+from capeval.tokenizers import Tokenizer
 
 __all__ = ["CiderD"]
 

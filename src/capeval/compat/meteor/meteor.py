@@ -6,8 +6,8 @@ import threading
 from collections.abc import Hashable, Sequence
 
 from capeval.compat.scoring import Scorer
-from capeval.evaluation_report import Report
 from capeval.metrics import meteor
+from capeval.scoring.report import Report
 
 __all__ = ["Meteor"]
 

@@ -7,9 +7,9 @@ from collections.abc import Hashable, Iterable
 import numpy as np
 
 from capeval.compat.scoring import Scorer
-from capeval.evaluation_report import Report
 from capeval.metrics import spice
-from capeval.resources.parses import ParseStore
+from capeval.resources.parse_store import ParseStore
+from capeval.scoring.report import Report
 
 __all__ = ["Spice"]
 

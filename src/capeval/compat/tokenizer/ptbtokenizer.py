@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from capeval.data.captions import ImageId
 from capeval.errors import CaptionError
-from capeval.tokenization import tokenize
-from capeval.types import ImageId
+from capeval.tokenizers import tokenize
 
 __all__ = ["PTBTokenizer"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import datasets
 import evaluate
 
-from capeval.evaluation import evaluate as scored
 from capeval.metrics import DEFAULT, Metric
-from capeval.tokenization import Tokenizer
+from capeval.scoring.evaluator import evaluate as scored
+from capeval.tokenizers import Tokenizer
 
 __all__ = ["CapevalScores"]
 

@@ -1,0 +1,1 @@
+"""Captioners of the nocaps paper: Up-Down and Neural Baby Talk."""

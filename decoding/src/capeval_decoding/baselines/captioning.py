@@ -1,0 +1,141 @@
+"""Captioning images with a model and the search, and writing the captions as results."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from capeval.data.captions import ImageId
+from capeval.errors import OptionError
+from capeval.errors.messages import shortened
+from capeval.formats.constraints import ImageConstraints
+from capeval.toolkit import report_progress
+from capeval_decoding.baselines.features import Floats
+from capeval_decoding.baselines.updown import Cells, UpDown
+from capeval_decoding.search import Beam, BeamSearch, Step
+from capeval_decoding.state_machines import StateMachine, state_machine
+from capeval_decoding.vocabulary import Vocabulary
+from capeval_decoding.word_forms import constraint
+
+__all__ = ["ImageCaption", "caption_images", "machines", "results_text", "updown_step"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImageCaption:
+    """The caption of an image.
+
+    Attributes:
+        image: The image.
+        caption: The caption.
+        log_probability: Its log-probability.
+        wanted: The names of the constraints of the image.
+        met: The names of those that the caption meets.
+        enough: Whether it meets as many as it shall. Where no such caption was found, this is the most
+            probable of those that meet most.
+    """
+
+    image: int
+    caption: str
+    log_probability: float
+    wanted: tuple[str, ...]
+    met: tuple[str, ...]
+    enough: bool
+
+
+def updown_step(model: UpDown, features: Floats) -> tuple[Step[Cells], Cells]:
+    """What the search needs to caption an image: its `step`, and the state at the beginning.
+
+    Args:
+        model: The model.
+        features: The features of the image, a row a region.
+    """
+    with torch.no_grad():
+        regions = model.regions(torch.from_numpy(features).to(model.device).unsqueeze(0))
+
+    def step(tokens: NDArray[np.int64], cells: Cells) -> tuple[NDArray[Any], Cells]:
+        with torch.no_grad():
+            words = torch.from_numpy(tokens).to(model.device)
+            scores, cells = model.step(words, regions.repeated(len(tokens)), cells)
+        return scores.cpu().numpy(), cells
+
+    return step, model.start(1)
+
+
+def caption_images(
+    begin: Callable[[int], tuple[Step[Any], Any]],
+    images: Iterable[int],
+    vocabulary: Vocabulary,
+    search: BeamSearch,
+    *,
+    machine: Callable[[int], StateMachine] | None = None,
+    at_least: int = 0,
+) -> Iterator[ImageCaption]:
+    """Captions images one by one.
+
+    Args:
+        begin: Gives the `step` of an image, and the state at the beginning; such as `updown_step`.
+        images: The images.
+        vocabulary: The words.
+        search: The options of the search.
+        machine: The machine of the constraints of an image; None to search without constraints.
+        at_least: How many constraints a caption must meet; where there are fewer, all.
+    """
+    listed = list(images)
+    free = state_machine([])
+    for done, image in enumerate(listed):
+        report_progress("Captioning", done, len(listed))
+        found = search.search(*begin(image), free if machine is None else machine(image))
+        beam = found.best(at_least=at_least)
+        names = [constraint.name for constraint in found.machine.constraints]
+        yield _caption(image, beam or found.nearest(), names, vocabulary, enough=beam is not None)
+    report_progress("Captioning", len(listed), len(listed))
+
+
+def machines(
+    constraints: Mapping[ImageId, ImageConstraints], vocabulary: Vocabulary
+) -> Callable[[int], StateMachine]:
+    """The machine of each image; that without constraints for images that have none.
+
+    All are tried first, and made again when they are asked for: those of 15,100 images take 300 MB.
+
+    Raises:
+        OptionError: The vocabulary lacks the words of a constraint; the message says of which image.
+    """
+
+    def machine(image: ImageId) -> StateMachine:
+        wanted = constraints.get(image, {})
+        return state_machine([constraint(name, phrases, vocabulary) for name, phrases in wanted.items()])
+
+    for image in constraints:
+        try:
+            machine(image)
+        except OptionError as error:
+            raise OptionError(f"image {shortened(image)}: {error}") from None
+    return machine
+
+
+def _caption(
+    image: int, beam: Beam, names: list[str], vocabulary: Vocabulary, *, enough: bool
+) -> ImageCaption:
+    return ImageCaption(
+        image=image,
+        caption=vocabulary.decode(beam.tokens),
+        log_probability=beam.log_probability,
+        wanted=tuple(names),
+        met=tuple(names[at] for at in sorted(beam.met)),
+        enough=enough,
+    )
+
+
+def results_text(captions: Iterable[ImageCaption]) -> str:
+    """Captions as COCO's format of results has them: a list of objects with `image_id` and `caption`."""
+    rows = [
+        json.dumps({"image_id": each.image, "caption": each.caption}, ensure_ascii=False) for each in captions
+    ]
+    return "[\n" + ",\n".join(rows) + "\n]\n"

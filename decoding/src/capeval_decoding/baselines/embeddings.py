@@ -1,0 +1,119 @@
+"""Vectors of words from files of GloVe and of dependency-based embeddings, joined as in the nocaps paper."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from capeval.errors import FormatError, FormatErrorKind
+from capeval.errors.messages import shortened
+from capeval.toolkit import report_progress
+from capeval.toolkit.random import generator
+from capeval_decoding.vocabulary import Vocabulary
+
+__all__ = ["JoinedVectors", "join_vectors", "load_vectors"]
+
+Vector = NDArray[np.float32]
+
+_LINES = 20_000
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class JoinedVectors:
+    """The vectors of a vocabulary.
+
+    Attributes:
+        vectors: A row a word: its vectors of all files, one after the other.
+        missing: For each file, the words that it has no vector of; their numbers are drawn at random.
+    """
+
+    vectors: Vector
+    missing: tuple[tuple[str, ...], ...]
+
+
+def load_vectors(path: str | Path, words: Collection[str]) -> tuple[dict[str, Vector], int]:
+    """The vectors of some words, and how many numbers each has.
+
+    A line has a word and its numbers, with spaces or tabs between them, as in GloVe's `glove.42B.300d.txt`
+    and in `deps.words`, the dependency-based embeddings of Levy and Goldberg. A first line with two integers,
+    as word2vec writes it, is passed over. Only the vectors of `words` are kept in memory.
+
+    Raises:
+        FormatError: A line has another number of numbers, something else than a number, or a number that is
+            not finite; or no line has a vector. The error says which line.
+        OSError: The file can't be read.
+    """
+    path = Path(path)
+    wanted, found, width = set(words), {}, 0
+    with path.open("rb") as file:
+        for number, line in _lines(file, path):
+            parts = line.rstrip().split(b" ") if b"\t" not in line else line.split()
+            if number == 1 and len(parts) == 2 and all(part.isdigit() for part in parts):
+                continue
+            width = width or len(parts) - 1
+            if len(parts) - 1 != width or width < 1:
+                message = (
+                    f"line {number}: must have a word and {width or 'some'} numbers (got {len(parts) - 1})"
+                )
+                raise _error(path, number, message, FormatErrorKind.WRONG_LENGTH)
+            word = parts[0].decode("utf-8", "replace")
+            if word in wanted and word not in found:
+                found[word] = _numbers(parts[1:], path, number)
+    if not width:
+        raise FormatError("the file must have vectors (got no line)", kind=FormatErrorKind.EMPTY, path=path)
+    return found, width
+
+
+def join_vectors(vocabulary: Vocabulary, files: Sequence[str | Path], *, seed: int = 0) -> JoinedVectors:
+    """The vectors of a vocabulary from one file or several, joined word by word.
+
+    The paper joins GloVe and dependency-based vectors; the published code has GloVe alone. A word that a file
+    does not have gets 2 n - 1 there, with n drawn from the standard normal distribution, as in the published
+    code. The two words that are none, for unknown words and for the boundary, get random vectors too.
+
+    Args:
+        vocabulary: The words.
+        files: The files, in the order in which their vectors are joined.
+        seed: What random vectors are drawn with.
+    """
+    rng = generator(seed)
+    parts, missing = [], []
+    for file in files:
+        found, width = load_vectors(file, vocabulary.words)
+        vectors = (2 * rng.standard_normal((len(vocabulary), width)) - 1).astype(np.float32)
+        for row, word in enumerate(vocabulary.words):
+            if word in found:
+                vectors[row] = found[word]
+        parts.append(vectors)
+        missing.append(tuple(word for word in vocabulary.words[2:] if word not in found))
+    return JoinedVectors(vectors=np.concatenate(parts, axis=1), missing=tuple(missing))
+
+
+def _lines(file: IO[bytes], path: Path) -> Iterator[tuple[int, bytes]]:
+    total = path.stat().st_size
+    for number, line in enumerate(file, 1):
+        if number % _LINES == 0:
+            report_progress(f"Reading {path.name}", file.tell() if file.seekable() else 0, total)
+        yield number, line
+
+
+def _numbers(parts: Iterable[bytes], path: Path, line: int) -> Vector:
+    try:
+        vector = np.array([float(part) for part in parts], dtype=np.float32)
+    except ValueError as error:
+        found = shortened(str(error).rpartition(":")[2].strip())
+        message = f"line {line}: must have a word and numbers (got {found})"
+        raise _error(path, line, message, FormatErrorKind.NOT_A_NUMBER) from None
+    if not np.isfinite(vector).all():
+        message = f"line {line}: numbers must be finite (got {vector[~np.isfinite(vector)][0]})"
+        raise _error(path, line, message, FormatErrorKind.WRONG_VALUE)
+    return vector
+
+
+def _error(path: Path, line: int, message: str, kind: FormatErrorKind) -> FormatError:
+    return FormatError(message, kind=kind, line=line, path=path)

@@ -1,0 +1,215 @@
+"""Features of the regions of images, in HDF5 files of the published layout, read image by image."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from capeval.errors import FormatError, FormatErrorKind, MismatchError
+from capeval.errors.messages import first_few, listed, shortened
+from capeval.toolkit import missing_package
+
+__all__ = ["FeatureFile", "padded"]
+
+Floats = NDArray[np.float32]
+
+# Detectors write the last pixel of an image as its width, or as one less, and round.
+_PIXEL = 1.0
+
+
+class FeatureFile:
+    """A file of features, such as those that nocaps's authors published.
+
+    It has the datasets `image_id`, `num_boxes` and `features`, with an entry an image: an entry of `features`
+    has the numbers of all regions one after the other, or is a table with a row a region. It may have `boxes`
+    (X1, Y1, X2, Y2 of each region), `width` and `height` of the image, and the `classes` and `scores` of
+    the regions.
+
+    Features stay in the file until they are asked for. Close it, or use it in a `with` statement.
+
+    Args:
+        path: The file.
+        width: The numbers of a region that the model takes; None to take what the first image has.
+
+    Raises:
+        FormatError: The file has another form; the error says which dataset.
+        DependencyError: h5py is not installed.
+        OSError: The file can't be read.
+    """
+
+    def __init__(self, path: str | Path, *, width: int | None = None) -> None:
+        try:
+            import h5py
+        except ImportError as error:
+            raise missing_package("features need", error) from None
+        self.path = Path(path)
+        with self.path.open("rb"):
+            pass  # A file that is missing is an error of the system, with its own message.
+        try:
+            self._file = h5py.File(self.path, "r")
+        except OSError:
+            raise self._error(
+                "must be a whole HDF5 file", "another or a damaged one", kind=FormatErrorKind.DAMAGED
+            ) from None
+        try:
+            self._numbers = self._read_numbers()
+            self.image_ids: tuple[int, ...] = tuple(self._numbers)
+            self.width = self._feature(self.image_ids[0], width).shape[1]
+        except BaseException:
+            self._file.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._file.close()
+
+    def __len__(self) -> int:
+        return len(self.image_ids)
+
+    def require(self, images: Sequence[int | str]) -> None:
+        """Checks that all of some images are in the file.
+
+        Raises:
+            MismatchError: One is not.
+        """
+        missing = [image for image in images if image not in self._numbers]
+        if missing:
+            raise MismatchError(f"{self.path}: {first_few(missing)} without features")
+
+    def features(self, image: int) -> Floats:
+        """The features of an image, a row a region.
+
+        Raises:
+            FormatError: They have another width, or a number that is not finite.
+            MismatchError: The image is not in the file.
+        """
+        return self._feature(image, self.width)
+
+    def boxes(self, image: int) -> Floats:
+        """The boxes of an image's regions, a row a region: X1, Y1, X2, Y2 in pixels.
+
+        Raises:
+            FormatError: The file has no boxes; or a box is outside of the image, or has its corners in
+                another order.
+            MismatchError: The image is not in the file.
+        """
+        boxes = self._rows("boxes", image, 4)
+        width, height = self.size(image)
+        most = np.array([width, height, width, height]) + _PIXEL
+        for region, box in enumerate(boxes):
+            if not (np.isfinite(box).all() and (box[:2] <= box[2:]).all()):
+                raise self._wrong_box(image, region, box, "X1 <= X2 and Y1 <= Y2")
+            if not ((box >= -_PIXEL).all() and (box <= most).all()):
+                raise self._wrong_box(image, region, box, f"inside of the image of {width} x {height}")
+        return boxes
+
+    def size(self, image: int) -> tuple[int, int]:
+        """Width and height of an image, in pixels."""
+        self.require([image])
+        sizes = [int(self._dataset(name)[self._numbers[image]]) for name in ("width", "height")]
+        return sizes[0], sizes[1]
+
+    def classes(self, image: int) -> NDArray[np.int64]:
+        """The numbers of the classes of an image's regions."""
+        return self._rows("classes", image, 1)[:, 0].astype(np.int64)
+
+    def scores(self, image: int) -> Floats:
+        """The confidence of an image's regions; 1 where the file has none, as those of true boxes."""
+        if "scores" not in self._file:
+            self.require([image])
+            return np.ones(self._boxes[self._numbers[image]], dtype=np.float32)
+        return self._rows("scores", image, 1)[:, 0]
+
+    def _read_numbers(self) -> dict[int, int]:
+        images = self._dataset("image_id")
+        if images.dtype.kind not in "iu" or images.ndim != 1 or not len(images):
+            found = f"{images.dtype} of {images.shape}"
+            raise self._error("'image_id' must be integers, one an image and at least one", found)
+        for name in ("num_boxes", "features"):
+            if len(self._dataset(name)) != len(images):
+                expected = f"{name!r} must have an entry for each of the {len(images):,} images"
+                raise self._error(
+                    expected, f"{len(self._dataset(name)):,}", kind=FormatErrorKind.WRONG_LENGTH
+                )
+        numbers: dict[int, int] = {}
+        for number, image in enumerate(images[:].tolist()):
+            if image in numbers:
+                raise self._error(
+                    "'image_id' must have each image once",
+                    f"{image} again",
+                    kind=FormatErrorKind.DUPLICATE_IMAGE,
+                )
+            numbers[image] = number
+        self._boxes = self._dataset("num_boxes")[:].tolist()
+        return numbers
+
+    def _dataset(self, name: str) -> Any:
+        if name not in self._file:
+            raise self._error(
+                f"the file must have the dataset {name!r}",
+                listed(list(self._file)),
+                kind=FormatErrorKind.MISSING,
+            )
+        return self._file[name]
+
+    def _feature(self, image: int, width: int | None) -> Floats:
+        rows = self._rows("features", image, width)
+        if not np.isfinite(rows).all():
+            region = int(np.flatnonzero(~np.isfinite(rows).all(axis=1))[0])
+            number = rows[region][~np.isfinite(rows[region])][0]
+            expected = f"'features' of image {image}, region {region}, must be finite numbers"
+            raise self._error(expected, f"{number}", kind=FormatErrorKind.WRONG_VALUE)
+        return rows
+
+    def _rows(self, name: str, image: int, width: int | None) -> Floats:
+        """An entry of a dataset, a row a region."""
+        self.require([image])
+        number = self._numbers[image]
+        entry, regions = np.asarray(self._dataset(name)[number]), self._boxes[number]
+        if regions < 1:
+            raise self._error(f"'num_boxes' of image {image} must be at least 1", str(regions))
+        if entry.ndim == 2:
+            entry = entry[:regions]  # The rows behind them are padding.
+        numbers = regions * (width or max(entry.size // regions, 1))
+        if entry.dtype.kind not in "fiu" or entry.size != numbers:
+            per_region = f"{width} numbers" if width else "the same number of numbers"
+            raise self._error(
+                f"{name!r} of image {image} must have {per_region} for each of its {regions} regions",
+                f"{entry.size} of type {entry.dtype}" + f", which is {entry.size / regions:g} a region",
+                kind=FormatErrorKind.WRONG_LENGTH,
+            )
+        return np.asarray(entry.reshape(regions, -1), dtype=np.float32)
+
+    def _wrong_box(self, image: int, region: int, box: Floats, expected: str) -> FormatError:
+        return self._error(
+            f"'boxes' of image {image}, region {region}, must be X1, Y1, X2, Y2 with {expected}",
+            shortened(box.tolist()),
+            kind=FormatErrorKind.WRONG_VALUE,
+        )
+
+    def _error(
+        self, expected: str, found: str, kind: FormatErrorKind = FormatErrorKind.WRONG_TYPE
+    ) -> FormatError:
+        return FormatError(f"{expected} (got {found})", kind=kind, path=self.path)
+
+
+def padded(features: Sequence[Floats]) -> Floats:
+    """The features of several images as one array; regions that are all 0 make the images equally long."""
+    most = max(len(each) for each in features)
+    together = np.zeros((len(features), most, features[0].shape[1]), dtype=np.float32)
+    for row, each in enumerate(features):
+        together[row, : len(each)] = each
+    return together

@@ -1,0 +1,260 @@
+"""Training an Up-Down model, as the published configuration does, so that it can be interrupted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from itertools import chain, count, islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from capeval.errors import FormatError, FormatErrorKind
+from capeval.errors.messages import shortened
+from capeval.toolkit import checked_choice, checked_integer, checked_number, checked_positive, report_progress
+from capeval.toolkit.random import generator
+from capeval_decoding.baselines.checkpoints import load_checkpoint, model_of, save_checkpoint
+from capeval_decoding.baselines.features import Floats, padded
+from capeval_decoding.baselines.updown import UpDown
+from capeval_decoding.captions import Captions
+
+__all__ = ["TrainingOptions", "TrainingResult", "train"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingOptions:
+    """How a model is trained; the defaults are those of the published configuration.
+
+    Attributes:
+        iterations: The batches that it learns from. The learning rate falls to 0 in as many steps.
+        batch: The captions of a batch.
+        optimizer: `sgd`, stochastic gradient descent with momentum, as published; or `adam`.
+        learning_rate: The learning rate at the beginning.
+        momentum: The momentum of `sgd`.
+        weight_decay: The weight decay.
+        clip: The largest norm of all gradients together.
+        seed: What the order of captions and the first weights are drawn with.
+        every: After how many batches a checkpoint is written.
+    """
+
+    iterations: int = 70_000
+    batch: int = 150
+    optimizer: str = "sgd"
+    learning_rate: float = 0.015
+    momentum: float = 0.9
+    weight_decay: float = 0.001
+    clip: float = 12.5
+    seed: int = 0
+    every: int = 1_000
+
+    def __post_init__(self) -> None:
+        for name, least in (("iterations", 1), ("batch", 1), ("seed", 0), ("every", 1)):
+            checked_integer(name, getattr(self, name), least)
+        checked_choice("optimizer", self.optimizer, ("sgd", "adam"))
+        checked_positive("learning_rate", self.learning_rate)
+        checked_positive("clip", self.clip)
+        checked_number("momentum", self.momentum, 0, 1)
+        checked_number("weight_decay", self.weight_decay, 0, 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingResult:
+    """How training went.
+
+    Attributes:
+        iterations: The batches that the model has learned from.
+        resumed: The batches that it had learned from when this run began.
+        losses: The mean loss of a caption in each piece of training between two checkpoints.
+    """
+
+    iterations: int
+    resumed: int
+    losses: tuple[float, ...]
+
+
+def train(
+    make_model: Callable[[], UpDown],
+    captions: Captions,
+    features: Callable[[int], Floats],
+    options: TrainingOptions,
+    checkpoint: Path,
+    *,
+    device: str = "cpu",
+) -> tuple[UpDown, TrainingResult]:
+    """Trains a model, and writes checkpoints. Where a checkpoint is there, training goes on from it.
+
+    The same captions, features and options lead to the same model, interrupted or not, on the same machine.
+
+    Args:
+        make_model: Makes the model that training begins with, after PyTorch's generator was seeded.
+        captions: What it learns from.
+        features: Gives the features of an image.
+        options: How it learns.
+        checkpoint: The file of the checkpoint.
+        device: Where PyTorch computes.
+
+    Raises:
+        FormatError: The checkpoint is of another training: the message says what differs.
+        OSError: The checkpoint can't be read or written.
+    """
+    torch.manual_seed(options.seed)
+    model = make_model()
+    run = _Run.begin(model, options, device, _digest(captions))
+    if checkpoint.exists():
+        run.restore(checkpoint)
+    resumed = run.iteration
+    losses: list[float] = []
+    for rows in _batches(len(captions), options, run.iteration):
+        losses.append(run.learn(captions, rows, features))
+        report_progress("Training", run.iteration, options.iterations)
+        if run.iteration % options.every == 0 or run.iteration == options.iterations:
+            run.losses.append(sum(losses) / len(losses))
+            losses = []
+            run.save(checkpoint)
+    result = TrainingResult(iterations=run.iteration, resumed=resumed, losses=tuple(run.losses))
+    return run.model.eval(), result
+
+
+@dataclass(kw_only=True)
+class _Run:
+    """A model while it is trained."""
+
+    model: UpDown
+    options: TrainingOptions
+    optimizer: Any
+    device: str
+    captions: str
+    iteration: int
+    losses: list[float]
+
+    @classmethod
+    def begin(cls, model: UpDown, options: TrainingOptions, device: str, captions: str) -> _Run:
+        parameters = [each for each in model.to(device).parameters() if each.requires_grad]
+        settings = {"lr": options.learning_rate, "weight_decay": options.weight_decay}
+        optimizer = (
+            torch.optim.Adam(parameters, **settings)
+            if options.optimizer == "adam"
+            else torch.optim.SGD(parameters, momentum=options.momentum, **settings)
+        )
+        return cls(
+            model=model.train(),
+            options=options,
+            optimizer=optimizer,
+            device=device,
+            captions=captions,
+            iteration=0,
+            losses=[],
+        )
+
+    def learn(self, captions: Captions, rows: NDArray[np.int64], features: Callable[[int], Floats]) -> float:
+        """Learns from a batch; returns its mean loss a caption."""
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.options.learning_rate * (1 - self.iteration / self.options.iterations)
+        regions = padded([features(captions.images[row]) for row in rows])
+        tokens = captions.tokens[rows]
+        tokens = tokens[:, : int(np.flatnonzero(tokens.any(axis=0)).max()) + 1]
+        self.optimizer.zero_grad()
+        loss = self.model.loss(
+            torch.from_numpy(regions).to(self.device), torch.from_numpy(tokens).to(self.device)
+        ).mean()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.options.clip)
+        self.optimizer.step()
+        self.iteration += 1
+        return float(loss)
+
+    def save(self, path: Path) -> None:
+        training = {
+            "iteration": self.iteration,
+            "options": asdict(self.options),
+            "sizes": asdict(self.model.sizes),
+            "losses": self.losses,
+            "captions": self.captions,
+        }
+        save_checkpoint(path, self.model, optimizer=self._carried(), training=training)
+
+    def _carried(self) -> dict[str, Any]:
+        """What the optimizer carries from batch to batch, by parameter and name."""
+        return {
+            f"{parameter}/{name}": value
+            for parameter, tensor in self.model.named_parameters()
+            for name, value in self.optimizer.state.get(tensor, {}).items()
+            if value is not None
+        }
+
+    def restore(self, path: Path) -> None:
+        """Goes on from a checkpoint.
+
+        Raises:
+            FormatError: It is of another training.
+        """
+        content = load_checkpoint(path)
+        training, own = content.training, content.vocabulary
+        if training is None:
+            raise _other(path, "the state of training", "none: it is a published one")
+        _check_training(path, training)
+        _check_same(path, asdict(self.options), training["options"], "the option")
+        if own != self.model.vocabulary:
+            raise _other(path, "the vocabulary of the captions", "another one")
+        _check_same(path, asdict(self.model.sizes), training["sizes"], "the size")
+        if training["captions"] != self.captions:
+            raise _other(path, "the same captions", "others")
+        self.model.load_state_dict(model_of(content).state_dict())
+        parameters = dict(self.model.named_parameters())
+        for key, value in content.optimizer.items():
+            parameter, _, name = key.rpartition("/")
+            there = parameters.get(parameter)
+            if there is None or not isinstance(value, torch.Tensor) or value.shape not in ((), there.shape):
+                raise _other(
+                    path, "what the optimizer carries for each parameter", f"something else as {key!r}"
+                )
+            # Adam counts its steps on the processor.
+            there = value.to(self.device) if value.dim() else value
+            self.optimizer.state[parameters[parameter]][name] = there
+        self.iteration, self.losses = training["iteration"], list(training["losses"])
+
+
+def _check_training(path: Path, training: Mapping[str, Any]) -> None:
+    """Checks that the state of training is whole."""
+    kinds = {"iteration": int, "options": dict, "sizes": dict, "losses": list, "captions": str}
+    for name, kind in kinds.items():
+        if type(training.get(name)) is not kind:
+            raise _other(path, f"{name!r} of its training", shortened(training.get(name)))
+
+
+def _check_same(path: Path, expected: Mapping[str, Any], found: Mapping[str, Any], what: str) -> None:
+    for name, value in expected.items():
+        # How often checkpoints are written changes nothing in the model.
+        if name != "every" and found.get(name) != value:
+            raise _other(path, f"{what} {name!r} = {value!r}", repr(found.get(name)))
+
+
+def _other(path: Path, expected: str, found: str) -> FormatError:
+    message = (
+        f"the checkpoint must have {expected} to go on with the training (got {found}): give another file, or"
+        " move this one away"
+    )
+    return FormatError(message, kind=FormatErrorKind.OTHER_CHECKPOINT, path=path)
+
+
+def _batches(captions: int, options: TrainingOptions, begin: int) -> Iterator[NDArray[np.int64]]:
+    """The rows of the captions of each batch from a batch on.
+
+    Batches follow from the seed and their number alone, so that interrupted training goes on with the same.
+    """
+    epoch, place = divmod(begin * options.batch, captions)
+    orders = (generator(options.seed, number).permutation(captions) for number in count(epoch))
+    rows = islice(chain.from_iterable(orders), place, None)
+    for _ in range(begin, options.iterations):
+        yield np.array(list(islice(rows, options.batch)))
+
+
+def _digest(captions: Captions) -> str:
+    """What tells captions from others."""
+    digest = sha256(np.array(captions.images, dtype=np.int64).tobytes())
+    digest.update(captions.tokens.tobytes())
+    return digest.hexdigest()

@@ -1,0 +1,287 @@
+"""The Up-Down captioner: two LSTM cells, and attention over the regions of an image.
+
+Anderson et al., "Bottom-up and top-down attention for image captioning and visual question answering" (2018),
+in the form of the published code of nocaps's baselines. Parameters have the names that they have there, so
+published files load.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from capeval.errors import OptionError
+from capeval.errors.messages import listed
+from capeval.toolkit import checked_flag, checked_integer
+from capeval_decoding.vocabulary import Vocabulary
+
+__all__ = ["Cells", "Regions", "UpDown", "UpDownSizes", "check_parameters"]
+
+# What the published attention adds to the sum of the weights that are left after masking.
+_MASKED_SUM = 1e-13
+
+
+@dataclass(frozen=True, kw_only=True)
+class UpDownSizes:
+    """The sizes of an Up-Down model; the defaults are those of the published configuration.
+
+    Attributes:
+        feature: The numbers of a region's feature.
+        embedding: The numbers of a word's vector.
+        hidden: The numbers of the state of each LSTM cell.
+        attention: The numbers that features and states are projected to for the attention.
+        fixed: Whether the vectors of words are given and fixed, and are the weights of the output too. Words
+            that no caption of the training has can then be chosen.
+    """
+
+    feature: int = 2048
+    embedding: int = 1000
+    hidden: int = 1200
+    attention: int = 768
+    fixed: bool = False
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            if each.name != "fixed":
+                checked_integer(each.name, getattr(self, each.name), 1)
+        checked_flag("fixed", self.fixed)
+
+
+Cells = tuple[Tensor, Tensor, Tensor, Tensor]
+"""The states of the two LSTM cells, one row a caption: h1 and c1 of the first, h2 and c2 of the second."""
+
+
+@dataclass(frozen=True, eq=False)
+class Regions:
+    """What all words of a caption read of an image, computed once; one row an image.
+
+    Attributes:
+        features: The features.
+        mask: 1 for a region, 0 for padding.
+        seen: What the gates of the first cell get from the mean of the regions.
+        projected: The features as the attention reads them.
+        cells: The weights of the two cells for what differs from word to word.
+    """
+
+    features: Tensor
+    mask: Tensor
+    seen: Tensor
+    projected: Tensor
+    cells: tuple[Tensor, Tensor]
+
+    def repeated(self, rows: int) -> Regions:
+        """The regions of one image, for as many captions of it. They share their memory."""
+        parts = (self.features, self.mask, self.seen, self.projected)
+        features, mask, seen, projected = (each.expand(rows, *each.shape[1:]) for each in parts)
+        return Regions(features, mask, seen, projected, self.cells)
+
+
+class _Attention(nn.Module):  # type: ignore[misc]
+    """Weights of regions from the state of the first cell: softmax of a . tanh(Wq h1 + Wv v)."""
+
+    def __init__(self, sizes: UpDownSizes) -> None:
+        super().__init__()
+        self._query_vector_projection_layer = nn.Linear(sizes.hidden, sizes.attention, bias=False)
+        self._image_features_projection_layer = nn.Linear(sizes.feature, sizes.attention, bias=False)
+        self._attention_layer = nn.Linear(sizes.attention, 1, bias=False)
+
+    def project(self, features: Tensor) -> Tensor:
+        """The part that depends on the image alone."""
+        projected: Tensor = self._image_features_projection_layer(features)
+        return projected
+
+    def forward(self, query: Tensor, regions: Regions) -> Tensor:
+        asked = self._query_vector_projection_layer(query).unsqueeze(1)
+        logits = self._attention_layer(torch.tanh(asked + regions.projected)).squeeze(-1)
+        # As the published code masks: padding has the logit 0 in the softmax, and is taken out after it.
+        weights = torch.softmax(logits * regions.mask, dim=-1) * regions.mask
+        weights = weights / (weights.sum(dim=-1, keepdim=True) + _MASKED_SUM)
+        return torch.bmm(weights.unsqueeze(1), regions.features).squeeze(1)
+
+
+class _UpDownCell(nn.Module):  # type: ignore[misc]
+    """One word: the first cell says where to look, the second which word comes next."""
+
+    def __init__(self, sizes: UpDownSizes) -> None:
+        super().__init__()
+        # The state h1 comes twice: as input, and as the cell's own state.
+        self._attention_lstm_cell = nn.LSTMCell(
+            sizes.embedding + sizes.feature + 2 * sizes.hidden, sizes.hidden
+        )
+        self._butd_attention = _Attention(sizes)
+        self._language_lstm_cell = nn.LSTMCell(sizes.feature + 2 * sizes.hidden, sizes.hidden)
+
+    def regions(self, features: Tensor) -> Regions:
+        mask = (features.abs().sum(dim=-1) > 0).to(features.dtype)
+        count = mask.sum(dim=-1, keepdim=True).clamp(min=1)
+        mean = (features * mask.unsqueeze(-1)).sum(dim=1) / count
+        first, second = self._attention_lstm_cell, self._language_lstm_cell
+        hidden, width = first.hidden_size, features.shape[-1]
+        # A state that a cell reads twice is read once, with the sum of both weights; and what the first cell
+        # gets from the mean is the same for all words. That is a third of the work less.
+        vectors, of_mean, h1, h2 = first.weight_ih.split(
+            [first.input_size - width - 2 * hidden, width, hidden, hidden], dim=1
+        )
+        attended, below, own = second.weight_ih.split([width, hidden, hidden], dim=1)
+        return Regions(
+            features=features,
+            mask=mask,
+            seen=nn.functional.linear(mean, of_mean, first.bias_ih + first.bias_hh),
+            projected=self._butd_attention.project(features),
+            cells=(
+                torch.cat([vectors, h1 + first.weight_hh, h2], dim=1),
+                torch.cat([attended, below, own + second.weight_hh], dim=1),
+            ),
+        )
+
+    def forward(self, vectors: Tensor, regions: Regions, cells: Cells) -> Cells:
+        h1, c1, h2, c2 = cells
+        first, second = regions.cells
+        given = torch.cat([vectors, h1, h2], dim=1)
+        h1, c1 = _lstm(torch.addmm(regions.seen, given, first.t()), c1)
+        given = torch.cat([self._butd_attention(h1, regions), h1, h2], dim=1)
+        bias = self._language_lstm_cell.bias_ih + self._language_lstm_cell.bias_hh
+        h2, c2 = _lstm(nn.functional.linear(given, second, bias), c2)
+        return h1, c1, h2, c2
+
+
+def _lstm(gates: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
+    """The states of an LSTM cell from its gates, which are in PyTorch's order."""
+    enter, forget, new, leave = gates.chunk(4, dim=1)
+    cell = torch.sigmoid(forget) * cell + torch.sigmoid(enter) * torch.tanh(new)
+    return torch.sigmoid(leave) * torch.tanh(cell), cell
+
+
+class UpDown(nn.Module):  # type: ignore[misc]
+    """The Up-Down captioner.
+
+    Args:
+        vocabulary: The words.
+        sizes: The sizes.
+        vectors: Where `sizes.fixed`, the vectors of the words: a row a word, and `sizes.embedding` columns.
+
+    Raises:
+        OptionError: There are vectors and `sizes.fixed` is False, or they have another shape.
+    """
+
+    def __init__(
+        self, vocabulary: Vocabulary, sizes: UpDownSizes, vectors: NDArray[np.floating[Any]] | None = None
+    ) -> None:
+        super().__init__()
+        self.vocabulary = vocabulary
+        self.sizes = sizes
+        shape = (len(vocabulary), sizes.embedding)
+        _check_vectors(vectors, shape, sizes)
+        self._embedding_layer = nn.Embedding(*shape, padding_idx=vocabulary.unknown)
+        self._updown_cell = _UpDownCell(sizes)
+        if sizes.fixed:
+            self._embedding_layer.weight.requires_grad_(False)
+            if vectors is not None:
+                self._embedding_layer.weight.copy_(torch.as_tensor(np.asarray(vectors, dtype=np.float32)))
+            self._output_projection = nn.Sequential(nn.Linear(sizes.hidden, sizes.embedding), nn.Tanh())
+            self._output_layer = nn.Linear(sizes.embedding, len(vocabulary), bias=False)
+            self._output_layer.weight = self._embedding_layer.weight
+        else:
+            self._output_projection = nn.Identity()
+            self._output_layer = nn.Linear(sizes.hidden, len(vocabulary))
+
+    @property
+    def device(self) -> Any:
+        """The device of the weights."""
+        return self._output_layer.weight.device
+
+    def regions(self, features: Tensor) -> Regions:
+        """What captions read of images.
+
+        Args:
+            features: Images, regions and numbers; regions that are all 0 are padding.
+        """
+        return self._updown_cell.regions(features)
+
+    def start(self, captions: int) -> Cells:
+        """The states before the first word of some captions."""
+        zeros = torch.zeros(captions, self.sizes.hidden, device=self.device)
+        return zeros, zeros, zeros, zeros
+
+    def step(self, tokens: Tensor, regions: Regions, cells: Cells) -> tuple[Tensor, Cells]:
+        """The log-probabilities of the words after `tokens`, one row a caption, and the states there."""
+        cells = self._updown_cell(self._embedding_layer(tokens), regions, cells)
+        return torch.log_softmax(self._logits(cells[2]), dim=-1), cells
+
+    def loss(self, features: Tensor, captions: Tensor) -> Tensor:
+        """Minus the log-probability of each caption, summed over its words and its end.
+
+        Unknown words have no loss, and are read as padding.
+
+        Args:
+            features: Images, regions and numbers, one row a caption.
+            captions: Numbers of words, without beginning and end, one row a caption; 0 after the last word.
+        """
+        given, wanted = self._with_boundaries(captions)
+        regions, vectors = self.regions(features), self._embedding_layer(given)
+        cells, hidden = self.start(len(captions)), []
+        for place in range(given.shape[1]):
+            cells = self._updown_cell(vectors[:, place], regions, cells)
+            hidden.append(cells[2])
+        scored = wanted != self.vocabulary.unknown
+        # The output layer is most of the work: only words that have a loss go through it.
+        logits = self._logits(torch.stack(hidden, dim=1)[scored])
+        losses = nn.functional.cross_entropy(logits, wanted[scored], reduction="none")
+        caption = torch.nonzero(scored)[:, 0]
+        return features.new_zeros(len(captions)).index_add(0, caption, losses)
+
+    def _logits(self, hidden: Tensor) -> Tensor:
+        logits: Tensor = self._output_layer(self._output_projection(hidden))
+        return logits
+
+    def _with_boundaries(self, captions: Tensor) -> tuple[Tensor, Tensor]:
+        """What the model reads at each place, and what it shall say there."""
+        boundary = captions.new_full((len(captions), 1), self.vocabulary.boundary)
+        given = torch.cat([boundary, captions], dim=1)
+        wanted = torch.cat([captions, torch.zeros_like(boundary)], dim=1)
+        places = torch.arange(1, captions.shape[1] + 1, device=captions.device)
+        lengths = ((captions != self.vocabulary.unknown) * places).amax(dim=1, keepdim=True)
+        return given, wanted.scatter(1, lengths, boundary)
+
+
+def _check_vectors(
+    vectors: NDArray[np.floating[Any]] | None, shape: tuple[int, int], sizes: UpDownSizes
+) -> None:
+    if vectors is None:
+        return
+    if not sizes.fixed:
+        raise OptionError("'vectors' must come with sizes whose 'fixed' is True (got False)")
+    if vectors.shape != shape:
+        raise OptionError(
+            f"'vectors' must have a row for each of the {shape[0]:,} words and {shape[1]} columns"
+            f" (got {vectors.shape})"
+        )
+
+
+def check_parameters(found: Mapping[str, Any], model: nn.Module) -> None:
+    """Checks that the parameters of a file are those of a model, by their names and shapes.
+
+    Raises:
+        OptionError: A parameter is missing, is not known, has another shape, or numbers that are not
+            finite; the message says which, what was expected, and what was found.
+    """
+    expected = model.state_dict()
+    missing = [name for name in expected if name not in found]
+    unknown = [name for name in found if name not in expected]
+    if missing or unknown:
+        problems = [f"none of {listed(missing)}"] * bool(missing) + [f"also {listed(unknown)}"] * bool(
+            unknown
+        )
+        raise OptionError(f"the parameters must be those of the model (got {' and '.join(problems)})")
+    for name, tensor in expected.items():
+        shape = tuple(getattr(found[name], "shape", ()))
+        if shape != tuple(tensor.shape):
+            raise OptionError(f"parameter {name!r} must have the shape {tuple(tensor.shape)} (got {shape})")
+        if not torch.isfinite(found[name]).all():
+            raise OptionError(f"parameter {name!r} must have finite numbers (got others too)")

@@ -1,0 +1,196 @@
+"""Boxes of objects of Open Images: those that people drew, and those of detectors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import isfinite, nan
+from typing import Any, Literal
+
+import numpy as np
+
+from capeval.data.captions import ImageId
+from capeval.data.scores import FloatArray
+from capeval.errors import FormatError, FormatErrorKind
+from capeval.formats.io.json import IMAGE_ID, Field, check_row, json_rows, read_json
+from capeval.formats.io.rows import columns
+from capeval.formats.io.sources import LIMIT, File, naming
+from capeval.toolkit import checked_choice
+
+__all__ = ["FORMS", "BoxForm", "Boxes", "load_detections", "load_ground_truth"]
+
+BoxForm = Literal["corners", "size"]
+
+FORMS: tuple[BoxForm, ...] = ("corners", "size")
+"""What the four numbers of a detector's box are: X1, Y1, X2, Y2, or X, Y, width, height."""
+
+_COLUMNS = ("ImageID", "LabelName", "Confidence", "XMin", "XMax", "YMin", "YMax")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+
+
+_NUMBER = Field("a finite number", _is_number)
+_POSITIVE = Field(
+    "a number above 0", lambda value: _is_number(value) and isinstance(value, int | float) and value > 0
+)
+_BOX = Field(
+    "a list of four finite numbers",
+    lambda value: isinstance(value, list) and len(value) == 4 and all(map(_is_number, value)),
+)
+# Detectors cut boxes at the edges of an image that they resized; this many pixels beyond them is rounding.
+_ROUNDING = 1.0
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Boxes:
+    """The boxes of an image.
+
+    Attributes:
+        classes: The name of the class of each box.
+        corners: For each box X1, Y1, X2, Y2; in pixels, or as parts of the image's width and height.
+        scores: The confidence of each box; 1 for what people drew.
+    """
+
+    classes: tuple[str, ...]
+    corners: FloatArray
+    scores: FloatArray
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Box:
+    """A box while it is read: its place in the file, and what it is."""
+
+    entry: str
+    name: str
+    corners: tuple[float, float, float, float]
+    score: float
+
+
+def load_ground_truth(file: File, names: Mapping[str, str], *, limit: int = LIMIT) -> dict[ImageId, Boxes]:
+    """The boxes of each image from a file of Open Images, such as `validation-annotations-bbox.csv`.
+
+    Args:
+        file: The path of the file, or its bytes.
+        names: The names of the classes by their labels.
+        limit: The most bytes that the file may have, also unpacked.
+
+    Raises:
+        FormatError: The file is something else, a class has no name, or a box is outside of its image or has
+            its corners in another order; the error says which line.
+        OSError: The file can't be read.
+    """
+    images: dict[ImageId, list[_Box]] = {}
+    with naming(file):
+        for line, (image, label, *texts) in columns(file, _COLUMNS, limit):
+            if label not in names:
+                message = f"line {line}: 'LabelName' must be a label that has a name (got {label!r})"
+                raise FormatError(message, kind=FormatErrorKind.UNKNOWN_CLASS, line=line, field="LabelName")
+            numbers = [_part(text, name, line) for text, name in zip(texts, _COLUMNS[2:], strict=True)]
+            score, left, right, top, bottom = numbers
+            for low, high, axis in ((left, right, "X"), (top, bottom, "Y")):
+                if low > high:
+                    message = f"line {line}: {axis}Min must be at most {axis}Max (got {low:g} and {high:g})"
+                    raise FormatError(
+                        message, kind=FormatErrorKind.WRONG_VALUE, line=line, field=f"{axis}Min"
+                    )
+            box = _Box(
+                entry=f"line {line}", name=names[label], corners=(left, top, right, bottom), score=score
+            )
+            images.setdefault(image, []).append(box)
+        if not images:
+            raise FormatError("the file must have at least one box (got none)", kind=FormatErrorKind.EMPTY)
+    return {image: _joined(boxes) for image, boxes in images.items()}
+
+
+def load_detections(file: File, *, form: BoxForm = "corners", limit: int = LIMIT) -> dict[ImageId, Boxes]:
+    """The boxes of each image from a detector: JSON as COCO's instances, with or without scores.
+
+    Args:
+        file: The path of the file, or its bytes.
+        form: What the four numbers of a box are. A file of the other form is refused where it can be told: a
+            corner before the other, or a box that goes beyond its image.
+        limit: The most bytes that the file may have, also unpacked.
+
+    Raises:
+        FormatError: The file is something else, a class or image is not listed, or a box is outside of its
+            image or has its corners in another order; the error says which entry.
+        OSError: The file can't be read.
+    """
+    checked_choice("form", form, FORMS)
+    with naming(file):
+        content = read_json(file, limit)
+        names = {row["id"]: str(row["name"]) for _, row in json_rows(content, "categories", _NAMED)}
+        sizes = {
+            row["id"]: (float(row["width"]), float(row["height"]))
+            for _, row in json_rows(content, "images", _SIZED)
+        }
+        images: dict[ImageId, list[_Box]] = {image: [] for image in sizes}
+        for entry, row in json_rows(content, "annotations", _ANNOTATED):
+            for field, known in (("image_id", sizes), ("category_id", names)):
+                if row[field] not in known:
+                    message = f"{entry}.{field} must be an id that the file lists (got {row[field]!r})"
+                    raise FormatError(message, kind=FormatErrorKind.UNKNOWN_CLASS, entry=entry, field=field)
+            corners = _corners(row["bbox"], entry, form, sizes[row["image_id"]])
+            images[row["image_id"]].append(
+                _Box(
+                    entry=entry,
+                    name=names[row["category_id"]],
+                    corners=corners,
+                    score=_score(row, entry),
+                )
+            )
+    return {image: _joined(boxes) for image, boxes in images.items()}
+
+
+_NAMED = {"id": IMAGE_ID, "name": IMAGE_ID}
+_SIZED = {"id": IMAGE_ID, "width": _POSITIVE, "height": _POSITIVE}
+_ANNOTATED = {"image_id": IMAGE_ID, "category_id": IMAGE_ID, "bbox": _BOX}
+
+
+def _score(row: dict[str, Any], entry: str) -> float:
+    """The score of a box; those that people drew have none in the published files, which counts as 1."""
+    return float(check_row({"score": 1.0, **row}, entry, {"score": _NUMBER})["score"])
+
+
+def _part(text: str, name: str, line: int) -> float:
+    """A number from 0 to 1."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = nan
+    if not 0 <= value <= 1:
+        message = f"line {line}: {name!r} must be a number from 0 to 1 (got {text[:40]!r})"
+        raise FormatError(message, kind=FormatErrorKind.WRONG_VALUE, line=line, field=name)
+    return value
+
+
+def _corners(
+    box: list[Any], entry: str, form: BoxForm, size: tuple[float, float]
+) -> tuple[float, float, float, float]:
+    """The corners of a box, which must be inside of its image."""
+    left, top, right, bottom = map(float, box)
+    if form == "size":
+        right, bottom = left + right, top + bottom
+    expected = "[X1, Y1, X2, Y2]" if form == "corners" else "[X, Y, width, height]"
+    other = FORMS[form == "corners"]
+    low_enough = right <= size[0] + _ROUNDING and bottom <= size[1] + _ROUNDING
+    high_enough = left >= -_ROUNDING and top >= -_ROUNDING
+    if not (left <= right and top <= bottom and low_enough and high_enough):
+        raise FormatError(
+            f"{entry}.bbox must be {expected} inside of an image of {size[0]:g} x {size[1]:g} (got {box});"
+            f" if the boxes are of the other form, say so: {other}",
+            kind=FormatErrorKind.WRONG_VALUE,
+            entry=entry,
+            field="bbox",
+        )
+    return left, top, right, bottom
+
+
+def _joined(boxes: list[_Box]) -> Boxes:
+    return Boxes(
+        classes=tuple(box.name for box in boxes),
+        corners=np.array([box.corners for box in boxes], dtype=np.float64).reshape(-1, 4),
+        scores=np.array([box.score for box in boxes], dtype=np.float64),
+    )

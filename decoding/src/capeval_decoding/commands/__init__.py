@@ -1,0 +1,24 @@
+"""`capeval baselines`: the commands of the captioners that nocaps compares with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from capeval.toolkit.command_line import Group
+
+__all__ = ["app"]
+
+# The modules import numpy and PyTorch inside of `run`, so that the help is shown without them.
+COMMANDS = ("constraints", "demo", "train", "caption")
+
+
+class _Baselines(Group):
+    modules: ClassVar[Mapping[str, str]] = {name: f"capeval_decoding.commands.{name}" for name in COMMANDS}
+
+
+app = _Baselines(
+    name="baselines",
+    help="Captioners that nocaps compares with: constraints of objects, training, captioning.",
+    no_args_is_help=True,
+)

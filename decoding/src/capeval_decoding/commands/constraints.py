@@ -1,0 +1,138 @@
+"""`capeval baselines constraints`: what captions shall mention, from boxes of objects."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from capeval.errors import MismatchError, OptionError
+from capeval.toolkit.command_line import (
+    Argument,
+    Format,
+    FormatOption,
+    Option,
+    check_outputs,
+    examples,
+    render,
+)
+
+if TYPE_CHECKING:
+    from capeval.data.captions import ImageId
+    from capeval.report import Grid
+    from capeval_decoding.constraint_filter import Decision
+    from capeval_decoding.word_forms import WordForms
+
+__all__ = ["EXAMPLES", "run"]
+
+EXAMPLES = examples(
+    "capeval baselines constraints boxes.csv --class-names classes.csv --hierarchy hierarchy.json",
+    "capeval baselines constraints detections.json --class-names classes.csv --hierarchy hierarchy.json"
+    " -o constraints.json",
+)
+
+
+class Rule(StrEnum):
+    """How constraints are chosen."""
+
+    PAPER = "paper"
+    PUBLISHED = "published"
+
+
+class BoxForm(StrEnum):
+    """What the four numbers of a detector's box are."""
+
+    CORNERS = "corners"
+    SIZE = "size"
+
+
+def run(
+    boxes: Annotated[
+        Path,
+        Argument(
+            metavar="BOXES",
+            help="Boxes of Open Images classes: ground truth as CSV, or detections as JSON.",
+            show_default=False,
+        ),
+    ],
+    class_names: Annotated[Path, Option(metavar="FILE", help="Names of Open Images classes.")],
+    hierarchy: Annotated[Path, Option(metavar="FILE", help="Open Images hierarchy.")],
+    image_info: Annotated[
+        Path | None,
+        Option(
+            metavar="FILE",
+            help="nocaps's image information: image ids by Open Images ids.",
+            show_default=False,
+        ),
+    ] = None,
+    rule: Annotated[
+        Rule, Option(help="What the paper describes, or what the published code does.")
+    ] = Rule.PAPER,
+    box_form: Annotated[
+        BoxForm, Option(help="Boxes of detections: X1, Y1, X2, Y2, or X, Y, width, height.")
+    ] = BoxForm.CORNERS,
+    overlap: Annotated[float, Option(help="Boxes overlap from this intersection over union on.")] = 0.85,
+    most: Annotated[int, Option(min=1, help="The most constraints of an image.")] = 3,
+    seed: Annotated[int, Option(min=0, help="Seed of the choice among boxes of equal confidence.")] = 0,
+    dropped: Annotated[
+        bool, Option("--dropped", help="Show the other boxes too, and why they are no constraints.")
+    ] = False,
+    output: Annotated[
+        Path | None,
+        Option(
+            "--output", "-o", metavar="FILE", help="Also write the constraints as JSON.", show_default=False
+        ),
+    ] = None,
+    form: FormatOption = Format.TABLE,
+) -> None:
+    """Shows for a file of boxes what the captions of each image shall mention, and by which words."""
+    from capeval.datasets.nocaps import load_image_ids
+    from capeval.datasets.open_images import load_class_names
+    from capeval.formats.constraints import write_constraints
+    from capeval_decoding.boxes import load_detections, load_ground_truth
+    from capeval_decoding.constraint_filter import ConstraintFilter, load_hierarchy
+    from capeval_decoding.word_forms import load_word_forms
+
+    if form is Format.JSON:
+        raise OptionError("constraints are written as JSON with --output")
+    check_outputs([boxes, class_names, hierarchy], [output])
+    options = ConstraintFilter(rule=rule.value, overlap=overlap, most=most, seed=seed)
+    forms, names = load_word_forms(), load_class_names(class_names)
+    tree = load_hierarchy(hierarchy, names, forms)
+    if ".csv" in boxes.name.lower() or ".tsv" in boxes.name.lower():
+        images = load_ground_truth(boxes, names)
+    else:
+        images = load_detections(boxes, form=box_form.value)
+    if image_info is not None:
+        ids = load_image_ids(image_info)
+        images = {ids[image]: each for image, each in images.items() if image in ids}
+        if not images:
+            raise MismatchError(f"{image_info} must list images of {boxes} (got none of them)")
+    try:
+        decided = {image: options.decide(image, each, tree, forms) for image, each in images.items()}
+    except OptionError as error:
+        raise OptionError(f"{boxes}: {error}") from None
+    if output is not None:
+        constraints = {
+            image: {each.name: forms.phrases[each.name] for each in decisions if not each.reason}
+            for image, decisions in decided.items()
+        }
+        write_constraints(constraints, output)
+    render(_grid(decided, forms, dropped=dropped), form, None)
+
+
+def _grid(decided: Mapping[ImageId, tuple[Decision, ...]], forms: WordForms, *, dropped: bool) -> Grid:
+    from capeval.report import Cell, Grid
+
+    rows: list[tuple[Cell, ...]] = []
+    for image, decisions in decided.items():
+        shown = [each for each in decisions if dropped or not each.reason]
+        for each in shown:
+            words = f"({each.reason})" if each.reason else ", ".join(forms.phrases[each.name])
+            rows.append(tuple(Cell(value=value) for value in (image, each.name, each.score, words)))
+        if not shown:
+            rows.append((Cell(value=image), *[Cell(value=None)] * 3))
+    counts = [sum(not each.reason for each in decisions) for decisions in decided.values()]
+    note = f"images: {len(counts):,}; constraints: {sum(counts):,}; images without any: {counts.count(0):,}"
+    return Grid(columns=("Image", "Class", "Score", "Words"), rows=tuple(rows), notes=(note,))

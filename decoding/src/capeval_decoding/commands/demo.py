@@ -1,0 +1,58 @@
+"""`capeval baselines demo`: captions of given objects by a language model, without images."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated
+
+from capeval.toolkit.command_line import Option, Seed, Steps, deliver, examples, render
+
+__all__ = ["EXAMPLES", "run"]
+
+EXAMPLES = examples(
+    "capeval baselines demo", 'capeval baselines demo --objects "red panda,bench" --objects harp'
+)
+
+
+def run(
+    objects: Annotated[
+        list[str] | None,
+        Option(metavar="CLASS,...", help="Classes of Open Images, for one caption.", show_default="drawn"),
+    ] = None,
+    count: Annotated[int, Option(min=1, help="How many captions, where classes are drawn.")] = 10,
+    seed: Seed = 0,
+) -> None:
+    """Writes captions that mention given objects, by a language model of COCO's captions, without images.
+
+    It shows the search, and is no captioner: nothing is known of a picture.
+    """
+    from capeval.datasets import coco
+    from capeval.report import Cell, Grid
+    from capeval.tokenizers import tokenize
+    from capeval_decoding.demonstration import Demonstration
+    from capeval_decoding.word_forms import load_word_forms
+
+    with Steps(3) as steps:
+        steps.next("Reading the captions of COCO val2014")
+        captions = [text for texts in coco.captions("val2014").values() for text in texts]
+        steps.next("Learning which words follow each other")
+        demonstration = Demonstration(tokenize(captions), load_word_forms())
+        steps.next("Searching captions")
+        begin = time.perf_counter()
+        wanted = [tuple(each.split(",")) for each in objects or ()] or demonstration.drawn(count, seed=seed)
+        found = [demonstration.example([name.strip() for name in names]) for names in wanted]
+        seconds = time.perf_counter() - begin
+        usual = demonstration.example(())
+    rows = [
+        ("(none)", usual.caption),
+        *((", ".join(each.objects), each.caption or "(no caption)") for each in found),
+    ]
+    grid = Grid(
+        columns=("Objects", "Caption"),
+        rows=tuple(tuple(Cell(value=value) for value in row) for row in rows),
+    )
+    render(grid, "table", None)
+    met = sum(each.caption is not None for each in found)
+    deliver(
+        f"\nCaptions that mention all of their objects: {met} of {len(found)}, in {seconds:.1f} s.\n", None
+    )

@@ -1,0 +1,217 @@
+"""Which of the objects in an image its captions shall mention (nocaps, appendix, section 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from capeval.data.captions import ImageId
+from capeval.data.scores import FloatArray
+from capeval.datasets.open_images import subcategories
+from capeval.errors import FormatError, FormatErrorKind, OptionError
+from capeval.errors.messages import listed
+from capeval.formats.io.json import read_json
+from capeval.formats.io.sources import LIMIT, File, naming
+from capeval.toolkit import checked_choice, checked_integer, checked_number
+from capeval.toolkit.random import named_generator
+from capeval_decoding.boxes import Boxes
+from capeval_decoding.word_forms import WordForms
+
+__all__ = ["NEVER", "RULES", "ConstraintFilter", "Decision", "Hierarchy", "load_hierarchy"]
+
+# fmt: off
+NEVER = frozenset({
+    "auto part", "bathroom accessory", "beard", "bicycle wheel", "boy", "building", "clothing", "door handle",
+    "fashion accessory", "footwear", "girl", "hiking equipment", "human arm", "human body", "human ear",
+    "human eye", "human face", "human foot", "human hair", "human hand", "human head", "human leg",
+    "human mouth", "human nose", "land vehicle", "mammal", "man", "person", "personal care", "plant",
+    "plumbing fixture", "seat belt", "skull", "sports equipment", "tire", "tree",
+    "vehicle registration plate", "wheel", "woman",
+})
+# fmt: on
+"""Classes that are never used: parts, and what people seldom say, or what COCO has enough of."""
+
+RULES = ("paper", "published")
+"""What is described, and what the published code does."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Hierarchy:
+    """The classes of Open Images as a tree.
+
+    Attributes:
+        heights: The height of each class: the steps to the farthest class below it; 0 where there is none.
+        published_heights: The height that the published code takes for each class: that of the first class in
+            the file whose name, as detectors have it, is a part of this one's.
+    """
+
+    heights: Mapping[str, int]
+    published_heights: Mapping[str, int]
+
+
+def load_hierarchy(
+    file: File, names: Mapping[str, str], forms: WordForms, *, limit: int = LIMIT
+) -> Hierarchy:
+    """Reads `bbox_labels_600_hierarchy.json`. Only `Subcategory` counts: a `Part` is no kind of its whole.
+
+    Args:
+        file: The path of the file, or its bytes.
+        names: The names of the classes by their labels.
+        forms: The classes.
+        limit: The most bytes that the file may have, also unpacked.
+
+    Raises:
+        FormatError: The file is something else, or has a class without a name or of none that is known.
+        OSError: The file can't be read.
+    """
+    with naming(file):
+        root = read_json(file, limit)
+        places = [place for child in subcategories(root) for place in _walk(child, names, forms)]
+    heights: dict[str, int] = {}
+    for name, height in places:
+        heights[name] = max(height, heights.get(name, 0))
+    called = {name: forms.detector_names.get(name, name) for name in heights}
+    published = {
+        name: next(height for other, height in places if called[other] in called[name]) for name in heights
+    }
+    return Hierarchy(heights=heights, published_heights=published)
+
+
+def _walk(node: Any, names: Mapping[str, str], forms: WordForms) -> list[tuple[str, int]]:
+    """The class of a node and those below it, each before those below it, with their heights."""
+    label = node["LabelName"]
+    name = names.get(label)
+    if name is None or name.lower() not in forms.names:
+        message = f"every label must be that of a class of Open Images (got {label!r})"
+        raise FormatError(message, kind=FormatErrorKind.UNKNOWN_CLASS)
+    parts = [_walk(child, names, forms) for child in subcategories(node)]
+    height = 1 + max((part[0][1] for part in parts), default=-1)
+    return [(forms.class_of(name), height), *(place for part in parts for place in part)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decision:
+    """Whether the class of a box becomes a constraint.
+
+    Attributes:
+        name: The class.
+        score: The confidence of the box.
+        reason: Why it does not; empty where it does.
+    """
+
+    name: str
+    score: float
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConstraintFilter:
+    """How constraints are chosen among the objects of an image.
+
+    Boxes of classes that are never used, and those without confidence, are left out. Of two boxes that
+    overlap, the one whose class is higher in the hierarchy is left out: dog rather than animal. Of the
+    classes that are left, those of the highest confidence become constraints; where confidences are equal, as
+    those of boxes that people drew, they are drawn at random.
+
+    Attributes:
+        rule: "paper" for what is described; "published" for what the published code does, which leaves out
+            no box that overlaps another, draws nothing, and counts equal classes before it drops them.
+        overlap: The intersection over union from which boxes overlap.
+        most: The most constraints of an image.
+        seed: The seed of what is drawn at random.
+    """
+
+    rule: str = "paper"
+    overlap: float = 0.85
+    most: int = 3
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        checked_choice("rule", self.rule, RULES)
+        checked_number("overlap", self.overlap, 0, 1)
+        checked_integer("most", self.most, 1)
+        checked_integer("seed", self.seed, 0)
+
+    def decide(
+        self, image: ImageId, boxes: Boxes, hierarchy: Hierarchy, forms: WordForms
+    ) -> tuple[Decision, ...]:
+        """What becomes of each box: the constraints in their order, then the others in that of the boxes.
+
+        Raises:
+            OptionError: A class is not one of Open Images, or not in the hierarchy.
+        """
+        names = [forms.class_of(name) for name in boxes.classes]
+        lacking = [name for name in dict.fromkeys(names) if name not in hierarchy.heights]
+        if lacking:
+            raise OptionError(f"image {image!r}: classes must be in the hierarchy (got {listed(lacking)})")
+        reasons = dict(self._left_out(names, boxes.scores))
+        kept = [place for place in range(len(names)) if place not in reasons]
+        if self.rule == "published":
+            # By the height that it finds, then stably by confidence, as that code does.
+            kept.sort(key=lambda place: hierarchy.published_heights[names[place]])
+            kept.sort(key=lambda place: -boxes.scores[place])
+            chosen, more = kept[: self.most], kept[self.most :]
+            reasons |= _repeated(chosen, names)
+        else:
+            reasons |= self._overlapped(kept, names, boxes.corners, hierarchy)
+            ranks = named_generator(self.seed, repr(image)).permutation(len(names))
+            kept = [place for place in kept if place not in reasons]
+            kept.sort(key=lambda place: (-boxes.scores[place], ranks[place]))
+            reasons |= _repeated(kept, names)
+            kept = [place for place in kept if place not in reasons]
+            chosen, more = kept[: self.most], kept[self.most :]
+        reasons |= dict.fromkeys(more, f"behind the first {self.most}")
+        order = [place for place in chosen if place not in reasons] + sorted(reasons)
+        return tuple(
+            Decision(name=names[place], score=float(boxes.scores[place]), reason=reasons.get(place, ""))
+            for place in order
+        )
+
+    def _left_out(self, names: Sequence[str], scores: FloatArray) -> Iterator[tuple[int, str]]:
+        for place, name in enumerate(names):
+            if name in NEVER:
+                yield place, "never used"
+            elif not scores[place] > 0:
+                yield place, "without confidence"
+
+    def _overlapped(
+        self, places: Sequence[int], names: Sequence[str], corners: FloatArray, hierarchy: Hierarchy
+    ) -> dict[int, str]:
+        """The boxes that overlap one whose class is lower in the hierarchy, and which is not left out."""
+        if not places:
+            return {}
+        overlaps = _overlaps(corners) >= self.overlap
+        reasons: dict[int, str] = {}
+        for place in sorted(places, key=lambda place: hierarchy.heights[names[place]]):
+            for other in places:
+                lower = hierarchy.heights[names[other]] < hierarchy.heights[names[place]]
+                if lower and other not in reasons and overlaps[place, other]:
+                    reasons[place] = f"overlaps {names[other]}"
+                    break
+        return reasons
+
+
+def _repeated(places: Iterable[int], names: Sequence[str]) -> dict[int, str]:
+    """The places whose class has come before."""
+    seen: set[str] = set()
+    repeated = {}
+    for place in places:
+        if names[place] in seen:
+            repeated[place] = "the same class again"
+        seen.add(names[place])
+    return repeated
+
+
+def _overlaps(corners: FloatArray) -> NDArray[np.float64]:
+    """The intersection over union of each two boxes; 0 for boxes without an area."""
+    low, high = corners[:, :2], corners[:, 2:]
+    sides = np.minimum(high[:, None], high[None]) - np.maximum(low[:, None], low[None])
+    intersection = np.prod(np.maximum(sides, 0), axis=2)
+    areas = np.prod(high - low, axis=1)
+    union = areas[:, None] + areas[None] - intersection
+    overlaps: NDArray[np.float64] = np.divide(intersection, union, out=np.zeros_like(union), where=union > 0)
+    return overlaps

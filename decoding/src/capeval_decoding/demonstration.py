@@ -1,0 +1,82 @@
+"""The search with real words and without images: a language model of captions mentions given objects."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from capeval.toolkit import checked_integer
+from capeval.toolkit.random import named_generator
+from capeval_decoding.captions import build_vocabulary
+from capeval_decoding.constraint_filter import NEVER
+from capeval_decoding.search import Beam, BeamSearch
+from capeval_decoding.state_machines import state_machine
+from capeval_decoding.trigrams import TrigramModel
+from capeval_decoding.word_forms import WordForms, constraint
+
+__all__ = ["Demonstration", "Example"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Example:
+    """A caption that mentions given objects.
+
+    Attributes:
+        objects: The classes of the objects.
+        caption: The most probable caption that mentions all of them; None where none was found.
+        log_probability: Its log-probability; None where none was found.
+    """
+
+    objects: tuple[str, ...]
+    caption: str | None
+    log_probability: float | None
+
+
+class Demonstration:
+    """A model of captions, and the words of objects.
+
+    Args:
+        captions: The tokens of the captions that the model learns from.
+        forms: The phrases of objects; their words are in the vocabulary, however rare they are.
+
+    Raises:
+        OptionError: No word is in the captions at least 5 times.
+    """
+
+    def __init__(self, captions: Sequence[Sequence[str]], forms: WordForms) -> None:
+        self._forms = forms
+        self.model = TrigramModel.of(captions, build_vocabulary(captions, more=forms.words()))
+        boundary = self.model.vocabulary.boundary
+        self._search = BeamSearch(start=boundary, end=boundary)
+
+    def drawn(self, count: int, *, objects: int = 3, seed: int = 0) -> list[tuple[str, ...]]:
+        """Classes that are drawn at random: so many times so many different ones.
+
+        Raises:
+            OptionError: A number is not an integer of at least 1, or there are not as many classes.
+        """
+        classes = sorted(set(self._forms.phrases) - NEVER)
+        checked_integer("count", count, 1)
+        checked_integer("objects", objects, 1, len(classes))
+        places = [
+            named_generator(seed, str(number)).choice(len(classes), size=objects, replace=False)
+            for number in range(count)
+        ]
+        return [tuple(classes[place] for place in each) for each in places]
+
+    def example(self, objects: Sequence[str]) -> Example:
+        """The most probable caption that mentions some classes; of no class, the most probable of all.
+
+        Raises:
+            OptionError: A class is not one of Open Images.
+        """
+        names = [self._forms.class_of(name) for name in objects]
+        vocabulary = self.model.vocabulary
+        machine = state_machine([constraint(name, self._forms.phrases[name], vocabulary) for name in names])
+        result = self._search.search(self.model.step, self.model.start(), machine)
+        best: Beam | None = result.best(at_least=len(names))
+        return Example(
+            objects=tuple(names),
+            caption=None if best is None else vocabulary.decode(best.tokens),
+            log_probability=None if best is None else best.log_probability,
+        )

@@ -1,0 +1,123 @@
+"""A language model of captions: trigrams, interpolated with bigrams and unigrams by absolute discounting."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from capeval.data.scores import FloatArray
+from capeval.errors import OptionError
+from capeval_decoding.vocabulary import Vocabulary
+
+__all__ = ["TrigramModel"]
+
+_DISCOUNT = 0.75
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Followers:
+    """What follows each context: tokens with their discounted shares, and what is left for other tokens."""
+
+    contexts: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    tokens: NDArray[np.int64]
+    shares: FloatArray
+    left: FloatArray
+
+    @classmethod
+    def of(cls, contexts: NDArray[np.int64], tokens: NDArray[np.int64], size: int) -> _Followers:
+        pairs, counts = np.unique(contexts * size + tokens, return_counts=True)
+        found, starts, kinds = np.unique(pairs // size, return_index=True, return_counts=True)
+        totals = np.add.reduceat(counts, starts)
+        return cls(
+            contexts=found,
+            starts=np.append(starts, len(pairs)),
+            tokens=pairs % size,
+            shares=(counts - _DISCOUNT) / np.repeat(totals, kinds),
+            left=_DISCOUNT * kinds / totals,
+        )
+
+    def added_to(self, lower: FloatArray, context: int) -> FloatArray:
+        """The probabilities after a context, from those after a shorter one, which are written over."""
+        at = int(np.searchsorted(self.contexts, context))
+        if at == len(self.contexts) or self.contexts[at] != context:
+            return lower
+        part = slice(self.starts[at], self.starts[at + 1])
+        lower *= self.left[at]
+        lower[self.tokens[part]] += self.shares[part]
+        return lower
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TrigramModel:
+    """The probabilities of the words of captions after the two words before them.
+
+    Every word of the vocabulary can follow any other; the unknown word is never said.
+
+    Attributes:
+        vocabulary: The words.
+        single: The probability of each word by itself.
+        after_one: What follows each word.
+        after_two: What follows each two words.
+    """
+
+    vocabulary: Vocabulary
+    single: FloatArray
+    after_one: _Followers
+    after_two: _Followers
+
+    @classmethod
+    def of(cls, captions: Iterable[Sequence[str]], vocabulary: Vocabulary) -> TrigramModel:
+        """The model of the tokens of captions.
+
+        Raises:
+            OptionError: There is no caption.
+        """
+        boundary, size = vocabulary.boundary, len(vocabulary)
+        flat: list[int] = []
+        for words in captions:
+            # Two at the beginning, which are the context of the first word.
+            flat += [boundary, boundary, *vocabulary.encode(words), boundary]
+        if not flat:
+            raise OptionError("there must be at least one caption to learn from (got none)")
+        tokens = np.array(flat, dtype=np.int64)
+        first, second, third = tokens[:-2], tokens[1:-1], tokens[2:]
+        # Not what is across two captions, and not the boundaries that they begin with.
+        said = (second != boundary) | ((first == boundary) & (third != boundary))
+        first, second, third = first[said], second[said], third[said]
+        counts = np.bincount(third, minlength=size)
+        kinds = np.count_nonzero(counts)
+        single = np.maximum(counts - _DISCOUNT, 0) / counts.sum()
+        return cls(
+            vocabulary=vocabulary,
+            single=single + _DISCOUNT * kinds / counts.sum() / size,
+            after_one=_Followers.of(second, third, size),
+            after_two=_Followers.of(first * size + second, third, size),
+        )
+
+    def start(self) -> NDArray[np.int64]:
+        """The state before the first word: the word before the boundary that captions begin with."""
+        return np.array([self.vocabulary.boundary], dtype=np.int64)
+
+    def step(
+        self, tokens: NDArray[np.int64], before: NDArray[np.int64]
+    ) -> tuple[FloatArray, NDArray[np.int64]]:
+        """The log-probabilities of the next words of some captions, for the search.
+
+        Args:
+            tokens: The last word of each caption.
+            before: The word before it, which is the state.
+        """
+        size = len(self.vocabulary)
+        contexts, rows = np.unique(before * size + tokens, return_inverse=True)
+        chances = np.empty((len(contexts), size))
+        for row, context in enumerate(contexts.tolist()):
+            chances[row] = self.after_one.added_to(self.single.copy(), context % size)
+            self.after_two.added_to(chances[row], context)
+        chances[:, self.vocabulary.unknown] = 0
+        chances /= chances.sum(axis=1, keepdims=True)
+        with np.errstate(divide="ignore"):
+            return np.log(chances)[rows], tokens

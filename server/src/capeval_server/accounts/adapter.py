@@ -1,0 +1,120 @@
+"""What allauth does differently on this server, where it has no setting for it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import Any, ClassVar
+from urllib.parse import urlsplit
+
+from allauth.account.adapter import DefaultAccountAdapter
+from allauth.account.models import EmailAddress
+from allauth.core import context
+from allauth.core.exceptions import ImmediateHttpResponse
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.http import HttpRequest
+from django.shortcuts import render
+
+from capeval_server.accounts.services.reservations import address_of_name, is_pending
+from capeval_server.accounts.services.users import NAME_TAKEN, check_name
+
+__all__ = ["Adapter"]
+
+_log = logging.getLogger(__name__)
+_MISMATCH = (
+    "The username or email and the password are not correct, or the email address is not confirmed yet."
+)
+
+
+class Adapter(DefaultAccountAdapter):  # type: ignore[misc]
+    """Writes the site's address in mail; answers 503 without a mail server; counts failures by account.
+
+    allauth itself writes the host that the request names, and counts failed logins by it. It also answers a
+    right password differently while the address of a sign-up is not confirmed, which shows that it had
+    no account before.
+    """
+
+    error_messages: ClassVar[dict[str, Any]] = {
+        **DefaultAccountAdapter.error_messages,
+        "username_password_mismatch": _MISMATCH,
+        "email_password_mismatch": _MISMATCH,
+        "username_taken": NAME_TAKEN,
+    }
+
+    def send_mail(self, template_prefix: str, email: str, context_: dict[str, Any]) -> None:
+        """Sends mail.
+
+        Raises:
+            ImmediateHttpResponse: The mail server doesn't take it.
+        """
+        try:
+            super().send_mail(template_prefix, email, {"current_site": _site(), **_of_site(context_)})
+        except OSError as error:
+            _log.warning("mail can't be sent: %s", error)
+            answer = render(context.request, "503.html", status=503)
+            raise ImmediateHttpResponse(answer) from error
+
+    def clean_username(self, username: str, shallow: bool = False) -> str:
+        """The name, if it can be had.
+
+        Raises:
+            ValidationError: It can't, or looks like another user's.
+        """
+        found: str = super().clean_username(username, shallow)
+        if not shallow:
+            check_name(found)
+        return found
+
+    def authenticate(self, request: HttpRequest, **credentials: Any) -> User | None:
+        """Return the user; for an unconfirmed sign-up, fail as for a wrong password."""
+        user: User | None = super().authenticate(request, **credentials)
+        if user is None:
+            return None
+        if is_pending(user):
+            self.authentication_failed(request, **credentials)
+            return None
+        super()._rollback_login_failed_rl_usage()
+        return user
+
+    def _rollback_login_failed_rl_usage(self) -> None:
+        """Leave it to `authenticate`: an attempt with the right password may fail too."""
+
+    def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
+        # A client can vary the host and port that it names, and how it names an account: by its username or
+        # by any of its addresses. A name that a sign-up reserved counts with its address, also if the sign-up
+        # created no account.
+        login: str = credentials.get("email") or credentials.get("username") or ""
+        account = _account_of(credentials)
+        if account is None and (address := address_of_name(credentials.get("username") or "")):
+            login, account = address, _account_of({"email": address})
+        return login.lower() if account is None else f"account {account}"
+
+
+def _account_of(credentials: Mapping[str, Any]) -> int | None:
+    """The key of the account that somebody wants to sign in to; none if there is no such account."""
+    name, email = credentials.get("username"), credentials.get("email")
+    user = User.objects.filter(username__iexact=name).order_by("pk").first() if name else None
+    if user is not None:
+        return user.pk
+    found = EmailAddress.objects.filter(email=(email or "").lower()).order_by("-verified", "pk")
+    return found.values_list("user", flat=True).first()  # type: ignore[no-any-return]
+
+
+def _site() -> SimpleNamespace:
+    name = urlsplit(settings.ADDRESS).netloc
+    return SimpleNamespace(name=name, domain=name)
+
+
+def _of_site(context_: dict[str, Any]) -> dict[str, Any]:
+    """The variables of a mail, in which addresses of the host that the request names are the site's."""
+    host = context.request.get_host()
+    return {name: _moved(value, host) for name, value in context_.items()}
+
+
+def _moved(value: Any, host: str) -> Any:
+    parts = urlsplit(value) if isinstance(value, str) and value.startswith(("http://", "https://")) else None
+    if parts is None or parts.netloc != host:
+        return value
+    return settings.ADDRESS + parts._replace(scheme="", netloc="").geturl()

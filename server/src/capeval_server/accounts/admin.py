@@ -1,0 +1,162 @@
+"""Users and tokens, for the staff of the site."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, cast
+
+from allauth.account.admin import EmailAddressAdmin
+from allauth.account.models import EmailAddress
+from allauth.mfa.models import Authenticator
+from django.contrib import admin
+from django.contrib.auth.admin import GroupAdmin, UserAdmin
+from django.contrib.auth.forms import AdminUserCreationForm, UserChangeForm
+from django.contrib.auth.models import Group, User
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest
+
+from capeval_server.accounts.models import Token
+from capeval_server.accounts.services.users import check_name
+from capeval_server.challenges.services.organizers import alone_in
+from capeval_server.core.admin import ReadOnly, Told
+from capeval_server.core.errors import SuccessorError
+
+__all__ = ["AccountAdmin", "AddressAdmin", "FactorAdmin", "RightsAdmin", "TokenAdmin"]
+
+
+class _NewUserForm(AdminUserCreationForm):  # type: ignore[type-arg]
+    def clean_username(self) -> str:
+        name = super().clean_username()
+        # None for a name that is taken, which the form says itself.
+        if name:
+            check_name(name)
+        return name
+
+
+class _UserForm(UserChangeForm):  # type: ignore[type-arg]
+    def clean_username(self) -> str:
+        name: str = self.cleaned_data["username"]
+        # What it is already was had before there were these checks.
+        if name != self.initial.get("username"):
+            check_name(name, self.instance)
+        return name
+
+    def clean_is_active(self) -> bool:
+        active: bool = self.cleaned_data["is_active"]
+        if not active and self.instance.is_active and (alone := alone_in(self.instance)):
+            raise ValidationError(str(SuccessorError([challenge.slug for challenge in alone])))
+        return active
+
+
+admin.site.unregister(User)
+
+
+@admin.register(User)
+class AccountAdmin(Told, UserAdmin):  # type: ignore[type-arg]
+    """Users, whose names must be such as they could sign up with."""
+
+    add_form, form = _NewUserForm, _UserForm
+    told = ("username", "is_active", "is_staff", "is_superuser", "groups")
+
+    def get_deleted_objects(
+        self, objs: Iterable[User], request: HttpRequest
+    ) -> tuple[list[Any], dict[str, int], set[str], list[str]]:
+        """What would be deleted; accounts of the last organisers of challenges can't be."""
+        found, count, lacking, protected = super().get_deleted_objects(list(objs), request)
+        for user in objs:
+            protected += [f"{user}, the last organiser of challenge {one.slug}" for one in alone_in(user)]
+        return found, count, lacking, protected
+
+
+admin.site.unregister(Group)
+
+
+@admin.register(Group)
+class RightsAdmin(Told, GroupAdmin):
+    """Groups of users with rights."""
+
+    told = ("name", "permissions")
+
+
+admin.site.unregister(EmailAddress)
+
+
+@admin.register(EmailAddress)
+class AddressAdmin(Told, EmailAddressAdmin):  # type: ignore[misc]
+    """Users' email addresses. What is done is told without the address, which goes with its account."""
+
+    told = ("verified", "primary")
+
+    def called(self, row: Model) -> str:
+        """Whose address it is."""
+        return f"an email address of {cast(EmailAddress, row).user}"
+
+    @admin.action(description="Mark selected email addresses as verified")
+    def make_verified(self, request: HttpRequest, queryset: QuerySet[EmailAddress]) -> None:
+        """Has addresses count as verified."""
+        for row in queryset.filter(verified=False):
+            self.tell(request, row, f"verified {self.called(row)}")
+        super().make_verified(request, queryset)
+
+
+@admin.register(Token)
+class TokenAdmin(ReadOnly):
+    """Tokens, which can be revoked. Neither a token nor its digest is shown."""
+
+    list_display = ("name", "user", "scope", "created", "expires", "revoked")
+    list_filter = ("scope", ("revoked", admin.EmptyFieldListFilter), "created")
+    list_select_related = ("user",)
+    search_fields = ("name", "user__username")
+    fields = readonly_fields = list_display
+    actions = ("revoke",)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Token | None = None) -> bool:
+        """Whoever has the permission; a deleted token is not valid any more."""
+        return admin.ModelAdmin.has_delete_permission(self, request, obj)
+
+    def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
+        """No lookups by digest: they would reveal it letter by letter."""
+        return not lookup.startswith("digest") and super().lookup_allowed(lookup, value, request)
+
+    def called(self, row: Model) -> str:
+        """Whose token it is."""
+        return f"the token {row} of {cast(Token, row).user}"
+
+    @admin.action(description="Revoke", permissions=["change"])
+    def revoke(self, request: HttpRequest, queryset: QuerySet[Token]) -> None:
+        """Revokes tokens."""
+        valid = queryset.filter(revoked=None).select_related("user")
+        with transaction.atomic():
+            for token in valid:
+                self.tell(request, token, f"revoked {self.called(token)}")
+                token.revoke()
+        self.message_user(request, f"{len(valid)} revoked.")
+
+
+# The package's own shows the secrets of second factors.
+admin.site.unregister(Authenticator)
+
+
+@admin.register(Authenticator)
+class FactorAdmin(ReadOnly):
+    """Second factors: who has which; deleted for somebody who lost theirs."""
+
+    list_display = ("user", "type", "created_at", "last_used_at")
+    list_filter = ("type",)
+    list_select_related = ("user",)
+    search_fields = ("user__username",)
+    fields = readonly_fields = list_display
+
+    def called(self, row: Model) -> str:
+        """Whose factor it is."""
+        return f"a second factor of {row.user}"  # type: ignore[attr-defined]
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Whoever has the permission."""
+        return admin.ModelAdmin.has_delete_permission(self, request, obj)
+
+    def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
+        """No lookups by secret."""
+        return not lookup.startswith("data") and super().lookup_allowed(lookup, value, request)

@@ -1,0 +1,121 @@
+"""Tokens of the API: shown once, stored hashed, with a scope, revocable."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+from datetime import timedelta
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+
+from capeval_server.accounts.name_validation import LONGEST_KEY
+
+__all__ = ["PREFIX", "NameKeys", "NameReservation", "Token"]
+
+PREFIX = "capeval_"
+_FORM = re.compile(rf"{PREFIX}[A-Za-z0-9_-]{{43}}")
+
+
+class Token(models.Model):
+    """Lets a program act for a user, within its scope."""
+
+    class Scope(models.TextChoices):
+        """What a token allows."""
+
+        READ = "read", "see own submissions"
+        SUBMIT = "submit", "see own submissions, submit, and change what stands on the leaderboard"
+        ORGANISE = "organise", "all of that, and manage the challenges that one organises"
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="tokens")
+    name = models.CharField(max_length=100)
+    scope = models.CharField(max_length=10, choices=Scope)
+    digest = models.CharField(max_length=64, unique=True)
+    created = models.DateTimeField(default=timezone.now)
+    expires = models.DateTimeField()
+    revoked = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["user", "name"], condition=models.Q(revoked=None), name="token_name_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @classmethod
+    def issue(cls, user_id: int, name: str, scope: str, *, days: int = 365) -> str:
+        """Makes a token and returns its text, which is not stored."""
+        text = PREFIX + secrets.token_urlsafe(32)
+        expires = timezone.now() + timedelta(days=days)
+        cls.objects.create(user_id=user_id, name=name, scope=scope, digest=_digest(text), expires=expires)
+        return text
+
+    @staticmethod
+    def is_well_formed(text: str) -> bool:
+        """Return whether a text has the form of tokens, without asking whether one exists."""
+        return _FORM.fullmatch(text) is not None
+
+    @classmethod
+    def of_text(cls, text: str) -> Token | None:
+        """The valid token with a text, if there is one."""
+        valid = cls.objects.filter(revoked=None, expires__gt=timezone.now(), user__is_active=True)
+        return valid.filter(digest=_digest(text)).select_related("user").first()
+
+    def revoke(self) -> None:
+        """Ends the token's validity now."""
+        self.revoked = timezone.now()
+        self.save(update_fields=["revoked"])
+
+
+class NameKeys(models.Model):
+    """The keys by which a user's name looks like others.
+
+    A user from before there were keys, whose name looks like that of an earlier one, has none.
+    """
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, primary_key=True, related_name="name_keys"
+    )
+    folded = models.CharField(max_length=LONGEST_KEY, unique=True)
+    look = models.CharField(max_length=LONGEST_KEY, unique=True)
+
+    def __str__(self) -> str:
+        return self.look
+
+
+class NameReservation(models.Model):
+    """The name of a sign-up whose address was not confirmed yet.
+
+    Sign-ups by addresses with and without an account reserve their names alike, so that a name does not show
+    whether the sign-up created an account.
+
+    Attributes:
+        name: The name.
+        folded: One of its keys.
+        look: The other one.
+        address: The address.
+        account: The account that the sign-up created; none if the address had one already.
+        expires: The time from which the name is available again.
+    """
+
+    name = models.CharField(max_length=150)
+    folded = models.CharField(max_length=LONGEST_KEY, unique=True)
+    look = models.CharField(max_length=LONGEST_KEY, unique=True)
+    address = models.EmailField()
+    account = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, null=True, related_name="+"
+    )
+    expires = models.DateTimeField(db_index=True)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def _digest(text: str) -> str:
+    # The text is 256 random bits, which nobody can guess: a slow hash would gain nothing.
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,1 @@
+"""Changes of users and reserved names."""

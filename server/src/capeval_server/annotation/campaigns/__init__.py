@@ -1,0 +1,1 @@
+"""Campaigns: definition, creation, life cycle, progress, forecast."""

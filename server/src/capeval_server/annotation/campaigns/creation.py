@@ -1,0 +1,291 @@
+"""Making a campaign from its file, with all its items and slots, in one transaction."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import NoReturn
+
+from django.contrib.auth.models import User
+from django.db import IntegrityError, connection, transaction
+
+from capeval.toolkit.random import python_random
+from capeval_server.annotation.campaigns.definition import Definition, NewItem, read_definition, read_items
+from capeval_server.annotation.campaigns.images import add_images
+from capeval_server.annotation.core.digests import drawn
+from capeval_server.annotation.models import Campaign, Item, TextVersion
+from capeval_server.annotation.workers.training import MOST_PRACTISED, graded_items
+from capeval_server.annotation.workers.trust import trust_warnings
+from capeval_server.audit.models import record
+from capeval_server.challenges.models import Challenge
+from capeval_server.challenges.selectors.access import makes_challenges, organised
+from capeval_server.core.errors import CampaignError, NotFoundError
+from capeval_server.hosting.services.challenge_import import taking_back
+
+__all__ = ["Preview", "add_items", "make_campaign", "make_from_files", "make_from_texts", "preview_files"]
+
+# How many items are written at once.
+_AT_ONCE = 2000
+_DEFINITION = "campaign.toml"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preview:
+    """What campaign files would make.
+
+    Attributes:
+        definition: What `campaign.toml` says.
+        items: How many items there would be, without checks.
+        checks: How many checks.
+        training: How many items of the training.
+        images: How many pictures.
+        classes: How many items of each class, without checks; empty if no item has one.
+        warnings: Settings that contradict the number of items or of checks.
+    """
+
+    definition: Definition
+    items: int
+    checks: int
+    training: int
+    images: int
+    classes: dict[str, int]
+    warnings: tuple[str, ...]
+
+
+class _UndoneError(Exception):
+    """Ends a preview, so that its transaction is undone."""
+
+
+def _undo() -> NoReturn:
+    raise _UndoneError
+
+
+def make_campaign(user: User | None, path: Path) -> Campaign:
+    """Makes a campaign, as a draft, from its file.
+
+    Args:
+        user: Who makes it, and manages it from then on; none for the command line.
+        path: The file.
+
+    Raises:
+        CampaignError: The file or its items are wrong, or there is a campaign of that name.
+        OSError: A file can't be read.
+    """
+    wanted = read_definition(path.name, lambda name: (path.parent / name).read_bytes())
+    content = (path.parent / wanted.items).read_bytes().splitlines()
+    read_image = None
+    if wanted.images is not None:
+        folder = path.parent / wanted.images
+
+        def read_image(name: str) -> bytes:
+            return _inside(folder, name).read_bytes()
+
+    with _making(user, wanted, content, read_image) as made:
+        return made
+
+
+def _inside(folder: Path, name: str) -> Path:
+    """A file of a folder, not of another by a name such as `../x` or by a link."""
+    path = (folder / name).resolve()
+    if not path.is_relative_to(folder.resolve()):
+        raise CampaignError(f"'image' must be a file in {folder} (got {name!r})")
+    return path
+
+
+def make_from_texts(user: User, texts: Mapping[str, str]) -> Campaign:
+    """Makes a campaign, as a draft, from the texts of its files, by their names.
+
+    Raises:
+        CampaignError: A file is missing or wrong, or there is a campaign of that name.
+        NotFoundError: It is of a challenge that the user does not organise.
+    """
+    files = {name: text.encode() for name, text in texts.items()}
+    if read_definition(_DEFINITION, _reader(files)).images is not None:
+        raise CampaignError("campaign.images: images are added by the command line")
+    return make_from_files(user, files)
+
+
+def make_from_files(user: User, files: Mapping[str, bytes]) -> Campaign:
+    """Makes a campaign, as a draft, from its files, by their names; its pictures are in no folder.
+
+    Raises:
+        CampaignError: A file is missing or wrong, or there is a campaign of that name.
+        NotFoundError: It is of a challenge that the user does not organise.
+        OSError: A picture can't be stored.
+    """
+    with _from_files(user, files) as (made, _):
+        return made
+
+
+def preview_files(user: User, files: Mapping[str, bytes]) -> Preview:
+    """What the files of a campaign would make: it is made, looked at, and undone.
+
+    Raises:
+        CampaignError: A file is missing or wrong, or there is a campaign of that name.
+        NotFoundError: It is of a challenge that the user does not organise.
+        OSError: A picture can't be stored.
+    """
+    try:
+        with _from_files(user, files) as (made, wanted):
+            classes = Counter(made.items.filter(is_check=False).values_list("category", flat=True))
+            found = Preview(
+                definition=wanted,
+                items=classes.total(),
+                checks=made.items.filter(is_check=True, is_training=False).count(),
+                training=made.items.filter(is_training=True).count(),
+                images=made.images.count(),
+                classes=dict(sorted(classes.items())) if any(classes) else {},
+                warnings=tuple(trust_warnings(made)),
+            )
+            _undo()
+    except _UndoneError:
+        return found
+
+
+@contextmanager
+def _from_files(user: User, files: Mapping[str, bytes]) -> Iterator[tuple[Campaign, Definition]]:
+    read = _reader(files)
+    wanted = read_definition(_DEFINITION, read)
+    if wanted.challenge is None:
+        if not makes_challenges(user):
+            raise NotFoundError
+    else:
+        organised(user, wanted.challenge)
+    lines = read(wanted.items).splitlines()
+    with _making(user, wanted, lines, None if wanted.images is None else read) as made:
+        yield made, wanted
+
+
+def _reader(files: Mapping[str, bytes]) -> Callable[[str], bytes]:
+    def read(name: str) -> bytes:
+        if name not in files:
+            raise CampaignError(f"there must be the file {name!r}")
+        return files[name]
+
+    return read
+
+
+@contextmanager
+def _making(
+    user: User | None,
+    wanted: Definition,
+    lines: Sequence[bytes],
+    read_image: Callable[[str], bytes] | None = None,
+) -> Iterator[Campaign]:
+    """Makes a campaign; an error in the context undoes it."""
+    with taking_back() as stored, transaction.atomic():
+        made = _made(wanted)
+        if user is not None:
+            made.organisers.add(user)
+        lines = [*lines, *wanted.quiz]
+        if read_image is not None:
+            images = (item.image for item in read_items(wanted.items, lines, wanted.kind))
+            add_images(made, dict.fromkeys(filter(None, images)), read_image, stored)
+        number = add_items(made, read_items(wanted.items, lines, wanted.kind), wanted.options.answers)
+        record(user, made.challenge, f"made the campaign {made.slug} with {number} items")
+        yield made
+
+
+def _made(wanted: Definition) -> Campaign:
+    challenge = None
+    if wanted.challenge is not None:
+        challenge = Challenge.objects.filter(slug=wanted.challenge).first()
+        if challenge is None:
+            raise CampaignError(f"campaign.challenge must be a challenge's name (got {wanted.challenge!r})")
+    try:
+        with transaction.atomic():
+            made = Campaign.objects.create(
+                slug=wanted.slug,
+                title=wanted.title,
+                kind=wanted.kind.name,
+                challenge=challenge,
+                settings=wanted.options.model_dump(),
+            )
+    except IntegrityError:
+        raise CampaignError(f"campaign.slug must be new on this server (got {wanted.slug!r})") from None
+    TextVersion.objects.create(
+        campaign=made,
+        number=1,
+        instructions=wanted.instructions,
+        consent=wanted.consent,
+        rules=wanted.rules,
+    )
+    return made
+
+
+def add_items(campaign: Campaign, items: Iterable[NewItem], answers: int) -> int:
+    """Adds items with their slots; says how many there are.
+
+    Raises:
+        CampaignError: An item's image is not there, or there are too few items for the training.
+    """
+    rng = python_random(campaign.settings["seed"])
+    groups: dict[str, int] = {}
+    images = dict(campaign.images.values_list("name", "pk"))
+    number = 0
+    found = iter(items)
+    while rows := [_row(campaign, item, images, groups, answers) for item in islice(found, _AT_ONCE)]:
+        for row in rows:
+            row.rank = rng.getrandbits(31)
+        Item.objects.bulk_create(rows)
+        number += len(rows)
+    _check_training(campaign)
+    _add_slots(campaign, answers)
+    return number
+
+
+def _check_training(campaign: Campaign) -> None:
+    wanted, found = campaign.settings["training_items"], graded_items(campaign).count()
+    if 0 < found < wanted:
+        raise CampaignError(f"there must be {wanted} items for each try of the training (got {found})")
+    practised = campaign.items.filter(is_training=True).count() - found
+    if practised > MOST_PRACTISED:
+        raise CampaignError(
+            f"there must be at most {MOST_PRACTISED} items that are written as practice (got {practised})"
+        )
+
+
+def _add_slots(campaign: Campaign, answers: int) -> None:
+    # Half a million rows, which the database makes by itself in seconds.
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "WITH RECURSIVE numbers(number) AS"
+            " (SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < %s)"
+            " INSERT INTO annotation_slot (item_id, number, trusted_only, closed)"
+            " SELECT item.id, numbers.number, FALSE, FALSE FROM annotation_item item CROSS JOIN numbers"
+            " WHERE item.campaign_id = %s AND NOT item.is_check ORDER BY item.id, numbers.number",
+            [answers, campaign.pk],
+        )
+
+
+def _row(
+    campaign: Campaign, item: NewItem, images: dict[str, int], groups: dict[str, int], answers: int
+) -> Item:
+    if item.image and item.image not in images:
+        raise CampaignError(f"{item.key}: there is no image {item.image!r} in the campaign's images")
+    compared = {"first_by", "second_by"} <= item.payload.keys()
+    if campaign.settings["next_pairs"] and not item.expected and not compared:
+        raise CampaignError(f"{item.key}: 'next_pairs' needs 'first_by' and 'second_by' of each item")
+    # From a drawn one on, as in groups of one item who gets the same slot of each would see the same side.
+    first = drawn(campaign.settings["seed"], item.group or item.key, "side") % 2
+    place = groups[item.group] = groups.get(item.group, first - 1) + 1
+    return Item(
+        campaign=campaign,
+        key=item.key,
+        group=item.group,
+        category=item.category,
+        image_id=images.get(item.image),
+        payload=item.payload,
+        is_check=bool(item.expected),
+        is_training=item.training,
+        is_quiz=item.is_quiz,
+        explanation=item.explanation,
+        expected=item.expected,
+        rank=0,
+        mirrors_odd=place % 2 == 1,
+        free=0 if item.expected else answers,
+    )

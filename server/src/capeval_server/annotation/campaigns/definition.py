@@ -1,0 +1,339 @@
+"""The file that defines a campaign, `campaign.toml`, and its items."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from capeval.errors import CaptionError, OptionError
+from capeval_server.annotation.core.options import Options
+from capeval_server.annotation.task_types import TaskType, task_named
+from capeval_server.annotation.task_types.base import checked_text, template_consent, template_text
+from capeval_server.annotation.task_types.quiz import QUIZ, quiz_lines
+from capeval_server.annotation.text_rules.rules import RuleSettings
+from capeval_server.core.errors import AnswerError, CampaignError
+
+__all__ = [
+    "LONGEST_MARKDOWN",
+    "Definition",
+    "NewItem",
+    "read_definition",
+    "read_items",
+    "read_markdown",
+    "read_panel",
+    "read_rules",
+]
+
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=50)]
+_COMMON = ("key", "image", "group", "category", "expected", "training", "explanation")
+_LONGEST_KEY, _LONGEST_CATEGORY = 100, 50
+# The most characters of instructions or of a consent.
+LONGEST_MARKDOWN = 100_000
+
+
+class _About(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    slug: Name
+    title: Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f]*$")]
+    kind: str
+    challenge: Name | None = None
+    # A text that ships, or a file of Markdown beside the definition.
+    text: str | None = None
+    instructions: str | None = None
+    consent: str | None = None
+    # A quiz that ships, on the rules of the text of that name.
+    quiz: str | None = None
+    items: str
+    images: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Definition:
+    """What a campaign's file says.
+
+    Attributes:
+        slug: Its name in addresses.
+        title: Its title.
+        kind: Its kind of task.
+        challenge: The challenge that it is of, by its name, if it is of one.
+        instructions: What workers read, in Markdown.
+        consent: What workers agree to, in Markdown.
+        options: How it gives out work.
+        rules: The levels of rules for sentences, and their lists, where they differ from the defaults.
+        items: The file of its items.
+        quiz: Lines of more items: the quiz that it names.
+        images: The folder of its images, if it has one.
+    """
+
+    slug: str
+    title: str
+    kind: TaskType
+    challenge: str | None
+    instructions: str
+    consent: str
+    options: Options
+    rules: dict[str, Any]
+    items: str
+    quiz: Sequence[bytes]
+    images: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewItem:
+    """An item of a campaign's file.
+
+    Attributes:
+        key: What it is called.
+        image: The name of its image; empty if it has none.
+        group: What it belongs to.
+        category: Its class.
+        payload: What its kind of task holds of it.
+        expected: The answer that passes, if it is a check; else empty.
+        training: Whether it is a check of the training.
+        explanation: Why its answer is the expected one, for the training.
+        is_quiz: Whether it asks about the rules, in the training of a kind in which sentences are written.
+    """
+
+    key: str
+    image: str
+    group: str
+    category: str
+    payload: dict[str, Any]
+    expected: dict[str, Any]
+    training: bool = False
+    explanation: str = ""
+    is_quiz: bool = False
+
+
+def read_definition(name: str, read: Callable[[str], bytes]) -> Definition:
+    """Reads a campaign's file, and the texts that it names.
+
+    Args:
+        name: The file.
+        read: The content of a file, by its name.
+
+    Raises:
+        CampaignError: Something in it is not what it must be.
+        OSError: A file can't be read.
+    """
+    content = _toml(name, read)
+    _check_parts(name, content)
+    try:
+        about = _About.model_validate(content.get("campaign", {}))
+        task = task_named(about.kind)
+        options = Options.of_kind(about.kind, **_table(name, content, "settings"))
+        rules = _table(name, content, "rules")
+        if rules and not task.written:
+            raise CampaignError(f"{name}: rules are for kinds in which sentences are written")
+        rules = {**task.text_rules.get(about.text or "", {}), **rules}
+        RuleSettings.stored(rules)
+        instructions = _instructions(read, about, task)
+        quiz = _quiz(about, task)
+    except ValidationError as error:
+        place = "campaign" if error.title == _About.__name__ else "settings"
+        problems = [".".join((place, *map(str, one["loc"]))) + f": {one['msg']}" for one in error.errors()]
+        raise CampaignError(f"{name}: {'; '.join(problems)}") from None
+    except (OptionError, CaptionError) as error:
+        raise CampaignError(f"{name}: {error}") from None
+    return Definition(
+        slug=about.slug,
+        title=about.title,
+        kind=task,
+        challenge=about.challenge,
+        instructions=instructions,
+        consent=_text(read, about.consent) if about.consent else template_consent(),
+        options=options,
+        rules=rules,
+        items=about.items,
+        quiz=quiz,
+        images=about.images,
+    )
+
+
+def read_rules(name: str, content: bytes) -> dict[str, Any]:
+    """The part `rules` of a file: of a campaign's, or of one that has nothing else.
+
+    Args:
+        name: What errors call the file.
+        content: Its content.
+
+    Raises:
+        CampaignError: It is not what it must be.
+    """
+    found = _toml(name, lambda _: content)
+    _check_parts(name, found)
+    if "rules" not in found:
+        raise CampaignError(f"{name}: must have the part rules")
+    return _table(name, found, "rules")
+
+
+def _check_parts(name: str, content: Mapping[str, Any]) -> None:
+    parts = ("campaign", "settings", "rules")
+    unknown = sorted(set(content) - set(parts))
+    if unknown:
+        raise CampaignError(f"{name}: must have the parts {', '.join(parts)} (got {unknown[0]!r})")
+
+
+def read_panel(name: str, read: Callable[[str], bytes]) -> dict[str, Any]:
+    """Reads the file of a panel, with the key set that it names.
+
+    Raises:
+        CampaignError: It is not TOML, or the key set is not JSON.
+        OSError: A file can't be read.
+    """
+    content = _toml(name, read)
+    signed = content.get("signed")
+    if isinstance(signed, dict) and isinstance(signed.get("keys"), str):
+        try:
+            signed["keys"] = json.loads(read(signed["keys"]))
+        except (ValueError, RecursionError):
+            raise CampaignError(f"{signed['keys']} must be JSON in UTF-8") from None
+    return content
+
+
+def _toml(name: str, read: Callable[[str], bytes]) -> dict[str, Any]:
+    try:
+        return tomllib.loads(read(name).decode())
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise CampaignError(f"{name} must be TOML in UTF-8 ({error})") from None
+
+
+def _table(name: str, content: Mapping[str, Any], part: str) -> dict[str, Any]:
+    found = content.get(part, {})
+    if not isinstance(found, dict):
+        raise CampaignError(f"{name}: {part} must be a table (got {found!r})")
+    return found
+
+
+def _instructions(read: Callable[[str], bytes], about: _About, task: TaskType) -> str:
+    if about.instructions is not None:
+        if about.text is not None:
+            raise CampaignError("campaign.text must not be given beside campaign.instructions")
+        return _text(read, about.instructions)
+    return template_text(about.text or task.texts[0])
+
+
+def _quiz(about: _About, task: TaskType) -> Sequence[bytes]:
+    if about.quiz is None:
+        return ()
+    if not task.written:
+        raise CampaignError("campaign.quiz is for kinds in which sentences are written")
+    return quiz_lines(about.quiz)
+
+
+def _text(read: Callable[[str], bytes], name: str) -> str:
+    return read_markdown(name, read(name))
+
+
+def read_markdown(name: str, content: bytes) -> str:
+    """The text of a file that workers read.
+
+    Raises:
+        CampaignError: It is not UTF-8, empty or too long.
+    """
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        raise CampaignError(f"{name}: the file must be Markdown in UTF-8") from None
+    if not text.strip() or len(text) > LONGEST_MARKDOWN or "\0" in text:
+        raise CampaignError(f"{name}: the file must have 1 to {LONGEST_MARKDOWN:,} characters")
+    return text
+
+
+def read_items(name: str, lines: Iterable[bytes], task: TaskType) -> Iterator[NewItem]:
+    """Reads items, one JSON object a line.
+
+    Args:
+        name: What errors call the file.
+        lines: Its lines.
+        task: The kind of task that they are of.
+
+    Raises:
+        CampaignError: One is not what it must be, or has the key of another.
+    """
+    known: set[str] = set()
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            item = _item(json.loads(line), task)
+        except (ValueError, RecursionError) as error:
+            raise CampaignError(f"{name}, line {number}: {_reason(error)}") from None
+        if item.key in known:
+            raise CampaignError(
+                f"{name}, line {number}: 'key' must differ in each item (got {item.key!r} twice)"
+            )
+        known.add(item.key)
+        yield item
+    if not known:
+        raise CampaignError(f"{name}: there must be an item")
+
+
+def _reason(error: Exception) -> str:
+    return str(error) if isinstance(error, CampaignError) else f"an item must be a JSON object ({error})"
+
+
+def _item(raw: object, task: TaskType) -> NewItem:
+    if not isinstance(raw, dict):
+        raise CampaignError(f"an item must be a JSON object (got {type(raw).__name__})")
+    key = _short("key", raw.get("key"), _LONGEST_KEY)
+    is_quiz = "quiz" in raw and bool(task.written)
+    task = QUIZ if is_quiz else task
+    image = _short("image", raw["image"], 200) if "image" in raw else ""
+    if bool(image) != task.needs_image:
+        needs = "must" if task.needs_image else "must not"
+        raise CampaignError(f"{key}: an item of the kind {task.name} {needs} have an 'image'")
+    rest = {part: value for part, value in raw.items() if part not in _COMMON}
+    try:
+        payload = task.payload(rest)
+    except CampaignError as error:
+        raise CampaignError(f"{key}: {error}") from None
+    training = _training(key, raw, task)
+    return NewItem(
+        training=training,
+        is_quiz=is_quiz,
+        explanation=checked_text("explanation", raw["explanation"]) if "explanation" in raw else "",
+        key=key,
+        image=image,
+        group=_short("group", raw["group"], _LONGEST_KEY) if "group" in raw else "",
+        category=_short("category", raw["category"], _LONGEST_CATEGORY) if "category" in raw else "",
+        payload=payload,
+        expected=_expected(key, raw["expected"], task, payload) if "expected" in raw else {},
+    )
+
+
+def _training(key: str, raw: Mapping[str, Any], task: TaskType) -> bool:
+    found = raw.get("training", False)
+    if not isinstance(found, bool):
+        raise CampaignError(f"{key}: 'training' must be true or false (got {found!r})")
+    if found and "expected" not in raw:
+        raise CampaignError(f"{key}: 'training' must stand beside 'expected'")
+    if task is QUIZ and not found:
+        raise CampaignError(f"{key}: 'quiz' must stand beside 'training'")
+    if "explanation" in raw and not found:
+        raise CampaignError(f"{key}: 'explanation' must stand beside 'training'")
+    return found
+
+
+def _expected(key: str, value: object, task: TaskType, payload: Mapping[str, Any]) -> dict[str, Any]:
+    must = f"{key}: 'expected' must be an answer in terms of the item, as an object"
+    if not isinstance(value, Mapping) or not value:
+        raise CampaignError(must)
+    try:
+        task.check_expected(payload, value)
+    except AnswerError as error:
+        raise CampaignError(f"{must}: {error}") from None
+    return dict(value)
+
+
+def _short(name: str, value: object, most: int) -> str:
+    value = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    if not isinstance(value, str) or not 0 < len(value) <= most or not value.isprintable():
+        raise CampaignError(f"{name!r} must be a printable text of 1 to {most} characters (got {value!r})")
+    return value

@@ -1,0 +1,206 @@
+"""Pictures of other hosts, fetched once into a folder, from which a campaign is then made.
+
+This is the one thing for which annotation connects to other hosts, and a command alone does it. Who works on
+a campaign gets pictures from this server: another host would learn who looks at what, and files change there.
+"""
+
+from __future__ import annotations
+
+import csv
+import http.client
+import io
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urljoin, urlsplit
+
+from django.conf import settings
+
+from capeval.toolkit import written_whole
+from capeval_server.annotation.campaigns.images import MOST_BYTES, check_picture
+from capeval_server.core.errors import CampaignError
+from capeval_server.http import safe_client
+from capeval_server.http.safe_client import UnreachableError
+
+__all__ = ["Fetched", "Wanted", "fetch_images", "read_addresses", "summary"]
+
+# How long one picture may take, with all redirects; how many of these are followed.
+_SECONDS, _MOST_REDIRECTS = 60.0, 5
+_REDIRECTS = (301, 302, 303, 307, 308)
+_AT_ONCE = 1 << 16
+_LONGEST_NAME, _LONGEST_ADDRESS = 200, 4000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """A picture of another host.
+
+    Attributes:
+        name: The file that it becomes.
+        address: Where it is.
+    """
+
+    name: str
+    address: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fetched:
+    """What became of a picture.
+
+    Attributes:
+        name: Its file.
+        outcome: "fetched", "there already" or "failed".
+        reason: Why it failed.
+    """
+
+    name: str
+    outcome: str
+    reason: str = ""
+
+
+def read_addresses(name: str, content: bytes) -> list[Wanted]:
+    """Reads the file of addresses: CSV with the columns `image` and `address`.
+
+    Args:
+        name: What errors call the file.
+        content: Its content.
+
+    Raises:
+        CampaignError: It is not that, or names an image twice.
+    """
+    try:
+        rows = csv.DictReader(io.StringIO(content.decode("utf-8-sig"), newline=""), strict=True)
+        found = [(rows.line_num, row) for row in rows]
+        columns = rows.fieldnames or []
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise CampaignError(f"{name} must be CSV in UTF-8 ({error})") from None
+    if sorted(columns) != ["address", "image"]:
+        raise CampaignError(f"{name} must have the columns image and address (got {', '.join(columns)})")
+    wanted: dict[str, Wanted] = {}
+    for line, row in found:
+        image, address = row["image"] or "", row["address"] or ""
+        fine = image.isprintable() and 0 < len(image) <= _LONGEST_NAME
+        if not fine or "/" in image or "\\" in image or image.startswith("."):
+            raise CampaignError(f"{name}, line {line}: 'image' must be the name of a file (got {image!r})")
+        if image in wanted:
+            raise CampaignError(f"{name}, line {line}: 'image' must differ in each row (got {image!r} twice)")
+        if problem := _problem_of(address):
+            raise CampaignError(f"{name}, line {line}: 'address' {problem}")
+        wanted[image] = Wanted(name=image, address=address)
+    return list(wanted.values())
+
+
+def _problem_of(address: str) -> str:
+    if not address.isprintable() or " " in address or len(address) > _LONGEST_ADDRESS:
+        return f"must be an address of at most {_LONGEST_ADDRESS:,} characters"
+    if not address.startswith("https://"):
+        return "must begin with https://"
+    return safe_client.problem_of(address, settings.IMAGE_HOSTS)
+
+
+def fetch_images(wanted: Sequence[Wanted], folder: Path) -> Iterator[Fetched]:
+    """Fetches what is not in the folder yet; says of each what became of it.
+
+    A file has its name only once all of it is there and is a picture: what was stopped goes on where it was.
+
+    Args:
+        wanted: The pictures.
+        folder: Where they are stored; made if needed.
+
+    Raises:
+        OSError: A file can't be written.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for one in wanted:
+        path = folder / one.name
+        if path.exists():
+            yield Fetched(name=one.name, outcome="there already")
+            continue
+        try:
+            content = _content(one.address)
+            check_picture(one.name, content)
+        except CampaignError as error:
+            yield Fetched(name=one.name, outcome="failed", reason=str(error).removeprefix(f"{one.name}: "))
+        except (OSError, ValueError, http.client.HTTPException) as error:
+            yield Fetched(name=one.name, outcome="failed", reason=str(error) or type(error).__name__)
+        else:
+            with written_whole(path) as file:
+                file.write(content)
+            yield Fetched(name=one.name, outcome="fetched")
+
+
+def summary(found: Sequence[Fetched]) -> str:
+    """How many of each outcome there are."""
+    counts = Counter(one.outcome for one in found)
+    return "; ".join(f"{name}: {counts[name]}" for name in ("fetched", "there already", "failed"))
+
+
+def _content(address: str) -> bytes:
+    """What is at an address. Each redirect is checked as the address itself was.
+
+    Raises:
+        OSError: It can't be reached in time, must not be, or is not there.
+        http.client.HTTPException: The answer is no HTTP.
+    """
+    deadline = time.monotonic() + _SECONDS
+    for _ in range(_MOST_REDIRECTS + 1):
+        # The query of an address may be a secret, so no message has it.
+        if problem := _problem_of(address):
+            raise UnreachableError(f"the address of {urlsplit(address).hostname} {problem}")
+        connection = safe_client.opened(address, deadline - time.monotonic())
+        with _until(connection, deadline):
+            connection.request(
+                "GET",
+                safe_client.target_of(address),
+                headers={"User-Agent": "capeval", "Accept": "image/*", "Connection": "close"},
+            )
+            answer = connection.getresponse()
+            if answer.status in _REDIRECTS:
+                address = urljoin(address, answer.headers.get("Location", ""))
+                continue
+            if answer.status != http.client.OK:
+                raise UnreachableError(f"status {answer.status}")
+            return _read(answer, deadline)
+    raise UnreachableError(f"there are more than {_MOST_REDIRECTS} redirects")
+
+
+def _read(answer: http.client.HTTPResponse, deadline: float) -> bytes:
+    wanted = answer.length
+    found = bytearray()
+    while piece := answer.read(_AT_ONCE):
+        found += piece
+        if len(found) > MOST_BYTES:
+            raise UnreachableError(f"a picture must have at most {MOST_BYTES:,} bytes")
+    if time.monotonic() >= deadline:
+        raise UnreachableError(f"it took more than {_SECONDS:g} s")
+    if wanted is not None and len(found) < wanted:
+        raise UnreachableError(f"the connection ended after {len(found):,} of {wanted:,} bytes")
+    return bytes(found)
+
+
+@contextmanager
+def _until(connection: safe_client.Plain, deadline: float) -> Iterator[None]:
+    """Ends a connection at a time: who sends a byte now and then would go on without end."""
+    late = threading.Event()
+
+    def end() -> None:
+        late.set()
+        connection.end()
+
+    timer = threading.Timer(max(deadline - time.monotonic(), 0), end)
+    timer.start()
+    try:
+        yield
+    except (OSError, ValueError, http.client.HTTPException):
+        if late.is_set():
+            raise UnreachableError(f"it took more than {_SECONDS:g} s") from None
+        raise
+    finally:
+        timer.cancel()
+        timer.join()
+        connection.close()

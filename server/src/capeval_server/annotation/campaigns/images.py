@@ -1,0 +1,124 @@
+"""The pictures of a campaign: checked once, without their metadata, in two sizes, called by their content."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import struct
+import warnings
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
+
+from capeval_server.annotation.models import Campaign, Image
+from capeval_server.core.errors import CampaignError
+
+if TYPE_CHECKING:
+    from PIL.Image import Image as Picture
+
+__all__ = ["LARGE", "MOST_BYTES", "SMALL", "add_images", "check_picture"]
+
+# The longest sides of the two sizes, and what a file may have at most.
+SMALL, LARGE = 480, 1600
+MOST_BYTES, _PIXELS = 20_000_000, 50_000_000
+# SVG is no picture but a program; others are rare, and their decoders little tried.
+_FORMATS = ("JPEG", "PNG", "WEBP", "GIF")
+_FOLDER = "annotation"
+
+
+def add_images(
+    campaign: Campaign, names: Iterable[str], read: Callable[[str], bytes], stored: list[str]
+) -> None:
+    """Adds the pictures of a campaign.
+
+    Args:
+        campaign: The campaign.
+        names: The names by which its items call them, each once.
+        read: The content of a picture by its name.
+        stored: Gets the names of the files that are stored.
+
+    Raises:
+        CampaignError: A file is no picture that can be taken, or the same as another.
+        OSError: A file can't be read or stored.
+    """
+    known: dict[str, str] = {}
+    rows = []
+    for name in names:
+        content = read(name)
+        digest = hashlib.sha256(content).hexdigest()
+        if digest in known:
+            raise CampaignError(f"{name}: the picture is the same as {known[digest]}")
+        known[digest] = name
+        picture = _picture(name, content)
+        files = {size: _store(digest, size, picture, stored) for size in (SMALL, LARGE)}
+        rows.append(
+            Image(
+                campaign=campaign,
+                name=name,
+                digest=digest,
+                width=picture.width,
+                height=picture.height,
+                small=files[SMALL],
+                large=files[LARGE],
+            )
+        )
+    Image.objects.bulk_create(rows)
+
+
+def check_picture(name: str, content: bytes) -> None:
+    """Refuses what is no picture that a campaign can have.
+
+    Args:
+        name: What errors call it.
+        content: The file.
+
+    Raises:
+        CampaignError: It is none.
+    """
+    _picture(name, content)
+
+
+def _picture(name: str, content: bytes) -> Picture:
+    """The first frame of a picture, upright, without anything but its pixels."""
+    from PIL import Image as Pillow
+    from PIL import ImageOps, UnidentifiedImageError
+
+    if len(content) > MOST_BYTES:
+        raise CampaignError(
+            f"{name}: a picture must have at most {MOST_BYTES:,} bytes (got {len(content):,})"
+        )
+    try:
+        with warnings.catch_warnings():
+            # Pillow's own limit is a warning; ours is checked before a pixel is read.
+            warnings.simplefilter("ignore", Pillow.DecompressionBombWarning)
+            found = Pillow.open(io.BytesIO(content), formats=_FORMATS)
+            if found.width * found.height > _PIXELS:
+                raise CampaignError(f"{name}: a picture must have at most {_PIXELS:,} pixels")
+            upright = ImageOps.exif_transpose(found) or found
+            clean = Pillow.new("RGB", upright.size, "white")
+            layered = upright.convert("RGBA")
+            clean.paste(layered, mask=layered.getchannel("A"))
+    except Pillow.DecompressionBombError:
+        raise CampaignError(f"{name}: a picture must have at most {_PIXELS:,} pixels") from None
+    except UnidentifiedImageError:
+        raise CampaignError(f"{name}: a picture must be JPEG, PNG, WebP or GIF") from None
+    except (OSError, SyntaxError, ValueError, struct.error) as error:
+        if isinstance(error, CampaignError):
+            raise
+        raise CampaignError(f"{name}: the picture can't be read ({error})") from None
+    return clean
+
+
+def _store(digest: str, size: int, picture: Picture, stored: list[str]) -> str:
+    """Stores a picture in a size; pictures of the same content are one file, of whichever campaign."""
+    name = f"{_FOLDER}/{digest}-{size}.jpg"
+    if default_storage.exists(name):
+        return name
+    smaller = picture.copy()
+    smaller.thumbnail((size, size))
+    out = io.BytesIO()
+    smaller.save(out, "JPEG", quality=88, optimize=True)
+    stored.append(name)
+    return default_storage.save(name, ContentFile(out.getvalue()))

@@ -1,0 +1,234 @@
+"""The states of a campaign, and the settings that can change once it is open.
+
+    draft -> pilot -> open <-> paused -> closing -> closed -> open again, with a reason
+    draft -> open; open -> closing
+
+Each change is recorded in the history of its challenge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from pydantic import ValidationError
+
+from capeval.errors import CapevalError
+from capeval_server.annotation.core.locks import held, lock_items
+from capeval_server.annotation.core.options import MOST_ANSWERS, QUALITY_SETTINGS, Options, options_of
+from capeval_server.annotation.core.slots import open_slots, recount
+from capeval_server.annotation.models import Assignment, Campaign, Item, Slot, TextVersion
+from capeval_server.annotation.responses.assignment import pull
+from capeval_server.annotation.task_types import task_named
+from capeval_server.annotation.text_rules.rules import RuleSettings
+from capeval_server.annotation.workers.enrollment import latest_texts
+from capeval_server.audit.models import Action, record
+from capeval_server.challenges.selectors.access import organised_by
+from capeval_server.core.errors import CampaignError, NotFoundError
+
+__all__ = [
+    "change_state",
+    "items_of",
+    "managed",
+    "managed_by",
+    "quality_changes",
+    "quality_settings",
+    "set_answers",
+    "set_quality",
+    "set_rules",
+    "unfinished",
+]
+
+_State = Campaign.State
+_WAYS: dict[str, tuple[str, ...]] = {
+    _State.DRAFT: (_State.PILOT, _State.OPEN),
+    _State.PILOT: (_State.OPEN, _State.DRAFT),
+    _State.OPEN: (_State.PAUSED, _State.CLOSING, _State.CLOSED),
+    _State.PAUSED: (_State.OPEN, _State.CLOSING, _State.CLOSED),
+    _State.CLOSING: (_State.OPEN, _State.CLOSED),
+    _State.CLOSED: (_State.OPEN,),
+}
+# How many items a change of all items takes at once.
+_ITEMS_AT_ONCE = 5000
+
+
+def managed_by(user: User) -> QuerySet[Campaign]:
+    """The campaigns that a user manages: their own, and those of challenges that they organise."""
+    if user.is_staff and user.is_active:
+        return Campaign.objects.all()
+    of_challenges = Q(challenge__in=organised_by(user).values("pk"))
+    own = Q(pk__in=Campaign.objects.filter(organisers=user.pk, organisers__is_active=True).values("pk"))
+    return Campaign.objects.filter(of_challenges | own)
+
+
+def managed(user: User, slug: str) -> Campaign:
+    """The campaign with a name, for somebody who manages it.
+
+    Raises:
+        NotFoundError: There is none, or the user does not manage it.
+    """
+    found = managed_by(user).filter(slug=slug).first()
+    if found is None:
+        raise NotFoundError
+    return found
+
+
+def change_state(user: User | None, campaign: Campaign, state: str, *, reason: str = "") -> Campaign:
+    """Opens, pauses or closes a campaign, or tries it.
+
+    Held work may end while a campaign is paused or closing. Closing it for good takes back what is held; what
+    comes later is stored, and does not count.
+
+    Args:
+        user: Who does it; none for the command line.
+        campaign: The campaign.
+        state: The state that it shall have.
+        reason: Why, which opening a closed campaign again needs.
+
+    Raises:
+        CampaignError: There is no way to that state, or no reason is given.
+    """
+    with held(campaign) as now:
+        if state == now.state:
+            return now
+        if state not in _WAYS[now.state]:
+            ways = " or ".join(_WAYS[now.state])
+            raise CampaignError(f"a campaign that is {now.state} can become {ways} (got {state!r})")
+        if now.state == _State.CLOSED and not reason.strip():
+            raise CampaignError("say in 'reason' why the closed campaign is opened again")
+        if now.state == _State.PILOT or state == _State.CLOSED:
+            pull(now, Assignment.objects.filter(item__campaign=now))
+        now.state = state
+        now.save(update_fields=["state"])
+        why = f": {reason.strip()}" if reason.strip() else ""
+        record(user, now.challenge, f"made the campaign {now.slug} {state}{why}")
+    return now
+
+
+def set_answers(user: User | None, campaign: Campaign, answers: int) -> Campaign:
+    """Sets how many answers each item needs.
+
+    With fewer, an item keeps the slots that are filled, then those that are held. What fills a slot beyond
+    stays stored, and no longer counts. With more, slots are added.
+
+    Raises:
+        CampaignError: It is not a number of answers.
+    """
+    if not 1 <= answers <= MOST_ANSWERS:
+        raise CampaignError(f"'answers' must be from 1 to {MOST_ANSWERS} (got {answers})")
+    with held(campaign) as now:
+        before = options_of(now)
+        now.settings = before.model_copy(update={"answers": answers}).model_dump()
+        now.save(update_fields=["settings"])
+        # One pair after the other, as all items of a pair may end at once.
+        keys = list(items_of(now).order_by("group", "pk").values_list("pk", flat=True))
+        for start in range(0, len(keys), _ITEMS_AT_ONCE):
+            some = keys[start : start + _ITEMS_AT_ONCE]
+            lock_items(some)
+            open_slots(some, now)
+            recount(some)
+        what = f"set the answers of each item of the campaign {now.slug} to {answers}"
+        what += f" (before: {before.answers})"
+        record(user, now.challenge, what)
+    return now
+
+
+def quality_settings(campaign: Campaign) -> dict[str, Any]:
+    """Return the quality settings of a campaign by name."""
+    return options_of(campaign).model_dump(include=set(QUALITY_SETTINGS))
+
+
+def set_quality(user: User | None, campaign: Campaign, changes: Mapping[str, Any]) -> Campaign:
+    """Change quality settings of a campaign in any state, from then on.
+
+    Slots that wait for trusted workers can be given to everybody as soon as `reopened_for` is "everybody".
+
+    Args:
+        user: The manager; None for the command line.
+        campaign: The campaign.
+        changes: New values by setting.
+
+    Raises:
+        CampaignError: A name is not a quality setting, or a value is invalid.
+    """
+    for name in changes:
+        if name not in QUALITY_SETTINGS:
+            available = ", ".join(QUALITY_SETTINGS)
+            raise CampaignError(f"{name!r} is not a quality setting that can change (available: {available})")
+    with held(campaign) as now:
+        before = options_of(now).model_dump()
+        try:
+            after = Options.model_validate({**before, **changes}).model_dump()
+        except ValidationError as error:
+            problems = "; ".join(": ".join((*map(str, one["loc"]), one["msg"])) for one in error.errors())
+            raise CampaignError(problems) from None
+        changed = [
+            f"{name} from {before[name]} to {after[name]}"
+            for name in QUALITY_SETTINGS
+            if before[name] != after[name]
+        ]
+        if changed:
+            now.settings = after
+            now.save(update_fields=["settings"])
+            record(user, now.challenge, f"{_quality_of(now)}{', '.join(changed)}")
+    return now
+
+
+def _quality_of(campaign: Campaign) -> str:
+    return f"changed the quality settings of the campaign {campaign.slug}: "
+
+
+def quality_changes(campaign: Campaign) -> list[Action]:
+    """Return the changes of the quality settings, latest first; `what` names old and new values."""
+    rows = Action.objects.filter(challenge=campaign.challenge, what__startswith=_quality_of(campaign))
+    found = list(rows.order_by("-time", "-pk"))
+    for one in found:
+        one.what = one.what.removeprefix(_quality_of(campaign))
+    return found
+
+
+def set_rules(user: User | None, campaign: Campaign, rules: Mapping[str, Any]) -> TextVersion:
+    """Sets the rules for sentences, as a new version of the campaign's texts: each answer knows its own.
+
+    Args:
+        user: Who does it; none for the command line.
+        campaign: The campaign.
+        rules: Levels by rule, where they differ from the defaults; `known_words` and `blocked_words`.
+
+    Raises:
+        CampaignError: No sentences are written in the campaign; or a rule or a level is not known, or a list
+            is none of texts.
+    """
+    if not task_named(campaign.kind).written:
+        raise CampaignError("rules are for campaigns in which sentences are written")
+    try:
+        RuleSettings.stored(rules)
+    except CapevalError as error:
+        raise CampaignError(str(error)) from None
+    with held(campaign) as now:
+        before = latest_texts(now)
+        if before.rules == rules:
+            return before
+        made = TextVersion.objects.create(
+            campaign=now,
+            number=before.number + 1,
+            instructions=before.instructions,
+            consent=before.consent,
+            rules=dict(rules),
+        )
+        what = f"changed the rules for sentences of the campaign {now.slug} (version {made.number})"
+        record(user, now.challenge, what)
+    return made
+
+
+def unfinished(campaign: Campaign) -> QuerySet[Item]:
+    """The items of a campaign that lack answers."""
+    empty = Slot.objects.filter(item=OuterRef("pk"), closed=False, filled_by=None)
+    return items_of(campaign).filter(Exists(empty))
+
+
+def items_of(campaign: Campaign) -> QuerySet[Item]:
+    """The items of a campaign that answers count for: checks are none."""
+    return Item.objects.filter(campaign=campaign, is_check=False)

@@ -1,0 +1,1 @@
+"""Locks, slots, options and constraints of campaigns."""

@@ -1,0 +1,81 @@
+"""The order in which rows of campaigns are locked, which prevents deadlocks.
+
+A campaign comes first, then participations, items, slots, assignments; several rows of a table in the order
+of their keys. What a worker does locks the worker's participation alone, and then the items that it changes.
+Slots, and the state of assignments, change only while their item is locked. Where all items of a pair end at
+once, as its winner is likely enough, who changes which answers count locks all items of the pair: so whoever
+has locked one of them can tell from the answers to all of them whether it has ended.
+
+What changes a whole campaign locks all participations in it: then no worker is in the middle of something. A
+shared lock of the campaign's row would do the same, but who changes the campaign might never get a turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+from django.db import transaction
+
+from capeval_server.annotation.core.options import options_of
+from capeval_server.annotation.models import Campaign, Item, Participation
+from capeval_server.core.errors import NotFoundError
+
+__all__ = ["held", "lock_items", "lock_participation", "lock_voted", "of_pairs"]
+
+
+@contextmanager
+def held(campaign: Campaign) -> Iterator[Campaign]:
+    """The campaign as it is now. Until the end, no worker does anything in it."""
+    with transaction.atomic():
+        found = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
+        list(
+            Participation.objects.select_for_update(no_key=True)
+            .filter(campaign=campaign)
+            .order_by("pk")
+            .values_list("pk")
+        )
+        yield found
+
+
+def lock_participation(participation: Participation) -> Participation:
+    """A participation as it is now, with its campaign as it is now; its worker does nothing else meanwhile.
+
+    Raises:
+        NotFoundError: It is gone.
+    """
+    rows = Participation.objects.select_for_update(no_key=True)
+    found = rows.filter(pk=participation.pk).first()
+    if found is None:
+        raise NotFoundError
+    # Read after the lock: while that was awaited, the campaign may have been closed.
+    found.campaign = Campaign.objects.get(pk=found.campaign_id)
+    return found
+
+
+def lock_items(items: Iterable[int]) -> list[Item]:
+    """Items as they are now, in the order of their keys. Their slots don't change meanwhile."""
+    rows = Item.objects.select_for_update(no_key=True).filter(pk__in=list(items))
+    return list(rows.order_by("pk"))
+
+
+def lock_voted(items: Iterable[int], campaign: Campaign) -> dict[int, Item]:
+    """Items as they are now, by their keys, before which of their answers count is changed.
+
+    With them come, and are locked, all items that may end by it.
+    """
+    keys = list(items)
+    found = lock_items(of_pairs(keys, campaign) if options_of(campaign).confidence else keys)
+    return {item.pk: item for item in found}
+
+
+def of_pairs(items: Iterable[int], campaign: Campaign) -> list[int]:
+    """The keys of items, and of all items about the same pairs, one pair after the other.
+
+    What is about the same pair has the same group. Checks are about none.
+    """
+    keys = list(items)
+    rows = campaign.items.filter(is_check=False)
+    groups = set(rows.filter(pk__in=keys).exclude(group="").values_list("group", flat=True))
+    grouped = rows.filter(group__in=groups).order_by("group", "pk").values_list("pk", flat=True)
+    return list(dict.fromkeys([*grouped, *keys]))

@@ -1,0 +1,292 @@
+"""Slots: which are free, which answer fills one, and the counts of free ones.
+
+Whoever calls a function here has locked the items (see `locks.py`), so what it reads stays until the end of
+the transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import connection
+from django.db.models import Count, Exists, F, IntegerField, OuterRef, Q, QuerySet, Subquery, Value
+from django.db.models.functions import Coalesce
+
+from capeval.formats.judgments.plans import PAIR_CHOICES
+from capeval.studies.plan import winners
+from capeval.studies.votes import is_confident, is_decided
+from capeval_server.annotation.core.locks import of_pairs
+from capeval_server.annotation.core.options import options_of
+from capeval_server.annotation.models import Assignment, Campaign, Exclusion, Item, Response, Review, Slot
+from capeval_server.annotation.task_types import task_named
+
+__all__ = [
+    "Ended",
+    "countable",
+    "empty",
+    "ended",
+    "fill",
+    "first_free",
+    "free_slots",
+    "number_free",
+    "number_of",
+    "open_slots",
+    "recount",
+    "settle",
+]
+
+_HELD = Assignment.State.HELD
+
+
+def free_slots(*, trusted: bool) -> QuerySet[Slot]:
+    """The slots that can be given out or filled, in their order.
+
+    Args:
+        trusted: Also those for trusted workers alone.
+    """
+    held = Assignment.objects.filter(slot=OuterRef("pk"), state=_HELD)
+    # SQLite would take `filled_by=None` for a rare value, and read all empty slots by its index.
+    empty = Slot.objects.alias(filled=Coalesce("filled_by_id", Value(0))).filter(filled=0, closed=False)
+    found = empty.filter(~Exists(held))
+    return (found if trusted else found.filter(trusted_only=False)).order_by("item_id", "number")
+
+
+def first_free(items: Iterable[Item], *, trusted: bool) -> dict[int, Slot]:
+    """The first free slot of each item that has one, by the item's key."""
+    found: dict[int, Slot] = {}
+    for slot in free_slots(trusted=trusted).filter(item__in=[item.pk for item in items]):
+        found.setdefault(slot.item_id, slot)
+    return found
+
+
+def number_free(*, trusted_only: bool) -> Coalesce:
+    """How many free slots an item has, as an expression of its row.
+
+    Args:
+        trusted_only: Those for trusted workers alone, or those for everybody.
+    """
+    return number_of(free_slots(trusted=True).filter(trusted_only=trusted_only))
+
+
+def number_of(slots: QuerySet[Slot]) -> Coalesce:
+    """How many of some slots an item has, as an expression of its row."""
+    of_item = slots.filter(item=OuterRef("pk")).order_by().values("item")
+    counted = of_item.annotate(number=Count("pk")).values("number")
+    return Coalesce(Subquery(counted, output_field=IntegerField()), Value(0))
+
+
+# The plus keeps SQLite from an index of what fills slots, as in `free_slots`. Written by hand: Django would
+# take longer to make it, for each answer, than the database to run it.
+_RECOUNT = """
+UPDATE annotation_item SET (free, free_trusted) = (
+    SELECT COALESCE(SUM(CASE WHEN slot.trusted_only THEN 0 ELSE 1 END), 0),
+        COALESCE(SUM(CASE WHEN slot.trusted_only THEN 1 ELSE 0 END), 0)
+    FROM annotation_slot slot
+    WHERE slot.item_id = annotation_item.id AND +slot.filled_by_id IS NULL AND NOT slot.closed
+        AND NOT annotation_item.held AND NOT annotation_item.is_check
+        AND NOT EXISTS (
+            SELECT 1 FROM annotation_assignment held WHERE held.slot_id = slot.id AND held.state = 'held'
+        )
+) WHERE id IN (%s)"""
+# The most keys that one statement has: SQLite takes no more than some thousands.
+_KEYS_AT_ONCE = 500
+
+
+def recount(items: Iterable[int]) -> None:
+    """Counts the free slots of items again, after a change of their slots or of who holds them."""
+    keys = list(items)
+    with connection.cursor() as cursor:
+        for start in range(0, len(keys), _KEYS_AT_ONCE):
+            some = keys[start : start + _KEYS_AT_ONCE]
+            cursor.execute(_RECOUNT % ", ".join(["%s"] * len(some)), some)
+
+
+def settle(items: Iterable[int], campaign: Campaign, *, voted: bool = False) -> None:
+    """Counts free slots after a change of what fills slots or holds them, and ends items that have enough.
+
+    Args:
+        items: The keys of the items.
+        campaign: Their campaign.
+        voted: Whether other answers count than before: then all items of their pairs may end, or go on, which
+            the caller has locked (`lock_voted`).
+    """
+    keys = list(items)
+    options = options_of(campaign)
+    changed: set[int] = set()
+    if options.curtail or options.confidence:
+        opened = of_pairs(keys, campaign) if voted and options.confidence else keys
+        for start in range(0, len(opened), _KEYS_AT_ONCE):
+            changed |= open_slots(opened[start : start + _KEYS_AT_ONCE], campaign)
+    # Not all that could have ended: each recount writes its row.
+    recount({*keys, *changed})
+
+
+def open_slots(items: Iterable[int], campaign: Campaign) -> set[int]:
+    """Opens as many slots of each item as it needs, and closes the others; adds those that are missing.
+
+    An item keeps the slots that are filled, then those that are held, then those that were open. One that has
+    ended before it had all answers keeps no other slots than the filled and the held.
+
+    Returns:
+        The keys of the items whose slots changed.
+    """
+    options, keys = options_of(campaign), set(items)
+    slots, holders = _slots_in_order(of_pairs(keys, campaign) if options.confidence else keys)
+    over: frozenset[int] = frozenset()
+    if options.curtail or options.confidence:
+        kept = {item: _votes(one.answer for one in found[: options.answers]) for item, found in slots.items()}
+        over = _ended(campaign, kept, {item: found[0].group for item, found in slots.items()}).items
+    changed, added = [], []
+    # Only of items that have slots: checks have none, and get none.
+    for item in sorted(keys & slots.keys()):
+        found = slots[item]
+        for place, slot in enumerate(found):
+            unused = slot.filled_by_id is None and slot.pk not in holders
+            closed = place >= options.answers or (unused and item in over)
+            if slot.closed != closed:
+                slot.closed = closed
+                slot.filled_by_id = None if closed else slot.filled_by_id
+                changed.append(slot)
+        first = max(slot.number for slot in found) + 1
+        added += [Slot(item_id=item, number=first + more) for more in range(options.answers - len(found))]
+    Slot.objects.bulk_update(changed, ["closed", "filled_by"], batch_size=500)
+    Slot.objects.bulk_create(added, batch_size=5000)
+    return {slot.item_id for slot in (*changed, *added)}
+
+
+def _slots_in_order(items: Iterable[int]) -> tuple[dict[int, list[Any]], set[int]]:
+    """The slots of items in the order in which they are kept, with their answers and groups; who is held."""
+    keys = list(items)
+    held = Assignment.objects.filter(item__in=keys, state=_HELD)
+    holders = set(held.values_list("slot_id", flat=True))
+    slots: dict[int, list[Any]] = {}
+    rows = Slot.objects.filter(item__in=keys)
+    for slot in rows.annotate(answer=F("filled_by__answer"), group=F("item__group")):
+        slots.setdefault(slot.item_id, []).append(slot)
+    for found in slots.values():
+        found.sort(key=lambda s: (s.filled_by_id is None, s.pk not in holders, s.closed, s.number))
+    return slots, holders
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ended:
+    """What has ended before all answers were given.
+
+    Attributes:
+        items: The keys of these items, and of those that have all answers.
+        decided: How many items lack answers that couldn't change their winner.
+        pairs: How many pairs have a winner that is likely enough.
+    """
+
+    items: frozenset[int]
+    decided: int
+    pairs: int
+
+
+def ended(campaign: Campaign) -> Ended:
+    """What has ended of a campaign whose options let items end early."""
+    options = options_of(campaign)
+    groups: dict[int, str] = {}
+    if options.curtail or options.confidence:
+        groups = dict(campaign.items.filter(is_check=False).values_list("pk", "group"))
+    answers: dict[int, list[Mapping[str, str] | None]] = {item: [] for item in groups}
+    filled = Slot.objects.filter(item__in=campaign.items.filter(is_check=False), filled_by__isnull=False)
+    for item, answer in filled.values_list("item_id", "filled_by__answer") if groups else ():
+        answers[item].append(answer)
+    return _ended(campaign, {item: _votes(given) for item, given in answers.items()}, groups)
+
+
+def _votes(answers: Iterable[Mapping[str, str] | None]) -> list[int]:
+    return [PAIR_CHOICES[answer["choice"]] for answer in answers if answer is not None]
+
+
+def _ended(campaign: Campaign, votes: Mapping[int, Sequence[int]], groups: Mapping[int, str]) -> Ended:
+    """What has ended of items.
+
+    Args:
+        campaign: Their campaign.
+        votes: The answers to each that count. Where pairs end, there must be all items of each pair.
+        groups: The group of each.
+    """
+    options = options_of(campaign)
+    decided = {
+        item for item, given in votes.items() if options.curtail and is_decided(given, options.answers)
+    }
+    pairs: dict[str | int, list[int]] = {}
+    for item in votes if options.confidence else ():
+        pairs.setdefault(groups[item] or item, []).append(item)
+    level, least = options.confidence, options.confidence_votes
+    sure = [
+        of_pair
+        for of_pair in pairs.values()
+        if is_confident(_on_pair(campaign, [votes[one] for one in of_pair]), level=level, least=least)
+    ]
+    return Ended(
+        items=frozenset(decided.union(*sure)),
+        decided=sum(len(votes[item]) < options.answers for item in decided),
+        pairs=len(sure),
+    )
+
+
+def _on_pair(campaign: Campaign, answers: Sequence[Sequence[int]]) -> list[int]:
+    """The votes on a pair, given the answers to each of its items.
+
+    Answers to one triplet are not independent of each other, so a triplet votes once it has its majority.
+    """
+    if not task_named(campaign.kind).votes_once:
+        return [vote for given in answers for vote in given]
+    wanted = options_of(campaign).answers
+    votes: list[int] = winners([given for given in answers if is_decided(given, wanted)]).tolist()
+    return votes
+
+
+def empty(responses: QuerySet[Response], *, trusted_only: bool) -> list[int]:
+    """Takes answers out of the slots that they fill.
+
+    Args:
+        responses: The answers.
+        trusted_only: Whether only trusted workers get the slots from then on.
+
+    Returns:
+        The keys of the items whose slots are free again, which the caller recounts.
+    """
+    filled = Slot.objects.filter(filled_by__in=responses)
+    items = sorted(set(filled.values_list("item_id", flat=True)))
+    values = {"filled_by": None, **({"trusted_only": True} if trusted_only else {})}
+    filled.update(**values)
+    return items
+
+
+def countable() -> QuerySet[Response]:
+    """The answers that may fill a slot: the newest of their assignment, neither rejected nor excluded."""
+    later = Response.objects.filter(assignment=OuterRef("assignment"), revision__gt=OuterRef("revision"))
+    verdicts = Review.objects.filter(response=OuterRef("pk")).order_by("-pk").values("verdict")[:1]
+    excluded = Exclusion.objects.filter(lifted=None).filter(
+        Q(participation=OuterRef("participation")) | Q(response=OuterRef("pk"))
+    )
+    return (
+        Response.objects.filter(may_count=True, redacted="")
+        .filter(~Exists(later), ~Exists(excluded))
+        .annotate(verdict=Subquery(verdicts))
+        .filter(Q(verdict=None) | ~Q(verdict=Review.Verdict.REJECTED))
+    )
+
+
+def fill(responses: Iterable[Response]) -> list[int]:
+    """Has answers fill a free slot of their item where there is one: first the slot that each had.
+
+    Returns:
+        The keys of the items of which a slot was filled, which the caller recounts.
+    """
+    filled = []
+    for response in responses:
+        own = F("number") - (response.assignment.slot.number if response.assignment.slot else 0)
+        slots = free_slots(trusted=True).filter(item=response.item_id).annotate(away=own * own)
+        slot = slots.order_by("away", "number").first()
+        if slot is not None:
+            slot.filled_by = response
+            slot.save(update_fields=["filled_by"])
+            filled.append(response.item_id)
+    return filled

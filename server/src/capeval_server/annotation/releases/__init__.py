@@ -1,0 +1,1 @@
+"""Releases of a campaign: frozen files, result files, scores of systems."""

@@ -1,0 +1,252 @@
+"""What must hold of campaigns, whatever people, networks and processes did: read from the tables alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import (
+    Count,
+    Exists,
+    F,
+    IntegerField,
+    Max,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+)
+
+from capeval.errors import CapevalError
+from capeval_server.annotation.core import triggers
+from capeval_server.annotation.core.digests import digest_of
+from capeval_server.annotation.core.options import options_of
+from capeval_server.annotation.core.slots import countable, ended, number_free
+from capeval_server.annotation.models import (
+    EXCLUDED,
+    Assignment,
+    Campaign,
+    CheckResult,
+    Item,
+    Response,
+    Review,
+    Slot,
+)
+from capeval_server.annotation.releases.release_files import verify
+from capeval_server.annotation.responses.adaptive_sampling import replay
+from capeval_server.annotation.workers.trust import judged
+
+__all__ = ["Finding", "audit"]
+
+# How many of the rows that break a rule a finding names.
+_NAMED = 5
+_State = Assignment.State
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """A rule that does not hold.
+
+    Attributes:
+        rule: The rule, in words.
+        number: How many rows break it.
+        rows: Some of them, by their keys.
+    """
+
+    rule: str
+    number: int
+    rows: tuple[int, ...]
+
+    def __str__(self) -> str:
+        named = ", ".join(map(str, self.rows)) + (", ..." if self.number > len(self.rows) else "")
+        return f"{self.rule}: broken by {self.number:,} rows ({named})" if self.rows else self.rule
+
+
+def audit(campaign: Campaign) -> Iterator[Finding]:
+    """What does not hold of a campaign.
+
+    Its tables must not change meanwhile, as in a transaction that holds the campaign (see `locks.py`).
+    """
+    missing = triggers.expected() - triggers.present()
+    if missing:
+        names = ", ".join(sorted(missing))
+        yield Finding(rule=f"the database must have the triggers {names}", number=len(missing), rows=())
+    for rule, broken in _RULES.items():
+        yield from _finding(rule, broken(campaign))
+    yield from _finding("the hash of each answer must be its own", _wrong_digests(campaign))
+    for release in campaign.releases.order_by("pk"):
+        try:
+            verify(release)
+        except CapevalError as error:
+            yield Finding(rule=f"a release must not change: {error}", number=1, rows=())
+
+
+def _finding(rule: str, broken: QuerySet[Any] | Iterable[int]) -> Iterator[Finding]:
+    keys = broken.values_list("pk", flat=True) if isinstance(broken, QuerySet) else broken
+    found = list(keys)
+    if found:
+        yield Finding(rule=rule, number=len(found), rows=tuple(found[:_NAMED]))
+
+
+def _slots(campaign: Campaign) -> QuerySet[Slot]:
+    return Slot.objects.filter(item__campaign=campaign)
+
+
+def _filled(campaign: Campaign) -> QuerySet[Slot]:
+    return _slots(campaign).exclude(filled_by=None)
+
+
+def _held(campaign: Campaign) -> QuerySet[Assignment]:
+    return Assignment.objects.filter(item__campaign=campaign, state=_State.HELD)
+
+
+def _responses(campaign: Campaign) -> QuerySet[Response]:
+    return Response.objects.filter(item__campaign=campaign)
+
+
+def _too_many(campaign: Campaign) -> QuerySet[Item]:
+    most = options_of(campaign).answers
+    filled = Count("slots", filter=Q(slots__closed=False))
+    return campaign.items.annotate(found=filled).filter(found__gt=most)
+
+
+def _too_few(campaign: Campaign) -> Iterable[int]:
+    least = options_of(campaign).answers
+    slots = Count("slots", filter=Q(slots__closed=False))
+    rows = campaign.items.filter(is_check=False).annotate(found=slots).filter(found__lt=least)
+    found = set(rows.values_list("pk", flat=True))
+    return sorted(found - ended(campaign).items)
+
+
+def _going_on(campaign: Campaign) -> Iterable[int]:
+    over = ended(campaign).items
+    held = Assignment.objects.filter(slot=OuterRef("pk"), state=_State.HELD)
+    empty = _slots(campaign).filter(closed=False, filled_by=None).filter(~Exists(held))
+    return [slot for slot, item in empty.values_list("pk", "item_id") if item in over] if over else []
+
+
+def _same_worker(campaign: Campaign) -> Iterable[int]:
+    rows = _filled(campaign).values("item", "filled_by__participation__worker").annotate(number=Count("pk"))
+    return list(rows.filter(number__gt=1).values_list("item", flat=True))
+
+
+def _not_countable(campaign: Campaign) -> QuerySet[Slot]:
+    return _filled(campaign).filter(~Exists(countable().filter(pk=OuterRef("filled_by"))))
+
+
+def _of_checks(campaign: Campaign) -> QuerySet[Response]:
+    return _responses(campaign).filter(item__is_check=True).filter(Q(may_count=True) | ~Q(filled_slot=None))
+
+
+def _revisions(campaign: Campaign) -> Iterable[int]:
+    rows = _responses(campaign).values("assignment").annotate(number=Count("pk"), last=Max("revision"))
+    return list(rows.exclude(number=F("last")).values_list("assignment", flat=True))
+
+
+def _unsubmitted(campaign: Campaign) -> QuerySet[Assignment]:
+    answered = Exists(Response.objects.filter(assignment=OuterRef("pk")))
+    rows = Assignment.objects.filter(item__campaign=campaign)
+    return rows.filter((Q(state=_State.SUBMITTED) & ~answered) | (~Q(state=_State.SUBMITTED) & answered))
+
+
+def _wrong_free(campaign: Campaign) -> QuerySet[Item]:
+    given = campaign.items.filter(held=False, is_check=False)
+    counts = {"free": number_free(trusted_only=False), "free_trusted": number_free(trusted_only=True)}
+    wrong = given.annotate(**{f"is_{name}": count for name, count in counts.items()}).exclude(
+        free=F("is_free"), free_trusted=F("is_free_trusted")
+    )
+    not_given = campaign.items.filter(Q(held=True) | Q(is_check=True)).exclude(free=0, free_trusted=0)
+    return Item.objects.filter(Q(pk__in=wrong.values("pk")) | Q(pk__in=not_given.values("pk")))
+
+
+def _number(rows: QuerySet[Any]) -> Subquery:
+    """How many rows there are of each participation."""
+    counted = rows.order_by().values("participation").annotate(number=Count("pk")).values("number")
+    return Subquery(counted, output_field=IntegerField())
+
+
+def _wrong_answered(campaign: Campaign) -> Iterable[int]:
+    first = Response.objects.filter(participation=OuterRef("pk"), revision=1)
+    rows = campaign.participations.annotate(found=_number(first)).values_list("pk", "answered", "found")
+    return [pk for pk, answered, found in rows if answered != (found or 0)]
+
+
+def _wrong_judged(campaign: Campaign) -> Iterable[int]:
+    return [one.pk for one in campaign.participations.all() if (one.judged, one.fine) != judged(one)]
+
+
+def _wrong_digests(campaign: Campaign) -> Iterator[int]:
+    rows = _responses(campaign).filter(redacted="").values_list("pk", "answer", "digest")
+    for pk, answer, digest in rows.iterator(chunk_size=5000):
+        if digest_of(answer) != digest:
+            yield pk
+
+
+def _wrong_repeats(campaign: Campaign) -> QuerySet[Assignment]:
+    """What is shown again, not to who had it before or not mirrored."""
+    before = Assignment.objects.filter(
+        participation=OuterRef("participation"), item=OuterRef("item__repeats")
+    ).exclude(mirrored=OuterRef("mirrored"))
+    again = Assignment.objects.filter(item__campaign=campaign, item__repeats__isnull=False)
+    return again.filter(~Exists(before))
+
+
+def _other_choices(campaign: Campaign) -> Iterable[int]:
+    """The choices of next items that don't follow from the answers of their time."""
+    return [again.choice.pk for again in replay(campaign) if again.differs]
+
+
+def _not_chosen(campaign: Campaign) -> Iterable[int]:
+    """The items that are marked as chosen and are of no choice, or the other way round."""
+    chosen = {
+        key
+        for pairs in campaign.next_pairs.values_list("pairs", flat=True)
+        for pair in pairs
+        for key in pair["items"]
+    }
+    return sorted(chosen ^ set(campaign.items.filter(up_next=True).values_list("pk", flat=True)))
+
+
+_RULES: dict[str, Callable[[Campaign], QuerySet[Any] | Iterable[int]]] = {
+    "an item must have at most as many counted answers as it needs": _too_many,
+    "an item must have as many slots as it needs answers": _too_few,
+    "an item that has ended, as it or its pair is decided, must not wait for answers": _going_on,
+    "the counted answers of an item must be of different workers": _same_worker,
+    "a counted answer must be the newest of its worker, and neither rejected, excluded nor removed": (
+        _not_countable
+    ),
+    "a counted answer must be of the item whose slot it fills": lambda campaign: _filled(campaign).exclude(
+        filled_by__item=F("item")
+    ),
+    "an answer to a check must not count": _of_checks,
+    "the check results must be of checks": lambda campaign: CheckResult.objects.filter(
+        response__item__campaign=campaign, response__item__is_check=False
+    ),
+    "an item must be shown again to who had it before, and mirrored": _wrong_repeats,
+    "a worker must hold items of the latest batch alone": lambda campaign: _held(campaign).exclude(
+        batch=F("participation__batch")
+    ),
+    "a held slot must be empty, and of the item that is held": lambda campaign: _held(campaign).filter(
+        Q(slot__filled_by__isnull=False) | (Q(slot__isnull=False) & ~Q(slot__item=F("item")))
+    ),
+    "an item that is out of work, or of a campaign that is closed, must not be held": lambda campaign: _held(
+        campaign
+    ).filter(Q(item__held=True) | Q(item__campaign__state=Campaign.State.CLOSED)),
+    "a blocked worker must hold nothing": lambda campaign: _held(campaign).filter(
+        participation__stage__in=EXCLUDED
+    ),
+    "a choice of the items that come next must follow from the answers of its time": _other_choices,
+    "an item must be marked to come next where it was chosen, and nowhere else": _not_chosen,
+    "the revisions of an answer must be 1, 2 and so on": _revisions,
+    "an assignment must be submitted where it has an answer, and nowhere else": _unsubmitted,
+    "nobody must review an answer of their own": lambda campaign: Review.objects.filter(
+        response__item__campaign=campaign
+    ).filter(
+        Q(reviewer=F("response__participation__worker__user"))
+        | Q(reviewer=F("response__participation__worker__account"))
+    ),
+    "the numbers of free slots must be right": _wrong_free,
+    "the numbers of answers of each worker must be right": _wrong_answered,
+    "the numbers of judged answers of each worker must be right": _wrong_judged,
+}

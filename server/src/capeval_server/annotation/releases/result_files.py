@@ -1,0 +1,163 @@
+"""Counted answers as the files that the library's studies read.
+
+What is written is what counts: answers that fill a slot. Checks, trials, skips and excluded answers are in no
+file.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from capeval.errors import OptionError
+from capeval.formats.judgments.human_scores import write_human_scores
+from capeval.formats.judgments.plans import Pair, Plan, Triplet, plan_files, write_plan
+from capeval.formats.judgments.ratings import Ratings
+from capeval.toolkit import plain_row, written_whole
+from capeval_server.annotation.models import Campaign, Response
+from capeval_server.annotation.releases.judgments import RATED, Judged
+
+__all__ = ["plan_items", "write_results"]
+
+
+def plan_items(plan: Plan, kind: str) -> Iterator[dict[str, Any]]:
+    """The items of a campaign that asks the questions of a plan, as lines of its file have them.
+
+    Args:
+        plan: The plan, as `capeval study plan` writes it.
+        kind: `triplet`, or `pairwise` for its pairs with their images, which are named by their ids.
+
+    Raises:
+        OptionError: The kind is another.
+    """
+    if kind not in ("triplet", "pairwise"):
+        raise OptionError(f"'kind' must be one of triplet, pairwise (got {kind!r})")
+    if kind == "pairwise":
+        for number, pair in enumerate(plan.pairs):
+            yield {"key": str(number), "group": str(number), "image": str(pair.image), **_of_pair(pair)}
+        return
+    for number, triplet in enumerate(plan.triplets):
+        pair = plan.pairs[triplet.pair]
+        yield {
+            "key": str(number),
+            "group": str(triplet.pair),
+            "reference": triplet.reference,
+            "image_id": str(pair.image),
+            "on_the_left": triplet.on_the_left,
+            **_of_pair(pair),
+        }
+
+
+def _of_pair(pair: Pair) -> dict[str, str]:
+    found = {
+        "first": pair.first,
+        "second": pair.second,
+        "category": pair.kind or "",
+        "first_by": pair.first_by or "",
+        "second_by": pair.second_by or "",
+    }
+    return {name: text for name, text in found.items() if text}
+
+
+def write_results(
+    campaign: Campaign, folder: Path, *, release: str = "", complete_only: bool = False
+) -> list[Path]:
+    """Writes the counted answers of a campaign of judgements.
+
+    Triplets: pairs.csv, triplets.csv and votes.csv; pairs: pairs.csv and pair_votes.csv; M1 to M5:
+    ratings-m1.csv and so on; ratings: one file a question. With them come human.csv and differences.csv, for
+    triplets and pairs where they are of several systems and of enough images.
+
+    Args:
+        campaign: The campaign.
+        folder: Where to write; it is made if it isn't there.
+        release: The name of these judgements, for human.csv.
+        complete_only: Whether items that lack answers are left out.
+
+    Returns:
+        The files.
+
+    Raises:
+        CampaignError: The campaign is of another kind, or no answer counts.
+        OSError: A file can't be written.
+    """
+    judged = Judged(campaign, complete_only=complete_only)
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = (_write_ratings if campaign.kind in RATED else _write_votes)(judged, folder)
+    columns = judged.columns()
+    if columns:
+        differences = [each for column in columns for each in column.differences()]
+        paths += write_human_scores(judged.scores(columns, release=release), differences, folder)
+    return paths
+
+
+def _write_ratings(judged: Judged, folder: Path) -> list[Path]:
+    paths = []
+    for question, ratings in judged.ratings().items():
+        paths.append(folder / f"ratings-{question.lower()}.csv")
+        _write(paths[-1], *_rating_rows(ratings))
+    return paths
+
+
+def _write_votes(judged: Judged, folder: Path) -> list[Path]:
+    plan = judged.plan
+    write_plan(plan, folder)
+    pairs_path, triplets_path = plan_files(folder)
+    if plan.triplets:
+        rows = [
+            (number, _side(triplet, response), *_about(response))
+            for number, (item, triplet) in enumerate(zip(judged.items, plan.triplets, strict=True))
+            for response in judged.counted.get(item.pk, [])
+        ]
+        _write(folder / "votes.csv", ("triplet", "choice", *_ABOUT), rows)
+        return [pairs_path, triplets_path, folder / "votes.csv"]
+    triplets_path.unlink()
+    rows = [
+        (judged.pair_of(item), response.answer["choice"], *_about(response))
+        for item in judged.items
+        for response in judged.counted.get(item.pk, [])
+    ]
+    _write(folder / "pair_votes.csv", ("pair", "choice", *_ABOUT), rows)
+    return [pairs_path, folder / "pair_votes.csv"]
+
+
+_ABOUT = ("worker", "mirrored", "seconds", "received")
+
+
+def _about(response: Response) -> tuple[object, ...]:
+    return (
+        response.participation.worker.pseudonym,
+        int(response.assignment.mirrored),
+        response.events.get("seconds", ""),
+        response.received.isoformat(),
+    )
+
+
+def _side(triplet: Triplet, response: Response) -> str:
+    """Where the chosen candidate stands in triplets.csv, wherever the worker saw it."""
+    return "left" if response.answer["choice"] == triplet.on_the_left else "right"
+
+
+def _rating_rows(ratings: Ratings) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
+    raters = tuple(f"rating_{number + 1}" for number in range(ratings.values.shape[1]))
+    rows: list[tuple[object, ...]] = [
+        (image, caption, *("" if np.isnan(value) else f"{value:g}" for value in values), system)
+        for image, caption, values, system in zip(
+            ratings.image_ids, ratings.captions, ratings.values, ratings.systems, strict=True
+        )
+    ]
+    return ("image_id", "caption", *raters, "system"), rows
+
+
+def _write(path: Path, names: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows(map(plain_row, rows))
+    with written_whole(path) as file:
+        file.write(text.getvalue().encode())

@@ -1,0 +1,310 @@
+"""Choosing which items are given out next: those about systems of which least is certain.
+
+A choice is made of so many items at a time, by the request of a worker who has had all that were chosen. What
+was chosen stays so until it is answered. Each choice is stored with all that it follows from; a choice can be
+made again from the answers, which never change, to see that it is the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from django.db.models import Max, QuerySet
+from django.db.models.fields.json import KT, KeyTextTransform
+
+from capeval.formats.judgments.plans import PAIR_CHOICES
+from capeval.studies.judging.next_pairs import next_numbers, next_shares
+from capeval_server.annotation.core.locks import lock_items
+from capeval_server.annotation.core.options import Options, options_of
+from capeval_server.annotation.models import EXCLUDED, Campaign, Item, NextPairs, Response, Review
+from capeval_server.annotation.task_types import task_named
+from capeval_server.jobs.leases import database_time
+
+__all__ = ["Compared", "Replayed", "choose", "latest_choice", "replay"]
+
+# How far a share may be from the one that is computed again: by rounding alone.
+_ROUNDING = 1e-9
+_NOBODY: Mapping[str, Sequence[int]] = {"participations": (), "responses": ()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Replayed:
+    """A choice that was made again.
+
+    Attributes:
+        choice: The choice.
+        differs: What is not as it was, in words; empty where all is.
+        removed: How many of its answers were removed since: what they said can't be counted again.
+    """
+
+    choice: NextPairs
+    differs: tuple[str, ...]
+    removed: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compared:
+    """What the latest choice says of two systems.
+
+    Attributes:
+        first: The one.
+        second: The other; the same for two captions of one system.
+        first_wins: How often it won against the other, a tie as half a win.
+        second_wins: How often the other won.
+        left: Whether there were items about them that were not chosen yet.
+        percent: Which part of the chosen items compares them, in percent.
+    """
+
+    first: str
+    second: str
+    first_wins: float
+    second_wins: float
+    left: bool
+    percent: float
+
+
+def latest_choice(campaign: Campaign) -> list[Compared]:
+    """What the latest choice of a campaign says of each two systems, those it chose most of first."""
+    choice = campaign.next_pairs.order_by("number").last()
+    if choice is None:
+        return []
+    found = [
+        Compared(
+            first=choice.systems[one],
+            second=choice.systems[other],
+            first_wins=choice.wins[one][other],
+            second_wins=choice.wins[other][one],
+            left=pair["going_on"],
+            percent=100 * pair["share"],
+        )
+        for pair in choice.pairs
+        for one, other in [pair["systems"]]
+    ]
+    return sorted(found, key=lambda each: -each.percent)
+
+
+def _items(campaign: Campaign) -> QuerySet[Item]:
+    """The items that are chosen: checks are none."""
+    return campaign.items.filter(is_check=False)
+
+
+def choose(campaign: Campaign) -> NextPairs | None:
+    """Chooses the items that are given out next; none if all were chosen. The caller holds the campaign."""
+    left = _left(campaign)
+    if not left:
+        return None
+    options = options_of(campaign)
+    before = campaign.next_pairs.order_by("number").last()
+    systems, pairs = _compared(campaign) if before is None else _as_before(before)
+    number = 1 if before is None else before.number + 1
+    last, left_out = _seen(campaign)
+    tally = _Tally(campaign, systems, left_out)
+    for answer in _answers(campaign):
+        tally.see(answer)
+    going_on = [pair in left for pair in _named(systems, pairs)]
+    shares = next_shares(np.array(tally.wins), pairs, going_on=going_on, floor=options.next_pairs_floor)
+    numbers = next_numbers(shares, options.next_pairs, seed=options.seed, choice=number)
+    chosen = [
+        left.get(pair, [])[:wanted] for pair, wanted in zip(_named(systems, pairs), numbers, strict=True)
+    ]
+    keys = [key for of_pair in chosen for key in of_pair]
+    lock_items(keys)
+    Item.objects.filter(pk__in=keys).update(up_next=True)
+    columns = zip(pairs, going_on, shares.tolist(), numbers, chosen, strict=True)
+    names = ("systems", "going_on", "share", "number", "items")
+    return NextPairs.objects.create(
+        campaign=campaign,
+        number=number,
+        time=database_time(),
+        seed=options.seed,
+        last_response=last,
+        left_out=left_out,
+        systems=systems,
+        wins=tally.wins,
+        pairs=[dict(zip(names, column, strict=True)) for column in columns],
+    )
+
+
+def _sorted(one: str, other: str) -> tuple[str, str]:
+    return (one, other) if one <= other else (other, one)
+
+
+# The systems that an item compares.
+_COMPARED = (KT("payload__first_by"), KT("payload__second_by"))
+
+
+def _left(campaign: Campaign) -> dict[tuple[str, str], list[int]]:
+    """The items with free slots that were not chosen yet, by the systems that they compare."""
+    found: dict[tuple[str, str], list[int]] = {}
+    rows = _items(campaign).filter(free__gt=0, up_next=False).order_by("free", "rank")
+    for key, one, other in rows.values_list("pk", *_COMPARED):
+        found.setdefault(_sorted(one, other), []).append(key)
+    return found
+
+
+def _compared(campaign: Campaign) -> tuple[list[str], list[tuple[int, int]]]:
+    """The systems of a campaign, and which of them are compared, by their numbers."""
+    rows = _items(campaign).order_by().values_list(*_COMPARED).distinct()
+    names = {_sorted(one, other) for one, other in rows}
+    systems = sorted({name for pair in names for name in pair})
+    place = {name: number for number, name in enumerate(systems)}
+    return systems, [(place[one], place[other]) for one, other in sorted(names)]
+
+
+def _as_before(choice: NextPairs) -> tuple[list[str], list[tuple[int, int]]]:
+    """The same of an earlier choice, as items never change."""
+    return choice.systems, [(one, other) for one, other in (pair["systems"] for pair in choice.pairs)]
+
+
+def _named(systems: Sequence[str], pairs: Sequence[tuple[int, int]]) -> list[tuple[str, str]]:
+    return [(systems[one], systems[other]) for one, other in pairs]
+
+
+def _seen(campaign: Campaign) -> tuple[int, dict[str, list[int]]]:
+    """The newest answer, and what does not count now: all of these participations, and these answers."""
+    answers = Response.objects.filter(item__campaign=campaign)
+    last = answers.aggregate(last=Max("pk"))["last"] or 0
+    workers = campaign.participations.filter(stage__in=EXCLUDED).order_by("pk")
+    excluded = answers.filter(exclusions__lifted=None, exclusions__isnull=False)
+    rejected = answers.filter(pk__in=_rejected(answers))
+    alone = {*excluded.values_list("pk", flat=True), *rejected.values_list("pk", flat=True)}
+    alone |= set(answers.exclude(redacted="").values_list("pk", flat=True))
+    return last, {"participations": list(workers.values_list("pk", flat=True)), "responses": sorted(alone)}
+
+
+def _rejected(answers: QuerySet[Response]) -> list[int]:
+    """The answers whose latest review rejects them."""
+    rows = Review.objects.filter(response__in=answers).order_by("pk").values_list("response", "verdict")
+    latest = dict(rows)
+    return [key for key, verdict in latest.items() if verdict == Review.Verdict.REJECTED]
+
+
+class _Answer(NamedTuple):
+    """An answer that may count, and what it is about."""
+
+    key: int
+    assignment: int
+    participation: int
+    item: int
+    group: str
+    one: str
+    other: str
+    choice: str | None
+
+
+def _answers(campaign: Campaign) -> Iterator[_Answer]:
+    """All revisions of the answers that may count, in the order in which they came."""
+    rows = Response.objects.filter(item__campaign=campaign, may_count=True).order_by("pk")
+    columns = ("pk", "assignment", "participation", "item", "item__group")
+    compared = (KeyTextTransform(name, "item__payload") for name in ("first_by", "second_by"))
+    for row in rows.values_list(*columns, *compared, KT("answer__choice")).iterator(chunk_size=5000):
+        yield _Answer(*row)
+
+
+class _Tally:
+    """Who won against whom by some answers: a pair of captions counts once, a tie as half a win.
+
+    Attributes:
+        wins: How often each system won against each other.
+        removed: How many of the answers were removed since, so that nothing says what they were.
+    """
+
+    def __init__(
+        self, campaign: Campaign, systems: Sequence[str], left_out: Mapping[str, Sequence[int]]
+    ) -> None:
+        self.about = (list(systems), left_out)
+        self.wins = [[0.0] * len(systems) for _ in systems]
+        self.removed = 0
+        self._place = {name: number for number, name in enumerate(systems)}
+        self._workers, self._alone = set(left_out["participations"]), set(left_out["responses"])
+        # Answers to one triplet are one vote.
+        self._once = task_named(campaign.kind).votes_once
+        self._newest: dict[int, _Answer] = {}
+        # By pair of captions, by item: the answers for the first system and those for the second.
+        self._votes: dict[tuple[str | int, str, str], dict[int, list[int]]] = {}
+
+    def see(self, answer: _Answer) -> None:
+        """Counts an answer, in place of an earlier revision of it."""
+        before = self._newest.get(answer.assignment)
+        if before is not None:
+            self._count(before, -1)
+        self._newest[answer.assignment] = answer
+        self._count(answer, 1)
+
+    def _count(self, answer: _Answer, times: int) -> None:
+        if answer.participation in self._workers or answer.key in self._alone:
+            return
+        if answer.choice not in PAIR_CHOICES:
+            self.removed += times
+            return
+        pair = (answer.group or answer.item, *_sorted(answer.one, answer.other))
+        self._score(pair, -1)
+        sign = PAIR_CHOICES[answer.choice] * (1 if answer.one <= answer.other else -1)
+        votes = self._votes.setdefault(pair, {}).setdefault(answer.item, [0, 0])
+        votes[0] += times
+        votes[1] += times * sign
+        self._score(pair, 1)
+
+    def _score(self, pair: tuple[str | int, str, str], times: int) -> None:
+        """Gives the point of a pair of captions, or takes it back."""
+        of_items = [votes for votes in self._votes.get(pair, {}).values() if votes[0]]
+        _, one, other = pair
+        if not of_items or one == other:
+            return
+        winner = _sign(sum(_sign(total) if self._once else total for _, total in of_items))
+        self.wins[self._place[one]][self._place[other]] += times * (1 + winner) / 2
+        self.wins[self._place[other]][self._place[one]] += times * (1 - winner) / 2
+
+
+def _sign(number: int) -> int:
+    return (number > 0) - (number < 0)
+
+
+def replay(campaign: Campaign) -> Iterator[Replayed]:
+    """Makes each choice of a campaign again, from the answers of its time."""
+    options = options_of(campaign)
+    answers: list[_Answer] = []
+    chosen: set[int] = set()
+    tally, position = _Tally(campaign, (), _NOBODY), 0
+    for number, choice in enumerate(campaign.next_pairs.order_by("number"), 1):
+        answers = answers or list(_answers(campaign))
+        if tally.about != (choice.systems, choice.left_out):
+            tally, position = _Tally(campaign, choice.systems, choice.left_out), 0
+        while position < len(answers) and answers[position].key <= choice.last_response:
+            tally.see(answers[position])
+            position += 1
+        differs = [] if choice.number == number else [f"it must be choice {number}"]
+        if not tally.removed and tally.wins != choice.wins:
+            differs.append("the wins are others")
+        differs += _differing_numbers(choice, options)
+        differs += _differing_items(campaign, choice, chosen)
+        yield Replayed(choice=choice, differs=tuple(differs), removed=tally.removed)
+
+
+def _differing_numbers(choice: NextPairs, options: Options) -> Iterator[str]:
+    """What of a choice does not follow from its wins."""
+    _, pairs = _as_before(choice)
+    going_on = [pair["going_on"] for pair in choice.pairs]
+    stored = np.array([pair["share"] for pair in choice.pairs])
+    shares = next_shares(np.array(choice.wins), pairs, going_on=going_on, floor=options.next_pairs_floor)
+    if np.abs(shares - stored).max() > _ROUNDING:
+        yield "the shares are others"
+    numbers = next_numbers(stored, options.next_pairs, seed=choice.seed, choice=choice.number)
+    if numbers != [pair["number"] for pair in choice.pairs]:
+        yield "the numbers of items are others"
+
+
+def _differing_items(campaign: Campaign, choice: NextPairs, chosen: set[int]) -> Iterator[str]:
+    """What is wrong with the items of a choice; they are added to those that were chosen."""
+    for pair in choice.pairs:
+        first, second = (choice.systems[number] for number in pair["systems"])
+        keys = pair["items"]
+        rows = _items(campaign).filter(pk__in=keys).values_list(*_COMPARED)
+        if len(keys) > pair["number"] or len(set(keys) - chosen) < len(keys):
+            yield f"items of {first} and {second} are too many, or were chosen before"
+        if [_sorted(one, other) for one, other in rows] != [_sorted(first, second)] * len(keys):
+            yield f"items of {first} and {second} are of other systems"
+        chosen.update(keys)

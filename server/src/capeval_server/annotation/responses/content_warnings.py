@@ -1,0 +1,88 @@
+"""Warnings of what a picture shows: it is hidden until the worker asks for it, or never given to them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import Count, QuerySet
+
+from capeval_server.annotation.core.departures import check_here
+from capeval_server.annotation.core.locks import lock_participation
+from capeval_server.annotation.models import Assignment, Campaign, Image, Participation
+from capeval_server.annotation.responses.assignment import set_aside
+from capeval_server.annotation.task_types.base import is_storable
+from capeval_server.audit.models import record
+from capeval_server.core.errors import CampaignError, NotFoundError
+from capeval_server.jobs.leases import database_time
+
+__all__ = ["LONGEST_WARNING", "Warned", "avoid_warnings", "note_shown", "set_warning", "warned_of"]
+
+LONGEST_WARNING = 200
+_State = Assignment.State
+_AVOIDED = "it has a warning"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Warned:
+    """How many pictures that have a warning now a worker was given, and how many they asked to see."""
+
+    given: int
+    shown: int
+
+
+def set_warning(user: User | None, campaign: Campaign, name: str, text: str) -> Image:
+    """Sets what workers are told before they see a picture; an empty text takes the warning off.
+
+    Raises:
+        NotFoundError: The campaign has no such picture.
+        CampaignError: The text is too long, or can't be stored.
+    """
+    text = text.strip()
+    if len(text) > LONGEST_WARNING or not is_storable(text) or not text.isprintable():
+        raise CampaignError(f"'warning' must be a line of at most {LONGEST_WARNING} characters")
+    with transaction.atomic():
+        found = Image.objects.select_for_update(no_key=True).filter(campaign=campaign, name=name).first()
+        if found is None:
+            raise NotFoundError
+        found.warning = text
+        found.save(update_fields=["warning"])
+        what = f"set the warning of the picture {name} in the campaign {campaign.slug}: {text or 'none'}"
+        record(user, campaign.challenge, what)
+    return found
+
+
+def avoid_warnings(participation: Participation, *, avoid: bool) -> Participation:
+    """Says whether a worker is given no pictures with a warning.
+
+    Those that they hold are given back then, but for those of the training.
+
+    Raises:
+        AssignmentError: The worker has left.
+    """
+    with transaction.atomic():
+        now = lock_participation(participation)
+        check_here(now)
+        now.avoids_warnings = avoid
+        now.save(update_fields=["avoids_warnings"])
+        held = now.assignments.filter(state__in=(_State.HELD, _State.EXPIRED), item__is_training=False)
+        for one in _warned(held).order_by("item") if avoid else ():
+            set_aside(one, _State.RETURNED, _AVOIDED)
+    return now
+
+
+def note_shown(held: Assignment) -> None:
+    """Records that a worker asked to see a picture that has a warning, the first time."""
+    Assignment.objects.filter(pk=held.pk, warned_shown=None).update(warned_shown=database_time())
+
+
+def warned_of(participation: Participation) -> Warned:
+    """Which pictures with a warning a worker was given."""
+    given = _warned(participation.assignments.all())
+    return Warned(**given.aggregate(given=Count("pk"), shown=Count("warned_shown")))
+
+
+def _warned(assignments: QuerySet[Assignment]) -> QuerySet[Assignment]:
+    """Those of some assignments whose picture has a warning now."""
+    return assignments.filter(item__image__isnull=False).exclude(item__image__warning="")

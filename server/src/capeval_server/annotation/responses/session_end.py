@@ -1,0 +1,43 @@
+"""The end of a session by the worker: they stop, don't agree, can't do it, or find nothing left."""
+
+from __future__ import annotations
+
+from django.db import transaction
+
+from capeval_server.annotation.core.departures import check_here
+from capeval_server.annotation.core.locks import lock_participation
+from capeval_server.annotation.models import Assignment, Participation, Session
+from capeval_server.annotation.responses.assignment import has_work, set_aside
+from capeval_server.annotation.workers.panels import end, open_session
+from capeval_server.core.errors import AssignmentError
+
+__all__ = ["BY_WORKER", "finish"]
+
+_Outcome = Session.Outcome
+# What a worker may say by themselves.
+BY_WORKER = (_Outcome.NO_CONSENT, _Outcome.UNSUITABLE, _Outcome.RETURNED, _Outcome.NOTHING_LEFT)
+
+
+def finish(participation: Participation, outcome: str) -> None:
+    """Ends the session of a worker, and gives back what they hold; a session that has ended stays as it is.
+
+    Raises:
+        AssignmentError: They came from no panel, or it is not theirs to say.
+    """
+    with transaction.atomic():
+        now = lock_participation(participation)
+        check_here(now)
+        session = open_session(now)
+        if session is None:
+            raise AssignmentError("only who came from a panel ends a session")
+        if session.outcome:
+            return
+        if outcome not in BY_WORKER:
+            raise AssignmentError(f"'outcome' must be one of {', '.join(BY_WORKER)} (got {outcome!r})")
+        if outcome == _Outcome.NO_CONSENT and now.stage != Participation.Stage.INVITED:
+            raise AssignmentError("you have agreed to take part: you can withdraw under 'Your data'")
+        if outcome == _Outcome.NOTHING_LEFT and has_work(now):
+            raise AssignmentError("there is still work for you")
+        for held in now.assignments.filter(state=Assignment.State.HELD):
+            set_aside(held, Assignment.State.RETURNED)
+        end(session, outcome)

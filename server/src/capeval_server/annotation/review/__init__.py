@@ -1,0 +1,1 @@
+"""Review of responses, blocks, withdrawal."""

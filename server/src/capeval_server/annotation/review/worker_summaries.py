@@ -1,0 +1,265 @@
+"""What a campaign's answers say of each of its workers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any, NamedTuple
+
+from django.db.models import Count, Q
+from django.db.models.fields.json import KT
+
+from capeval.studies.judging.worker_models import gathered
+from capeval.studies.judging.workers import agreement_with_others, binomial_p
+from capeval.studies.shared.accuracy import wilson
+from capeval_server.annotation.core.agreement import captions_of
+from capeval_server.annotation.core.options import options_of
+from capeval_server.annotation.models import Campaign, CheckResult, Participation, Response
+from capeval_server.annotation.task_types import TaskType, task_named
+from capeval_server.annotation.task_types.base import SIDES
+from capeval_server.annotation.workers.trust import is_trusted
+
+__all__ = ["Part", "WorkerSummary", "repeats_of", "summaries_of"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """How many of some answers are of a kind; with Wilson's interval, at 95 %, where there are any."""
+
+    number: int
+    of: int
+
+    @property
+    def value(self) -> float | None:
+        """The part."""
+        return self.number / self.of if self.of else None
+
+    @property
+    def low(self) -> float | None:
+        """The lower end of the interval."""
+        return wilson(self.number / self.of, self.of)[0] if self.of else None
+
+    @property
+    def high(self) -> float | None:
+        """The upper end of the interval."""
+        return wilson(self.number / self.of, self.of)[1] if self.of else None
+
+
+_NONE = Part(number=0, of=0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkerSummary:
+    """What the answers say of a worker.
+
+    Attributes:
+        participation: The worker in the campaign.
+        trusted: Whether they may fill slots that were emptied by an exclusion or a rejection.
+        counted: How many of their answers count.
+        checks: The checks that they passed.
+        reviews: The reviewed answers that were fine.
+        agreement: The answers that are those of most others, where the others are not tied.
+        repeats: Their own items that were shown again, mirrored, and that they answered as before.
+        same_side: How many of the others they answered by the same side as before.
+        left: The answers for what they saw on the left; of kinds with sides.
+        left_p: The p-value of the exact binomial test that they choose both sides as often.
+        likeness: Mean CIDEr-D of their captions against the others of the image, and of how many.
+        seconds: The median time of their answers, and of how many it is.
+        speed: That time as a part of the median of all answers.
+    """
+
+    participation: Participation
+    trusted: bool
+    counted: int
+    checks: Part
+    reviews: Part
+    agreement: Part
+    repeats: Part
+    same_side: int
+    left: Part
+    left_p: float | None
+    likeness: tuple[float, int] | None
+    seconds: tuple[float, int] | None
+    speed: float | None
+
+
+class _Answer(NamedTuple):
+    """What is read of an answer; `choices` by question, none where people write."""
+
+    worker: int
+    item: int
+    choices: Mapping[str, str]
+    mirrored: bool
+    seconds: float | None
+    counts: bool
+
+
+def summaries_of(campaign: Campaign) -> list[WorkerSummary]:
+    """What the answers say of each worker who agreed to take part, in the order in which they came.
+
+    Answers of blocked workers are among them, so that a block can be judged; trials are in nothing.
+    """
+    task, options = task_named(campaign.kind), options_of(campaign)
+    answers = list(_answers(campaign, task))
+    of_workers: dict[int, list[_Answer]] = {}
+    for one in answers:
+        of_workers.setdefault(one.worker, []).append(one)
+    agreed = _agreement(answers) if task.choices else {}
+    likeness = {} if task.choices else captions_of(campaign).means()
+    checks = _checks(campaign)
+    repeats = repeats_of(campaign)
+    usual = _median(answers)
+    workers = campaign.participations.select_related("worker").exclude(stage=Participation.Stage.INVITED)
+    return [
+        _summary(
+            one,
+            task,
+            of_workers.get(one.pk, []),
+            trusted=is_trusted(one, options),
+            checks=checks.get(one.pk, _NONE),
+            agreement=agreed.get(one.pk, _NONE),
+            repeats=repeats.get(one.pk, (_NONE, 0))[0],
+            same_side=repeats.get(one.pk, (_NONE, 0))[1],
+            likeness=likeness.get(one.pk),
+            usual=usual,
+        )
+        for one in workers.order_by("pk")
+    ]
+
+
+def _summary(
+    participation: Participation,
+    task: TaskType,
+    given: Sequence[_Answer],
+    *,
+    usual: tuple[float, int] | None,
+    checks: Part,
+    **known: Any,
+) -> WorkerSummary:
+    left = _left(task, given) if task.has_sides else _NONE
+    seconds = _median(given)
+    return WorkerSummary(
+        participation=participation,
+        counted=sum(one.counts for one in given),
+        checks=checks,
+        reviews=Part(number=participation.fine - checks.number, of=participation.judged - checks.of),
+        left=left,
+        left_p=binomial_p(left.number, left.of) if left.of else None,
+        seconds=seconds,
+        speed=seconds[0] / usual[0] if seconds and usual and usual[0] else None,
+        **known,
+    )
+
+
+def _median(answers: Iterable[_Answer]) -> tuple[float, int] | None:
+    """The median time of answers, and of how many it is; None if none was measured."""
+    seconds = [one.seconds for one in answers if one.seconds is not None]
+    return (float(median(seconds)), len(seconds)) if seconds else None
+
+
+def _answers(campaign: Campaign, task: TaskType) -> Iterable[_Answer]:
+    """The newest answer of each assignment, without trials and checks."""
+    questions = tuple(task.choices)
+    given = Response.objects.filter(item__campaign=campaign, may_count=True, redacted="")
+    rows = given.order_by("assignment_id", "revision").values_list(
+        "assignment_id",
+        "participation_id",
+        "item_id",
+        "assignment__mirrored",
+        "filled_slot",
+        KT("events__seconds"),
+        *(KT(f"answer__{question}") for question in questions),
+    )
+    newest = {row[0]: row[1:] for row in rows.iterator(chunk_size=5000)}
+    for worker, item, mirrored, slot, seconds, *chosen in newest.values():
+        yield _Answer(
+            worker=worker,
+            item=item,
+            choices=dict(zip(questions, chosen, strict=True)),
+            mirrored=mirrored,
+            seconds=None if seconds is None else float(seconds),
+            counts=slot is not None,
+        )
+
+
+def _agreement(answers: Sequence[_Answer]) -> dict[int, Part]:
+    """How many answers of each worker are those of most others; each question of an item is one."""
+    if not answers:
+        return {}
+    rows = gathered(
+        ((one.item, question), str(one.worker), choice)
+        for one in answers
+        for question, choice in one.choices.items()
+    )
+    agreed, decided = agreement_with_others(rows)
+    return {
+        int(worker): Part(number=int(agreed[place]), of=int(decided[place]))
+        for place, worker in enumerate(rows.workers)
+    }
+
+
+def _checks(campaign: Campaign) -> dict[int, Part]:
+    """The checks that each worker had, and passed; those of the training are none."""
+    results = CheckResult.objects.filter(
+        response__item__campaign=campaign, response__item__is_training=False
+    ).order_by()
+    rows = results.values_list("response__participation").annotate(
+        passed=Count("pk", filter=Q(passed=True)), of=Count("pk")
+    )
+    return {worker: Part(number=passed, of=of) for worker, passed, of in rows}
+
+
+def repeats_of(campaign: Campaign, *workers: Participation) -> dict[int, tuple[Part, int]]:
+    """By worker, how they answered their own items when these were shown again, mirrored.
+
+    Args:
+        campaign: The campaign.
+        workers: Of whom; of all by default.
+
+    Returns:
+        The answers that were as before; and how many of the others were for the same side as before.
+    """
+    task = task_named(campaign.kind)
+    sides = _sides(task)
+    given = Response.objects.filter(item__campaign=campaign, redacted="")
+    if workers:
+        given = given.filter(participation__in=workers)
+    before = given.filter(item__repeat__isnull=False).order_by("revision")
+    answers: dict[tuple[int, int | None], Any] = {
+        (worker, item): answer
+        for worker, item, answer in before.values_list("participation", "item", "answer")
+    }
+    again = given.filter(item__repeats__isnull=False, revision=1)
+    found: dict[int, list[str]] = {}
+    for worker, item, answer in again.values_list("participation", "item__repeats", "answer"):
+        first = answers.get((worker, item))
+        if first is not None:
+            # It is mirrored, so another choice of a side is the same side.
+            other = "side" if answer in sides and first in sides else "other"
+            found.setdefault(worker, []).append("same" if answer == first else other)
+    return {
+        worker: (Part(number=kinds.count("same"), of=len(kinds)), kinds.count("side"))
+        for worker, kinds in found.items()
+    }
+
+
+def _sides(task: TaskType) -> list[dict[str, Any]]:
+    """The answers that are choices of a side; none of a kind whose answers are not."""
+    if not task.has_sides or not set(SIDES) <= set(task.choices["choice"].labels):
+        return []
+    return [task.answer({}, {"choice": side}, mirrored=False) for side in SIDES]
+
+
+def _left(task: TaskType, answers: Iterable[_Answer]) -> Part:
+    """How many answers are for what the worker saw on the left, of those that are for a side."""
+    if not {"left", "right"} <= set(task.choices["choice"].labels):
+        return Part(number=0, of=0)
+    sides = {
+        (task.answer({}, {"choice": side}, mirrored=mirrored)["choice"], mirrored): side
+        for side in ("left", "right")
+        for mirrored in (False, True)
+    }
+    found = (sides.get((one.choices["choice"], one.mirrored)) for one in answers)
+    chosen = [side for side in found if side is not None]
+    return Part(number=chosen.count("left"), of=len(chosen))

@@ -1,0 +1,45 @@
+"""Which of two sentences describes an image better (CIDEr, appendix I)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from capeval_server.annotation.task_types.base import (
+    Choices,
+    OneQuestion,
+    checked_keys,
+    checked_text,
+    register,
+)
+from capeval_server.annotation.task_types.triplet import ABOUT, about, sides
+
+__all__ = ["Pairwise"]
+
+
+@register
+class Pairwise(OneQuestion):
+    """An image, and two sentences."""
+
+    name = "pairwise"
+    title = "Choose the better description"
+    answers = 11
+    batch = 10
+    lease_seconds = 180
+    needs_image = True
+    has_sides = True
+    curtailed = True
+    texts = ("pairwise",)
+    choices: ClassVar[Mapping[str, Choices]] = {
+        "choice": Choices(label="Your choice", labels={"left": "The first", "right": "The second"})
+    }
+
+    def payload(self, raw: Mapping[str, Any]) -> dict[str, Any]:
+        """The two sentences. Raises a `CampaignError` where one is missing."""
+        names = ("first", "second")
+        checked_keys(raw, names, ABOUT)
+        return {name: checked_text(name, raw[name]) for name in names} | about(raw)
+
+    def shown(self, payload: Mapping[str, Any], *, mirrored: bool) -> dict[str, Any]:
+        """The two sentences."""
+        return dict(sides(payload, mirrored=mirrored))

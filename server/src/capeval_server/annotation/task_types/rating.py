@@ -1,0 +1,202 @@
+"""The judgements of COCO's challenge of 2015, M1 to M5, and ratings as THumB has them.
+
+The challenge's page defines what M1 to M5 measure and does not print its questions: those here are ours, in
+`templates/annotation/texts`, and an organiser may change them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from capeval_server.annotation.task_types.base import (
+    Choices,
+    OneQuestion,
+    TaskType,
+    checked_keys,
+    checked_text,
+    chosen,
+    register,
+)
+from capeval_server.annotation.task_types.triplet import sides
+from capeval_server.core.errors import AnswerError
+
+__all__ = ["M1", "M2", "M3", "M4", "M5", "Rating"]
+
+_BATCH = 10
+_LEASE_SECONDS = 180
+_BETTER = {"first": "better", "second": "worse", "equal": "equal"}
+_SCALE = ("1", "2", "3", "4", "5")
+_PENALTIES = ("0", "0.1", "0.2", "0.3", "0.4", "0.5")
+
+
+class _OfACaption(TaskType):
+    """An image and one caption of it; `system` says who wrote it, and no browser gets it."""
+
+    answers = 3
+    batch = _BATCH
+    lease_seconds = _LEASE_SECONDS
+    needs_image = True
+
+    def payload(self, raw: Mapping[str, Any]) -> dict[str, Any]:
+        """The caption and its system. Raises a `CampaignError` where one is missing."""
+        checked_keys(raw, ("caption", "system"))
+        return {name: checked_text(name, raw[name]) for name in ("caption", "system")}
+
+    def shown(self, payload: Mapping[str, Any], *, mirrored: bool) -> dict[str, Any]:  # noqa: ARG002
+        """The caption."""
+        return {"caption": payload["caption"]}
+
+
+class _BesideAPerson(OneQuestion):
+    """A candidate and a person's caption, in random order; `system` wrote the candidate."""
+
+    answers = 3
+    batch = _BATCH
+    lease_seconds = _LEASE_SECONDS
+    has_sides = True
+
+    def payload(self, raw: Mapping[str, Any]) -> dict[str, Any]:
+        """The two captions: the first is the candidate. Raises a `CampaignError` where one is missing."""
+        checked_keys(raw, ("candidate", "human", "system"))
+        return {
+            "first": checked_text("candidate", raw["candidate"]),
+            "second": checked_text("human", raw["human"]),
+            "system": checked_text("system", raw["system"]),
+        }
+
+    def shown(self, payload: Mapping[str, Any], *, mirrored: bool) -> dict[str, Any]:
+        """The two captions by side."""
+        return dict(sides(payload, mirrored=mirrored))
+
+
+@register
+class M1(_BesideAPerson):
+    """Whether a caption is better than or equal to a person's."""
+
+    name = "m1"
+    title = "Compare a caption with a person's (M1)"
+    needs_image = True
+    texts = ("m1",)
+    choices: ClassVar[Mapping[str, Choices]] = {
+        "choice": Choices(
+            label="Your choice",
+            labels={"left": "The first is better", "equal": "Equally good", "right": "The second is better"},
+        )
+    }
+
+    def answer(self, payload: Mapping[str, Any], raw: Mapping[str, Any], *, mirrored: bool) -> dict[str, Any]:
+        """Whether the candidate is better, equal or worse. Raises an `AnswerError` for another choice."""
+        return {"choice": _BETTER[super().answer(payload, raw, mirrored=mirrored)["choice"]]}
+
+
+@register
+class M2(_OfACaption, OneQuestion):
+    """Whether a person wrote a caption."""
+
+    name = "m2"
+    title = "A person or a machine? (M2)"
+    texts = ("m2",)
+    choices: ClassVar[Mapping[str, Choices]] = {
+        "choice": Choices(label="Your choice", labels={"person": "A person", "machine": "A machine"})
+    }
+
+
+@register
+class M3(_OfACaption, OneQuestion):
+    """How correct a caption is."""
+
+    name = "m3"
+    title = "Rate the correctness (M3)"
+    texts = ("m3",)
+    choices: ClassVar[Mapping[str, Choices]] = {
+        "choice": Choices(
+            label="How correct is the sentence?",
+            labels={
+                "1": "incorrect: it does not fit the image",
+                "2": "mostly incorrect: little of it fits",
+                "3": "partly correct: about half of it fits",
+                "4": "mostly correct: a detail is wrong",
+                "5": "correct: all of it fits",
+            },
+        )
+    }
+
+
+@register
+class M4(_OfACaption, OneQuestion):
+    """How detailed a caption is. It means nothing without M3: captions of other images have much detail."""
+
+    name = "m4"
+    title = "Rate the amount of detail (M4)"
+    texts = ("m4",)
+    choices: ClassVar[Mapping[str, Choices]] = {
+        "choice": Choices(
+            label="How much detail does the sentence have?",
+            labels={
+                "1": "lack of details",
+                "2": "few details",
+                "3": "some details",
+                "4": "detailed",
+                "5": "very detailed",
+            },
+        )
+    }
+
+
+@register
+class M5(_BesideAPerson):
+    """Whether a caption says the same as a person's: no image is shown."""
+
+    name = "m5"
+    title = "Do they say the same? (M5)"
+    needs_image = False
+    texts = ("m5",)
+    choices: ClassVar[Mapping[str, Choices]] = {
+        "choice": Choices(
+            label="Do the sentences say the same?", labels={"yes": "Yes, the same", "no": "No, not the same"}
+        )
+    }
+
+
+@register
+class Rating(_OfACaption):
+    """Precision, recall and penalties of a caption, as THumB has them (Kasai et al. 2022)."""
+
+    name = "rating"
+    title = "Rate precision and recall"
+    texts = ("rating-thumb",)
+    choices: ClassVar[Mapping[str, Choices]] = {
+        "precision": Choices(
+            label="Precision: is what it says right? 1 nothing, 5 all", labels={each: each for each in _SCALE}
+        ),
+        "recall": Choices(
+            label="Recall: does it say what is important? 1 nothing, 5 all",
+            labels={each: each for each in _SCALE},
+        ),
+        "fluency": Choices(
+            label="Points off for fluency: grammar and spelling", labels={each: each for each in _PENALTIES}
+        ),
+        "conciseness": Choices(
+            label="Points off for conciseness: needless words", labels={each: each for each in _PENALTIES}
+        ),
+        "inclusive": Choices(
+            label="Points off for language that excludes or offends people",
+            labels={each: each for each in _PENALTIES},
+        ),
+    }
+
+    def answer(
+        self,
+        payload: Mapping[str, Any],  # noqa: ARG002
+        raw: Mapping[str, Any],
+        *,
+        mirrored: bool,  # noqa: ARG002
+    ) -> dict[str, Any]:
+        """The choice of each question. Raises an `AnswerError` where one is missing or no choice."""
+        if set(raw) != set(self.choices):
+            raise AnswerError(f"there must be an answer for each of {', '.join(self.choices)}, and no other")
+        return {
+            name: chosen({"choice": raw[name]}, tuple(choices.labels), name)
+            for name, choices in self.choices.items()
+        }

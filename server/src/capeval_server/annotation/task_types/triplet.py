@@ -1,0 +1,63 @@
+"""Which of two sentences is more like a third (CIDEr, sections 3 and 6): no image, and no third answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from capeval_server.annotation.task_types.base import (
+    ITEMS,
+    Choices,
+    OneQuestion,
+    checked_keys,
+    checked_text,
+    register,
+)
+from capeval_server.core.errors import CampaignError
+
+__all__ = ["ABOUT", "Triplet", "about", "sides"]
+
+ABOUT = ("image_id", "first_by", "second_by", "on_the_left")
+"""What an item can say of its pair, for the files of votes: no browser gets it."""
+
+
+def sides(payload: Mapping[str, Any], *, mirrored: bool) -> dict[str, str]:
+    """The two texts of an item by the side that they are shown on."""
+    left, right = reversed(ITEMS) if mirrored else ITEMS
+    return {"left": str(payload[left]), "right": str(payload[right])}
+
+
+def about(raw: Mapping[str, Any]) -> dict[str, str]:
+    """What an item says of its pair. Raises a `CampaignError` where it is no text, or no text of the item."""
+    if raw.get("on_the_left", "first") not in ITEMS:
+        raise CampaignError(f"'on_the_left' must be {' or '.join(ITEMS)} (got {raw['on_the_left']!r})")
+    return {name: checked_text(name, raw[name]) for name in ABOUT if name in raw}
+
+
+@register
+class Triplet(OneQuestion):
+    """Sentence A, and the sentences B (left) and C (right)."""
+
+    name = "triplet"
+    title = "Compare sentences with a sentence"
+    answers = 3
+    batch = 10
+    lease_seconds = 180
+    needs_image = False
+    has_sides = True
+    curtailed = False
+    votes_once = True
+    texts = ("triplet",)
+    choices: ClassVar[Mapping[str, Choices]] = {
+        "choice": Choices(label="Your choice", labels={"left": "B", "right": "C"})
+    }
+
+    def payload(self, raw: Mapping[str, Any]) -> dict[str, Any]:
+        """The three sentences. Raises a `CampaignError` where one is missing."""
+        names = ("reference", "first", "second")
+        checked_keys(raw, names, ABOUT)
+        return {name: checked_text(name, raw[name]) for name in names} | about(raw)
+
+    def shown(self, payload: Mapping[str, Any], *, mirrored: bool) -> dict[str, Any]:
+        """The three sentences."""
+        return {"reference": payload["reference"], **sides(payload, mirrored=mirrored)}

@@ -1,0 +1,94 @@
+"""Writing a caption of an image: COCO, section 2; nocaps, section 3.1; CIDEr, section 5."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from capeval_server.annotation.task_types.base import (
+    TaskType,
+    checked_keys,
+    checked_text,
+    is_storable,
+    register,
+)
+from capeval_server.core.errors import AnswerError, CampaignError
+
+__all__ = ["LONGEST_CAPTION", "Write"]
+
+LONGEST_CAPTION = 500
+"""The most characters of a caption; the longest of COCO and nocaps have 250."""
+
+_MOST_KEYWORDS = 50
+
+
+@register
+class Write(TaskType):
+    """An image, its keywords where it has any, and a field for one sentence."""
+
+    name = "write"
+    title = "Write captions"
+    answers = 5
+    batch = 5
+    lease_seconds = 600
+    needs_image = True
+    reviewed = True
+    written = "caption"
+    texts = ("write-nocaps", "write-coco", "write-pascal")
+    # COCO and nocaps ask for eight words. PASCAL-50S does not: 15 % of ABSTRACT-50S's sentences, which were
+    # collected in the same way, have fewer.
+    text_rules: ClassVar[Mapping[str, Mapping[str, str]]] = {"write-pascal": {"short": "off"}}
+
+    def payload(self, raw: Mapping[str, Any]) -> dict[str, Any]:
+        """The keywords. Raises a `CampaignError` where they are no list of texts."""
+        checked_keys(raw, (), ("keywords",))
+        keywords = raw.get("keywords", [])
+        if not isinstance(keywords, list) or len(keywords) > _MOST_KEYWORDS:
+            raise CampaignError(f"'keywords' must be a list of at most {_MOST_KEYWORDS} texts")
+        return {"keywords": [checked_text("keywords", keyword) for keyword in keywords]}
+
+    def answer(
+        self,
+        payload: Mapping[str, Any],  # noqa: ARG002
+        raw: Mapping[str, Any],
+        *,
+        mirrored: bool,  # noqa: ARG002
+    ) -> dict[str, Any]:
+        """The caption in one line, without white space at its ends.
+
+        Raises:
+            AnswerError: It is empty, too long, or no text that can be stored.
+        """
+        caption = raw.get("caption")
+        if set(raw) != {"caption"} or not isinstance(caption, str):
+            raise AnswerError("'caption' must be a text, and nothing else be sent")
+        if not is_storable(caption):
+            raise AnswerError("the sentence has a character that can't be stored: please type it again")
+        caption = " ".join(caption.split())
+        if not caption:
+            raise AnswerError("the sentence must not be empty")
+        if len(caption) > LONGEST_CAPTION:
+            raise AnswerError(
+                f"the sentence must have at most {LONGEST_CAPTION} characters (it has {len(caption):,})"
+            )
+        return {"caption": caption}
+
+    def check_expected(self, payload: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
+        """Refuses what is not stored as it is. Raises an `AnswerError`."""
+        stored = self.answer(payload, expected, mirrored=False)
+        if stored != expected:
+            raise AnswerError(f"it must be as answers are stored, which is {stored!r}")
+
+    def in_words(
+        self,
+        payload: Mapping[str, Any],  # noqa: ARG002
+        expected: Mapping[str, Any],
+        *,
+        mirrored: bool,  # noqa: ARG002
+    ) -> dict[str, str]:
+        """The organisers' own sentence."""
+        return {"A sentence of the organisers": str(expected["caption"])}
+
+    def shown(self, payload: Mapping[str, Any], *, mirrored: bool) -> dict[str, Any]:  # noqa: ARG002
+        """The keywords."""
+        return {"keywords": list(payload["keywords"])}

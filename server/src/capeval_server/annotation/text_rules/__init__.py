@@ -1,0 +1,1 @@
+"""Rules for captions that workers write."""

@@ -1,0 +1,492 @@
+"""Rules for what people write: each with a level, what the writer is told, and why it is there.
+
+A *hint* is shown and may be ignored; *confirm* asks for "keep it anyway" with a reason, and sends the text to
+review; *block* must be changed. The server's verdict counts; a page asks for it while somebody types. No rule
+proposes other words, and none rejects what was sent.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from types import MappingProxyType
+from typing import Any
+
+from capeval.errors import OptionError
+from capeval.tokenizers import tokenize
+from capeval.toolkit import missing_package
+from capeval_server.annotation.task_types.write import LONGEST_CAPTION
+from capeval_server.annotation.text_rules.invisible_characters import describe_invisible
+
+__all__ = [
+    "LEVELS",
+    "RULES",
+    "VERSION",
+    "Finding",
+    "Rule",
+    "RuleSettings",
+    "Verdict",
+    "check_captions",
+    "count_words",
+    "prepare",
+    "stored_verdict",
+    "verdict",
+]
+
+VERSION = 2
+"""Increased when a rule finds something else in some text; answers keep the version that judged them."""
+
+LEVELS = ("off", "hint", "confirm", "block")
+
+_LISTS = ("known_words", "blocked_words")
+_MOST_LISTED, _LONGEST_LISTED = 10_000, 100
+_LEAST_WORDS = 8
+_FEWEST_WORDS = 3
+
+_PICTURE_OF = re.compile(
+    r"\s*((this|that|here) is )?((an?|the|this)\s+)?"
+    r"(photo|photograph|picture|image|pic|snapshot)s?\s+(of|containing|showing|shows|with)\b",
+    re.IGNORECASE,
+)
+_ADDRESS = re.compile(r"https?://|\bwww\.\S|\S@\S+\.\w", re.IGNORECASE)
+_SENTENCE_END = re.compile(r"[.!?]\s+\S*[A-Za-z]")
+_ERROR_REPORT = re.compile(
+    r"\bno (image|picture|photo)\b|\b(image|picture|photo) (is |was |did |does )?(not|n't|missing)\b"
+    r"|\b(not|won't|doesn't|didn't|isn't) (load|show|display)(ing)?\b",
+    re.IGNORECASE,
+)
+_NAME = re.compile(r"[a-z,]\s+([A-Z][a-z]\w*(?:['\u2019-]\w+)*)")
+_QUOTATION = re.compile('["\u201c\u201d\u201e\u00ab\u00bb]')
+_OTHER_TIMES = re.compile(r"\b(will|going to|about to|was|were)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RuleSettings:
+    """What an organiser chooses.
+
+    Attributes:
+        levels: The level of each rule that has another than its own.
+        known_words: Words that are no slips: keywords, class names, the campaign's list.
+        blocklist: Words and phrases that need a reason, in lower case.
+
+    Raises:
+        OptionError: A rule or a level is not known.
+    """
+
+    levels: Mapping[str, str] = field(default_factory=dict)
+    known_words: frozenset[str] = frozenset()
+    blocklist: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for rule, level in self.levels.items():
+            if rule not in RULES:
+                raise OptionError(f"'rules' must be of {', '.join(RULES)} (got {rule!r})")
+            if not isinstance(level, str) or level not in LEVELS:
+                raise OptionError(f"the level of {rule!r} must be one of {', '.join(LEVELS)} (got {level!r})")
+
+    @classmethod
+    def stored(cls, raw: Mapping[str, Any], keywords: Sequence[str] = ()) -> RuleSettings:
+        """The settings as a campaign's file and table have them: levels by rule, and the two lists.
+
+        Args:
+            raw: Levels by the names of rules; `known_words` and `blocked_words`, lists of texts.
+            keywords: More known words: an item's keywords.
+
+        Raises:
+            OptionError: A rule or a level is not known, or a list is none of texts.
+        """
+        levels = {name: level for name, level in raw.items() if name not in _LISTS}
+        known = [*_texts("known_words", raw), *keywords]
+        words = tokenize(known) if known else []
+        listed = _texts("blocked_words", raw)
+        phrases = tokenize(listed) if listed else []
+        return cls(
+            levels=levels,
+            known_words=frozenset(word for each in words for word in each),
+            blocklist=tuple(" ".join(each) for each in phrases if each),
+        )
+
+    def level(self, rule: Rule) -> str:
+        """The level of a rule here."""
+        return self.levels.get(rule.name, rule.level)
+
+
+def _texts(name: str, raw: Mapping[str, Any]) -> list[str]:
+    """A list of texts among settings; empty if it is not there."""
+    found: Any = raw.get(name, [])
+    fine = isinstance(found, list) and len(found) <= _MOST_LISTED
+    if not fine or not all(isinstance(each, str) and 0 < len(each) <= _LONGEST_LISTED for each in found):
+        raise OptionError(
+            f"{name!r} must be a list of at most {_MOST_LISTED:,} texts of 1 to {_LONGEST_LISTED} characters"
+        )
+    return list(found)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Written:
+    """A text as rules see it.
+
+    Attributes:
+        text: As it was typed.
+        words: Its tokens without punctuation, in lower case: as scores count them.
+        settings: The organiser's settings.
+    """
+
+    text: str
+    words: Sequence[str]
+    settings: RuleSettings
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """A rule for texts.
+
+    Attributes:
+        name: Its name.
+        level: Its level, where the organiser chose no other.
+        message: What the writer is told, with `{0}` for what was found.
+        why: Why it is there, for the page about the rules.
+        finds: What breaks it in a text; empty where nothing does.
+    """
+
+    name: str
+    level: str
+    message: str
+    why: str
+    finds: Callable[[Written], str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """A rule that a text breaks.
+
+    Attributes:
+        rule: Its name.
+        level: Its level here.
+        message: What the writer is told.
+    """
+
+    rule: str
+    level: str
+    message: str
+
+
+def _matched(pattern: re.Pattern[str], group: int = 0) -> Callable[[Written], str]:
+    def finds(written: Written) -> str:
+        match = pattern.search(written.text)
+        return match.group(group).strip() if match else ""
+
+    return finds
+
+
+def _empty(written: Written) -> str:
+    return "" if written.text.strip() else "nothing"
+
+
+def _too_long(written: Written) -> str:
+    return f"{len(written.text):,}" if len(written.text) > LONGEST_CAPTION else ""
+
+
+def _too_few(written: Written) -> str:
+    return str(len(written.words)) if len(written.words) < _FEWEST_WORDS else ""
+
+
+def _short(written: Written) -> str:
+    return str(len(written.words)) if _FEWEST_WORDS <= len(written.words) < _LEAST_WORDS else ""
+
+
+def _there_is(written: Written) -> str:
+    begins = tuple(written.words[:2])
+    return " ".join(begins) if begins in (("there", "is"), ("there", "are"), ("there", "'s")) else ""
+
+
+def _picture_of(written: Written) -> str:
+    match = _PICTURE_OF.match(written.text)
+    return match.group().strip() if match else ""
+
+
+def _blocked_words(written: Written) -> str:
+    text = f" {' '.join(written.words)} "
+    return next((phrase for phrase in written.settings.blocklist if f" {phrase} " in text), "")
+
+
+def _language(written: Written) -> str:
+    return "" if not written.words or _classify()(written.text)[0] == "en" else "another language"
+
+
+def _unknown_words(written: Written) -> str:
+    known = _dictionary()
+    unknown = [
+        word
+        for word in written.words
+        if word.isalpha() and word not in known and word not in written.settings.known_words
+    ]
+    return ", ".join(dict.fromkeys(unknown))
+
+
+@cache
+def _classify() -> Callable[[str], tuple[str, float]]:
+    try:
+        from py3langid import classify
+    except ImportError as error:
+        raise missing_package("the rule for other languages needs", error) from None
+    return classify  # type: ignore[no-any-return]
+
+
+@cache
+def _dictionary() -> Any:
+    try:
+        from spellchecker import SpellChecker
+    except ImportError as error:
+        raise missing_package("the rule for unknown words needs", error) from None
+    return SpellChecker()
+
+
+_ALL = (
+    Rule(
+        name="empty",
+        level="block",
+        message="Please write a sentence.",
+        why="An empty answer describes nothing. An image that can't be described can be reported or skipped.",
+        finds=_empty,
+    ),
+    Rule(
+        name="too-long",
+        level="block",
+        message=f"The sentence must have at most {LONGEST_CAPTION} characters (it has {{0}}).",
+        why="The longest of 247,654 captions of COCO and nocaps have 250 characters.",
+        finds=_too_long,
+    ),
+    Rule(
+        name="invisible",
+        level="block",
+        message="Please remove the invisible characters ({0}).",
+        why=(
+            "Such characters come with copied text. They change the order in which a sentence is shown, and"
+            " split words, so reviewers and scores see a different sentence. Joiners that a script or an"
+            " emoji needs are fine."
+        ),
+        finds=lambda written: describe_invisible(written.text),
+    ),
+    Rule(
+        name="too-few-words",
+        level="block",
+        message=f"The sentence must have at least {_FEWEST_WORDS} words (it has {{0}}).",
+        why="Two words are a label, not a description.",
+        finds=_too_few,
+    ),
+    Rule(
+        name="there-is",
+        level="block",
+        message="Please do not start with 'There is' or 'There are': name what is in the image.",
+        why=(
+            "COCO and nocaps ask for it. 2 % of COCO's captions begin so, none of nocaps's, where the page"
+            " refused them. Such beginnings add equal words to captions of different images."
+        ),
+        finds=_there_is,
+    ),
+    Rule(
+        name="picture-of",
+        level="block",
+        message="Please do not write '{0}': describe what is in the image.",
+        why="nocaps asks for it. The words would be true of every image.",
+        finds=_picture_of,
+    ),
+    Rule(
+        name="address",
+        level="block",
+        message="Please leave out addresses: '{0}'.",
+        why="Captions are published. Addresses of sites and people don't describe an image.",
+        finds=_matched(_ADDRESS),
+    ),
+    Rule(
+        name="short",
+        level="confirm",
+        message=f"The sentence should have at least {_LEAST_WORDS} words (it has {{0}}).",
+        why=(
+            "COCO and nocaps ask for eight words. About one caption in a hundred is shorter, and some of"
+            " these are fine, so a reason is enough."
+        ),
+        finds=_short,
+    ),
+    Rule(
+        name="several-sentences",
+        level="confirm",
+        message="Please write one sentence.",
+        why="The task is one sentence. One caption in a thousand has several.",
+        finds=_matched(_SENTENCE_END),
+    ),
+    Rule(
+        name="error-report",
+        level="confirm",
+        message="Does the image not load? Then please report it in place of a sentence ('{0}').",
+        why="nocaps asks not to use the field to report errors: the report takes the image out of work.",
+        finds=_matched(_ERROR_REPORT),
+    ),
+    Rule(
+        name="language",
+        level="confirm",
+        message="Is this sentence in English? If so, keep it.",
+        why="Captions are to be in English. A program mistakes 4 to 6 of 10,000 for another language.",
+        finds=_language,
+    ),
+    Rule(
+        name="blocklist",
+        level="confirm",
+        message="Please leave out '{0}', or say why it is needed.",
+        why="The organisers listed words that captions should not have.",
+        finds=_blocked_words,
+    ),
+    Rule(
+        name="name",
+        level="hint",
+        message="Is '{0}' the name of a person? Please do not give people names.",
+        why=(
+            "COCO and nocaps ask for no names of people. 2 to 3 % of captions have a capital inside; many are"
+            " right, such as 'British' or 'Wii'."
+        ),
+        finds=_matched(_NAME, group=1),
+    ),
+    Rule(
+        name="quotation",
+        level="hint",
+        message="Please do not describe what a person might say.",
+        why="COCO and nocaps ask for it. A quotation mark can also be round a text in the image.",
+        finds=_matched(_QUOTATION),
+    ),
+    Rule(
+        name="other-times",
+        level="hint",
+        message="Please describe only what the image shows, not what happened before or will ('{0}').",
+        why="COCO and nocaps ask for it: what was and what will be is a guess, and others guess differently.",
+        finds=_matched(_OTHER_TIMES),
+    ),
+    Rule(
+        name="unknown-words",
+        level="hint",
+        message="Are these words spelt right: {0}?",
+        why=(
+            "nocaps asks to avoid spelling errors. 3 to 5 % of captions have a word that is in no list; most"
+            " of these are slips."
+        ),
+        finds=_unknown_words,
+    ),
+)
+
+RULES: Mapping[str, Rule] = MappingProxyType({rule.name: rule for rule in _ALL})
+"""The rules by name, in the order in which they are shown."""
+
+_ALONE = ("empty", "too-few-words")
+
+
+def prepare() -> None:
+    """Loads what rules read, which takes most of a second once in a process: then each verdict is quick."""
+    _classify()("a dog")
+    _dictionary()
+
+
+def count_words(text: str) -> int:
+    """The words of a text as scores count them: tokens without punctuation."""
+    return len(tokenize([text])[0])
+
+
+def check_captions(texts: Sequence[str], settings: RuleSettings | None = None) -> list[tuple[Finding, ...]]:
+    """What rules each text breaks, in the rules' order.
+
+    Nothing else is said of a text that is empty, too long or of too few words.
+
+    Args:
+        texts: The texts as they were typed.
+        settings: The organiser's settings; the defaults where there are none.
+
+    Raises:
+        CaptionError: A text holds a lone surrogate.
+        DependencyError: A library for languages or spelling is not installed.
+    """
+    settings = settings or RuleSettings()
+    # A text that is too long is not tokenised.
+    words = tokenize([text if len(text) <= LONGEST_CAPTION else "" for text in texts])
+    return [
+        _findings(Written(text=text, words=tokens, settings=settings))
+        for text, tokens in zip(texts, words, strict=True)
+    ]
+
+
+def _findings(written: Written) -> tuple[Finding, ...]:
+    found: list[Finding] = []
+    for rule in RULES.values():
+        level = written.settings.level(rule)
+        what = "" if level == "off" else rule.finds(written)
+        if what:
+            found.append(Finding(rule=rule.name, level=level, message=rule.message.format(what)))
+        if (what and rule.name in _ALONE) or (
+            rule.name == "too-long" and len(written.text) > LONGEST_CAPTION
+        ):
+            break
+    return tuple(found)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """Whether a text may be sent.
+
+    Attributes:
+        findings: What rules it breaks.
+        blocked: Whether it must be changed.
+        unconfirmed: The rules that ask for a reason and have none.
+        reasons: The writer's reason for each rule that asks for one.
+    """
+
+    findings: tuple[Finding, ...]
+    blocked: bool
+    unconfirmed: tuple[str, ...]
+    reasons: Mapping[str, str]
+
+    @property
+    def allowed(self) -> bool:
+        """Whether it may be sent."""
+        return not self.blocked and not self.unconfirmed
+
+    @property
+    def for_review(self) -> bool:
+        """Whether a person shall look at it."""
+        return bool(self.reasons)
+
+
+def verdict(
+    text: str, settings: RuleSettings | None = None, reasons: Mapping[str, str] | None = None
+) -> Verdict:
+    """Whether a text may be sent, with the writer's reasons for keeping what rules ask about.
+
+    Args:
+        text: The text as it was typed.
+        settings: The organiser's settings; the defaults where there are none.
+        reasons: Why the writer keeps the text, by rule; reasons for other rules are left out.
+
+    Raises:
+        CaptionError: The text holds a lone surrogate.
+        DependencyError: A library for languages or spelling is not installed.
+    """
+    (findings,) = check_captions([text], settings)
+    asked = [finding.rule for finding in findings if finding.level == "confirm"]
+    given = {rule: (reasons or {}).get(rule, "").strip() for rule in asked}
+    return Verdict(
+        findings=findings,
+        blocked=any(finding.level == "block" for finding in findings),
+        unconfirmed=tuple(rule for rule in asked if not given[rule]),
+        reasons={rule: reason for rule, reason in given.items() if reason},
+    )
+
+
+def stored_verdict(made: Verdict) -> dict[str, Any]:
+    """What is stored of a verdict beside an answer: the rules' version, what they found, the reasons."""
+    return {
+        "version": VERSION,
+        "findings": [
+            {"rule": each.rule, "level": each.level}
+            | ({"reason": made.reasons[each.rule]} if each.rule in made.reasons else {})
+            for each in made.findings
+        ],
+    }

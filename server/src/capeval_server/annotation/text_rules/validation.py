@@ -1,0 +1,86 @@
+"""What the rules of a campaign say of a sentence: while it is written, and when it is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from capeval_server.annotation.models import LONGEST_NOTE, Item, TextVersion
+from capeval_server.annotation.task_types import task_of
+from capeval_server.annotation.task_types.base import is_storable
+from capeval_server.annotation.text_rules import rules
+from capeval_server.annotation.text_rules.invisible_characters import find_invisible, remove_invisible
+from capeval_server.annotation.text_rules.rules import Finding, RuleSettings, Verdict
+from capeval_server.core.errors import AnswerError, SentenceError
+
+__all__ = ["Look", "checked", "look", "settings_of"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Look:
+    """What is said of a sentence while it is written.
+
+    Attributes:
+        words: How many words it has, as scores count them.
+        findings: The rules that it breaks.
+        cleaned: The sentence without its invisible characters; None if it has none.
+    """
+
+    words: int
+    findings: tuple[Finding, ...]
+    cleaned: str | None
+
+
+def settings_of(texts: TextVersion, item: Item | None = None) -> RuleSettings:
+    """The rules of a version of texts; an item's keywords are no slips."""
+    keywords = item.payload.get("keywords", ()) if item is not None else ()
+    return RuleSettings.stored(texts.rules, keywords)
+
+
+def look(texts: TextVersion, item: Item, text: str) -> Look:
+    """What the rules say of a sentence that is not sent yet.
+
+    Raises:
+        AnswerError: It has a character that can't be stored.
+    """
+    if not is_storable(text):
+        raise AnswerError("the sentence has a character that can't be stored: please type it again")
+    (findings,) = rules.check_captions([text], settings_of(texts, item))
+    # A text that is far too long is not tokenised: its words are of no use.
+    long = any(finding.rule == "too-long" for finding in findings)
+    cleaned = remove_invisible(text) if find_invisible(text) else None
+    return Look(words=0 if long else rules.count_words(text), findings=findings, cleaned=cleaned)
+
+
+def checked(
+    texts: TextVersion, item: Item, answer: Mapping[str, Any], reasons: Mapping[str, str]
+) -> Verdict | None:
+    """The rules' verdict of an answer that may be stored; none of a kind without sentences.
+
+    Args:
+        texts: The texts, with the rules' levels.
+        item: The item.
+        answer: The answer as it would be stored.
+        reasons: Why the worker keeps it, by rule.
+
+    Raises:
+        AnswerError: A reason can't be stored.
+        SentenceError: A rule refuses it, or asks for a reason.
+    """
+    part = task_of(item, item.campaign).written
+    if not part:
+        return None
+    for reason in reasons.values():
+        if len(reason) > LONGEST_NOTE or not is_storable(reason):
+            raise AnswerError(f"a reason must be a text of at most {LONGEST_NOTE} characters")
+    made = rules.verdict(answer[part], settings_of(texts, item), reasons)
+    if made.allowed:
+        return made
+    findings = [asdict(finding) for finding in made.findings]
+    refusing = [each for each in made.findings if each.level == "block"]
+    if refusing:
+        # Whoever shows a message ends it by a full stop.
+        raise SentenceError(" ".join(each.message for each in refusing).removesuffix("."), findings)
+    asking = [each.message for each in made.findings if each.rule in made.unconfirmed]
+    raise SentenceError(f"{' '.join(asking)} To keep it anyway, say why", findings)

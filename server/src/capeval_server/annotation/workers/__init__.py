@@ -1,0 +1,1 @@
+"""Workers of a campaign: enrollment, panels, training, trust, payment."""

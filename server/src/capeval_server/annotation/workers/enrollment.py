@@ -1,0 +1,195 @@
+"""Coming into a campaign: as a user of the server, or by an invite link without an account."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import Exists, OuterRef, Q
+
+from capeval_server.annotation.core.departures import check_not_left
+from capeval_server.annotation.core.locks import lock_participation
+from capeval_server.annotation.models import EXCLUDED, Campaign, Participation, TextVersion, Worker
+from capeval_server.annotation.task_types import task_named
+from capeval_server.annotation.workers import panels
+from capeval_server.audit.models import record
+from capeval_server.core.errors import AssignmentError, CampaignError, NotFoundError
+from capeval_server.jobs.leases import database_time
+from capeval_server.teams.models import Membership
+
+__all__ = [
+    "MOST_INVITES",
+    "PREFIX",
+    "agree",
+    "check_apart",
+    "competes",
+    "digest_of_token",
+    "enter_as_user",
+    "first_stage",
+    "has_agreed",
+    "invite",
+    "invited",
+    "latest_texts",
+    "link",
+    "revoke",
+]
+
+# The first letters of each invite token.
+PREFIX = "work_"
+# The most invite links that are made at once.
+MOST_INVITES = 10_000
+
+
+def digest_of_token(text: str) -> str:
+    """The hash of an invite token, which is all that is stored of it."""
+    # The text is 256 random bits, which nobody can guess: a slow hash would gain nothing.
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def invite(user: User | None, campaign: Campaign, number: int) -> list[str]:
+    """Makes invite tokens, one a person. They are not stored: only their hashes are.
+
+    Raises:
+        CampaignError: The number is not one that is made at once.
+    """
+    if not 1 <= number <= MOST_INVITES:
+        raise CampaignError(f"'number' must be from 1 to {MOST_INVITES:,} (got {number:,})")
+    tokens = [PREFIX + secrets.token_urlsafe(32) for _ in range(number)]
+    with transaction.atomic():
+        # New workers come before or after what locks a whole campaign.
+        Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
+        workers = Worker.objects.bulk_create(Worker(digest=digest_of_token(token)) for token in tokens)
+        Participation.objects.bulk_create(
+            Participation(worker=worker, campaign=campaign) for worker in workers
+        )
+        record(user, campaign.challenge, f"made {number} invite links of the campaign {campaign.slug}")
+    return tokens
+
+
+def invited(campaign: Campaign, token: str) -> Participation:
+    """The participation of who has an invite token, or came from a panel and has its token.
+
+    Raises:
+        NotFoundError: No valid token of this campaign is that.
+        AssignmentError: Who had it has left.
+    """
+    if token.startswith(panels.PREFIX):
+        return panels.entered(campaign, token)
+    digest = digest_of_token(token)
+    rows = Participation.objects.filter(campaign=campaign, worker__digest=digest)
+    found = rows.select_related("worker", "campaign").first()
+    if found is None:
+        check_not_left(campaign, f"link {digest}")
+        raise NotFoundError
+    return found
+
+
+def revoke(user: User | None, participation: Participation) -> None:
+    """Ends the validity of a worker's invite link; their answers stay as they are."""
+    with transaction.atomic():
+        Worker.objects.filter(pk=participation.worker_id).update(digest=None)
+        campaign = participation.campaign
+        what = f"revoked the invite link of the worker {participation.worker} in the campaign {campaign.slug}"
+        record(user, campaign.challenge, what)
+
+
+def enter_as_user(user: User, campaign: Campaign) -> Participation:
+    """The participation of a user of the server, made if needed.
+
+    Raises:
+        NotFoundError: The campaign is not open yet.
+        AssignmentError: The user has left it.
+    """
+    check_not_left(campaign, f"user {user.pk}")
+    worker, _ = Worker.objects.get_or_create(user=user)
+    found = Participation.objects.filter(worker=worker, campaign=campaign).first()
+    if found is None:
+        if campaign.state == Campaign.State.DRAFT:
+            raise NotFoundError
+        with transaction.atomic():
+            Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
+            found, _ = Participation.objects.get_or_create(worker=worker, campaign=campaign)
+    found.worker, found.campaign = worker, campaign
+    return found
+
+
+def link(participation: Participation, account: User) -> None:
+    """Records that a worker who came by a link or from a panel is the person who has an account."""
+    worker = participation.worker
+    if worker.user_id is None and worker.account_id != account.pk:
+        Worker.objects.filter(pk=worker.pk).update(account=account)
+        worker.account = account
+
+
+def check_apart(participation: Participation) -> None:
+    """Refuses who competes with what is judged, and who works in the campaign already by another way.
+
+    Raises:
+        AssignmentError: They do.
+    """
+    worker, campaign = participation.worker, participation.campaign
+    person = worker.user_id or worker.account_id
+    if person is None:
+        return
+    same = Q(worker__user=person) | Q(worker__account=person)
+    if campaign.participations.filter(same, pk__lt=participation.pk).exists():
+        raise AssignmentError("you take part in this campaign already, by another link or as a user")
+    if competes(campaign, person):
+        raise AssignmentError("who takes part in the challenge can't judge its captions")
+
+
+def competes(campaign: Campaign, person: int) -> bool:
+    """Whether a user takes part in the challenge whose captions are judged in a campaign."""
+    if campaign.challenge_id is None or task_named(campaign.kind).name == "write":
+        return False
+    return Membership.objects.filter(user=person, team__challenge=campaign.challenge_id).exists()
+
+
+def latest_texts(campaign: Campaign) -> TextVersion:
+    """The texts that count now.
+
+    Raises:
+        NotFoundError: There are none.
+    """
+    later = TextVersion.objects.filter(campaign=OuterRef("campaign"), number__gt=OuterRef("number"))
+    found = TextVersion.objects.filter(campaign=campaign).filter(~Exists(later)).first()
+    if found is None:
+        raise NotFoundError
+    return found
+
+
+def has_agreed(participation: Participation) -> bool:
+    """Whether a worker has agreed to the texts that count now. Rules alone need no new agreement."""
+    agreed, latest = participation.consented_to_id, latest_texts(participation.campaign)
+    if agreed is None or agreed == latest.pk:
+        return agreed is not None
+    before = TextVersion.objects.get(pk=agreed)
+    return (before.instructions, before.consent) == (latest.instructions, latest.consent)
+
+
+def first_stage(campaign: Campaign) -> str:
+    """What comes after agreeing: the training, where there is one."""
+    trains = campaign.items.filter(is_training=True).exists()
+    return Participation.Stage.TRAINING if trains else Participation.Stage.WORKING
+
+
+def agree(participation: Participation, number: int) -> Participation:
+    """Records that a worker agrees to the texts of a version, which must be the latest.
+
+    Raises:
+        AssignmentError: There are newer texts, or the worker is blocked or has left.
+    """
+    with transaction.atomic():
+        now = lock_participation(participation)
+        texts = latest_texts(now.campaign)
+        if texts.number != number:
+            raise AssignmentError("the instructions were changed meanwhile: please read them again")
+        if now.stage in EXCLUDED:
+            raise AssignmentError("you get no more work in this campaign")
+        if now.stage == Participation.Stage.INVITED:
+            now.stage = first_stage(now.campaign)
+        now.consented_to, now.consented = texts, database_time()
+        now.save(update_fields=["stage", "consented_to", "consented"])
+    return now

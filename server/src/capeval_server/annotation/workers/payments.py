@@ -1,0 +1,164 @@
+"""What each worker is to be paid, as lines of CSV: this server moves no money."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, fields
+from datetime import datetime
+from decimal import Decimal
+
+from django.contrib.auth.models import User
+from django.db.models import OuterRef, Subquery
+from pydantic import ValidationError
+
+from capeval.toolkit import plain_row
+from capeval_server.annotation.core.locks import held
+from capeval_server.annotation.core.options import Options, options_of
+from capeval_server.annotation.models import Campaign, Identity, Participation, Response, Review, Session
+from capeval_server.audit.models import record
+from capeval_server.core.errors import CampaignError
+
+__all__ = ["Line", "lines", "payments_csv", "set_rate"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """What a worker did in a session, or in all if they came from no panel.
+
+    Attributes:
+        worker: The pseudonym.
+        panel: The panel that sent them; empty for others, and once they have withdrawn.
+        panel_id: What it calls them.
+        study: What it calls the study.
+        session: What it calls the session.
+        outcome: How the session ended; for who came from no panel, their stage.
+        answers: The items that they answered: also those that came too late to count, and checks.
+        rejected: How many of these a person has rejected.
+        seconds: The time from getting each batch to its last answer.
+        amount: The answers at the campaign's rate; empty if it has none.
+        currency: The rate's.
+    """
+
+    worker: str
+    panel: str
+    panel_id: str
+    study: str
+    session: str
+    outcome: str
+    answers: int
+    rejected: int
+    seconds: int
+    amount: str
+    currency: str
+
+
+@dataclass(frozen=True)
+class _Answer:
+    batch: int
+    opened: datetime
+    received: datetime
+    rejected: bool
+
+
+def set_rate(user: User | None, campaign: Campaign, pay_per_answer: str, currency: str) -> Campaign:
+    """Sets what an answer is paid.
+
+    Raises:
+        CampaignError: It is no amount, or no currency.
+    """
+    with held(campaign) as now:
+        wanted = {**now.settings, "pay_per_answer": pay_per_answer, "currency": currency}
+        try:
+            now.settings = Options.model_validate(wanted).model_dump()
+        except ValidationError as error:
+            problems = "; ".join(": ".join((*map(str, one["loc"]), one["msg"])) for one in error.errors())
+            raise CampaignError(problems) from None
+        now.save(update_fields=["settings"])
+        what = f"set the pay of an answer in the campaign {now.slug} to {pay_per_answer} {currency}"
+        record(user, now.challenge, what)
+    return now
+
+
+def payments_csv(user: User | None, campaign: Campaign) -> str:
+    """The payment lines of all workers who have done something. That they were asked for is recorded."""
+    out = io.StringIO(newline="")
+    writer = csv.writer(out)
+    writer.writerow([field.name for field in fields(Line)])
+    for line in lines(campaign):
+        # Ids come from addresses that anybody can write.
+        writer.writerow(plain_row(asdict(line).values()))
+    record(user, campaign.challenge, f"downloaded the payment lines of the campaign {campaign.slug}")
+    return out.getvalue()
+
+
+def lines(campaign: Campaign) -> Iterator[Line]:
+    """The payment lines of a campaign, by worker and session in the order in which they came."""
+    options = options_of(campaign)
+    answers = _answers(campaign)
+    workers = campaign.participations.select_related("worker").prefetch_related("sessions")
+    identities: dict[int, Identity] = {}
+    for identity in Identity.objects.filter(worker__participations__campaign=campaign).order_by("pk"):
+        identities.setdefault(identity.worker_id, identity)
+    for one in workers.order_by("pk"):
+        mine = answers.get(one.pk, [])
+        sessions = sorted(one.sessions.all(), key=lambda session: session.pk)
+        if not sessions and mine:
+            yield _line(one, None, None, mine, options)
+        for place, session in enumerate(sessions):
+            until = sessions[place + 1].entered if place + 1 < len(sessions) else None
+            within = [
+                answer
+                for answer in mine
+                if session.entered <= answer.received and (until is None or answer.received < until)
+            ]
+            yield _line(one, session, identities.get(one.worker_id), within, options)
+
+
+def _answers(campaign: Campaign) -> dict[int, list[_Answer]]:
+    """The first answer to each item, by participation."""
+    verdicts = Review.objects.filter(response__assignment=OuterRef("assignment")).order_by("-pk")
+    rows = Response.objects.filter(item__campaign=campaign, revision=1)
+    names = ("participation_id", "assignment__batch", "assignment__opened", "received", "verdict")
+    found: dict[int, list[_Answer]] = {}
+    named = rows.annotate(verdict=Subquery(verdicts.values("verdict")[:1])).order_by("pk")
+    for participation, batch, opened, received, verdict in named.values_list(*names).iterator():
+        rejected = verdict == Review.Verdict.REJECTED
+        found.setdefault(participation, []).append(_Answer(batch, opened, received, rejected))
+    return found
+
+
+def _line(
+    participation: Participation,
+    session: Session | None,
+    identity: Identity | None,
+    answers: list[_Answer],
+    options: Options,
+) -> Line:
+    rate = options.pay_per_answer
+    return Line(
+        worker=participation.worker.pseudonym,
+        panel=identity.panel if identity else "",
+        panel_id=identity.panel_id if identity else "",
+        study=(session.study or "") if session else "",
+        session=(session.session or "") if session else "",
+        outcome=session.outcome if session else participation.stage,
+        answers=len(answers),
+        rejected=sum(answer.rejected for answer in answers),
+        seconds=_seconds(answers, options),
+        amount=str(len(answers) * Decimal(rate)) if rate else "",
+        currency=options.currency,
+    )
+
+
+def _seconds(answers: list[_Answer], options: Options) -> int:
+    """The time of all batches; of each at most the longest lease, as nobody knows what was done after it."""
+    batches: dict[int, tuple[datetime, datetime]] = {}
+    for answer in answers:
+        first, last = batches.get(answer.batch, (answer.opened, answer.received))
+        batches[answer.batch] = (min(first, answer.opened), max(last, answer.received))
+    longest = options.longest_lease_seconds
+    return sum(
+        min(max(round((last - first).total_seconds()), 0), longest) for first, last in batches.values()
+    )

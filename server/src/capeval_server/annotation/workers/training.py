@@ -1,0 +1,261 @@
+"""Training before the work: what is asked and explained afterwards, of which enough must be right.
+
+Where workers choose, they answer items with plain answers. Where they write, they say of sentences which
+break the rules, and then write some as practice, which are neither right nor wrong: they see what the rules
+found, and a sentence of the organisers.
+
+Each try has other items, as nobody gets an item twice. What is answered in training counts in no result, says
+nothing of trust, and is paid for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import Count, Exists, OuterRef, QuerySet
+
+from capeval_server.annotation.core.departures import check_here
+from capeval_server.annotation.core.locks import lock_participation
+from capeval_server.annotation.core.options import Options, options_of
+from capeval_server.annotation.models import (
+    Assignment,
+    Campaign,
+    CheckResult,
+    Image,
+    Item,
+    Participation,
+    Response,
+    Session,
+)
+from capeval_server.annotation.task_types import TaskType, task_named, task_of
+from capeval_server.annotation.text_rules.rules import Finding
+from capeval_server.annotation.text_rules.validation import look
+from capeval_server.annotation.workers.panels import end, open_session
+from capeval_server.audit.models import record
+from capeval_server.core.errors import AssignmentError, CampaignError
+
+__all__ = [
+    "MOST_PRACTISED",
+    "Explained",
+    "Try",
+    "finished_try",
+    "go_on",
+    "graded_items",
+    "next_items",
+    "pause_if_failing",
+    "resume",
+]
+
+# The most sentences that are written as practice: a batch has no more.
+MOST_PRACTISED = 50
+
+_Stage = Participation.Stage
+_State = Assignment.State
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explained:
+    """An item of training, with its answer.
+
+    Attributes:
+        task: What was asked.
+        shown: What the worker saw of it.
+        lease: The lease by which the worker had it.
+        image: Its image, if it has one.
+        held: Whether it was taken out of work meanwhile.
+        right: Whether their first answer was the expected one; not if they set it aside.
+        written: The sentence that they wrote as practice; empty if they set it aside, and where they chose.
+        findings: The rules that it breaks.
+        expected: The expected answer, in the terms in which it was shown; or the organisers' sentence.
+        explanation: Why.
+    """
+
+    task: TaskType
+    shown: Mapping[str, Any]
+    lease: UUID
+    image: Image | None
+    held: bool
+    right: bool
+    written: str
+    findings: tuple[Finding, ...]
+    expected: Mapping[str, str]
+    explanation: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Try:
+    """A try of the training, all of whose items are answered or set aside.
+
+    Attributes:
+        right: How many were right.
+        needed: How many must be.
+        passed: Whether that is enough.
+        again: Whether there is another try.
+        practice: Whether sentences were written as practice: none of them must be right.
+        more: Whether practice comes next.
+        items: The items with their answers.
+    """
+
+    right: int
+    needed: int
+    passed: bool
+    again: bool
+    practice: bool
+    more: bool
+    items: list[Explained]
+
+
+def graded_items(campaign: Campaign) -> QuerySet[Item]:
+    """The items of the training that are answered right or wrong; those written as practice are not."""
+    items = campaign.items.filter(is_training=True)
+    return items.filter(is_quiz=True) if task_named(campaign.kind).written else items
+
+
+def next_items(participation: Participation) -> QuerySet[Item]:
+    """The items of the worker's next try, or what they write as practice; none if there is nothing else."""
+    campaign, options = participation.campaign, options_of(participation.campaign)
+    had = Assignment.objects.filter(participation=participation, item=OuterRef("pk"))
+    left = campaign.items.filter(~Exists(had), is_training=True, held=False).order_by("rank")
+    left = participation.unwarned(left)
+    graded = graded_items(campaign)
+    if not graded.exists() or _has_passed(participation, options):
+        return left.exclude(pk__in=graded.values("pk"))
+    left = left.filter(pk__in=graded.values("pk"))
+    if _tries(participation) >= options.training_tries or left.count() < options.training_items:
+        return left.none()
+    return left[: options.training_items]
+
+
+def _has_passed(participation: Participation, options: Options) -> bool:
+    """Whether enough was right in one of the tries."""
+    right = CheckResult.objects.filter(
+        response__participation=participation, response__item__is_training=True, passed=True
+    )
+    tries = right.order_by().values("response__assignment__batch").annotate(right=Count("pk"))
+    return tries.filter(right__gte=options.training_right).exists()
+
+
+def _given(participation: Participation) -> QuerySet[Assignment]:
+    return participation.assignments.filter(item__is_training=True)
+
+
+def _tries(participation: Participation) -> int:
+    return _given(participation).values("batch").distinct().count()
+
+
+def finished_try(participation: Participation) -> Try | None:
+    """The latest try of a worker in training; none before the first, and while one goes on."""
+    if participation.stage != _Stage.TRAINING:
+        return None
+    mine = _given(participation).filter(batch=participation.batch).order_by("place")
+    given = list(mine.select_related("item__image"))
+    if not given or any(one.state in (_State.HELD, _State.EXPIRED) for one in given):
+        return None
+    passed = CheckResult.objects.filter(response__assignment__in=given, passed=True)
+    right = set(passed.values_list("response__assignment_id", flat=True))
+    practice = bool(task_of(given[0].item, participation.campaign).written)
+    needed = 0 if practice else options_of(participation.campaign).training_right
+    enough = len(right) >= needed
+    there_is_more = next_items(participation).exists()
+    return Try(
+        right=len(right),
+        needed=needed,
+        passed=enough,
+        again=not enough and there_is_more,
+        practice=practice,
+        more=enough and there_is_more,
+        items=[_explained(participation.campaign, one, right=one.pk in right) for one in given],
+    )
+
+
+def _explained(campaign: Campaign, given: Assignment, *, right: bool) -> Explained:
+    task = task_of(given.item, campaign)
+    latest = given.responses.select_related("texts").order_by("revision").last() if task.written else None
+    written = "" if latest is None else str(latest.answer.get(task.written, ""))
+    return Explained(
+        task=task,
+        shown=task.shown(given.item.payload, mirrored=given.mirrored),
+        lease=given.lease,
+        image=given.item.image,
+        held=given.item.held,
+        right=right,
+        written=written,
+        findings=_found(latest, given.item, written),
+        expected=task.in_words(given.item.payload, given.item.expected, mirrored=given.mirrored),
+        explanation=given.item.explanation,
+    )
+
+
+def _found(response: Response | None, item: Item, written: str) -> tuple[Finding, ...]:
+    """The rules that a sentence breaks, as they were when it was sent."""
+    return () if response is None or not written else look(response.texts, item, written).findings
+
+
+def go_on(participation: Participation) -> Participation:
+    """Goes on after a try: to the work, to the next try, to practice, or out.
+
+    Raises:
+        AssignmentError: There is no try that is finished.
+    """
+    with transaction.atomic():
+        now = lock_participation(participation)
+        check_here(now)
+        done = finished_try(now)
+        if done is None:
+            raise AssignmentError("please answer all items of the training first")
+        if done.again or done.more:
+            # The next batch is the next try, or the practice.
+            now.batch += 1
+            now.save(update_fields=["batch"])
+            return now
+        now.stage = _Stage.WORKING if done.passed else _Stage.SCREENED_OUT
+        now.save(update_fields=["stage"])
+        session = open_session(now)
+        if session is not None and not done.passed:
+            end(session, Session.Outcome.SCREENED_OUT)
+    return now
+
+
+def pause_if_failing(participation: Participation) -> None:
+    """Pauses a worker who failed too many of their last checks. Their participation is locked.
+
+    Checks that a person has looked at, and the worker went on, don't count again.
+    """
+    options = options_of(participation.campaign)
+    if not options.pause_failed or participation.stage != _Stage.WORKING:
+        return
+    checks = _checks(participation).order_by("pk").values_list("passed", flat=True)
+    latest = list(checks[participation.checks_looked_at :])[-options.pause_of :]
+    if latest.count(False) >= options.pause_failed:
+        participation.stage = _Stage.PAUSED
+        participation.save(update_fields=["stage"])
+
+
+def _checks(participation: Participation) -> QuerySet[CheckResult]:
+    mine = CheckResult.objects.filter(response__participation=participation)
+    return mine.filter(response__item__is_training=False)
+
+
+def resume(user: User | None, participation: Participation, reason: str) -> Participation:
+    """Lets a worker go on who was paused: somebody has looked at their work.
+
+    Raises:
+        CampaignError: They are not paused, or no reason is given.
+    """
+    if not reason.strip():
+        raise CampaignError("say in 'reason' why the worker goes on")
+    with transaction.atomic():
+        now = lock_participation(participation)
+        if now.stage != _Stage.PAUSED:
+            raise CampaignError(f"only a worker who is paused goes on again (got {now.stage!r})")
+        now.stage = _Stage.WORKING
+        now.checks_looked_at = _checks(now).count()
+        now.save(update_fields=["stage", "checks_looked_at"])
+        what = f"let the worker {now.worker} go on in the campaign {now.campaign.slug}: {reason.strip()}"
+        record(user, now.campaign.challenge, what)
+    return now

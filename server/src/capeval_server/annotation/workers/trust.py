@@ -1,0 +1,77 @@
+"""Which workers are trusted: those of whom enough answers were judged, and nearly all were fine."""
+
+from __future__ import annotations
+
+from django.db.models import OuterRef, Subquery
+
+from capeval_server.annotation.core.options import Options, options_of
+from capeval_server.annotation.models import Campaign, CheckResult, Participation, Response, Review
+from capeval_server.annotation.task_types import task_named
+
+__all__ = ["is_trusted", "judge_again", "judged", "trust_warnings"]
+
+
+def is_trusted(participation: Participation, options: Options) -> bool:
+    """Whether a worker may fill slots that were emptied by an exclusion or a rejection."""
+    if options.reopened_for == "everybody":
+        return True
+    enough = participation.judged >= options.trust_answers
+    return enough and participation.fine >= options.trust_share * participation.judged
+
+
+def judged(participation: Participation) -> tuple[int, int]:
+    """How many answers of a worker were judged by a person or a check, and how many of those were fine."""
+    verdicts = Review.objects.filter(response=OuterRef("pk")).order_by("-pk").values("verdict")[:1]
+    reviewed = Response.objects.filter(participation=participation).annotate(verdict=Subquery(verdicts))
+    found = reviewed.exclude(verdict=None)
+    checks = CheckResult.objects.filter(
+        response__participation=participation, response__item__is_training=False
+    )
+    fine = found.filter(verdict=Review.Verdict.FINE).count() + checks.filter(passed=True).count()
+    return found.count() + checks.count(), fine
+
+
+def judge_again(participation: Participation) -> None:
+    """Counts anew what was judged of a worker, whose participation is locked."""
+    participation.judged, participation.fine = judged(participation)
+    participation.save(update_fields=["judged", "fine"])
+
+
+def trust_warnings(campaign: Campaign) -> list[str]:
+    """Return a warning if only trusted workers replace answers and nobody can become trusted.
+
+    A worker becomes trusted in time if, with one item left, enough of their answers have been judged.
+    """
+    options = options_of(campaign)
+    if options.reopened_for == "everybody":
+        return []
+    items = campaign.items.filter(is_check=False).count()
+    checks = campaign.items.filter(is_check=True, is_training=False, repeats=None).count()
+    reviewed = task_named(campaign.kind).reviewed
+    judged = _most_judged(options, max(items - 1, 0), checks, reviewed=reviewed)
+    if judged >= options.trust_answers:
+        return []
+    reviews = (
+        f"review_first {options.review_first}, review_every {options.review_every}, " if reviewed else ""
+    )
+    lower = f", or trust_answers to at most {judged}" if judged else ""
+    return [
+        f"No worker can become trusted, and reopened_for is 'trusted': trust_answers is"
+        f" {options.trust_answers}, but a worker who has answered all but one of the {items:,} items has only"
+        f" {judged} judged answers ({reviews}check_every {options.check_every}, {checks:,} checks). Rejected,"
+        f" excluded and withdrawn answers will not be replaced. Set reopened_for to 'everybody'{lower}."
+    ]
+
+
+def _most_judged(options: Options, answers: int, checks: int, *, reviewed: bool) -> int:
+    """Return the number of judged answers among N answers: expected reviews, and most checks."""
+    found = 0
+    if reviewed:
+        found = min(answers, options.review_first)
+        found += (answers - found) // options.review_every if options.review_every else 0
+    if options.check_every:
+        batches = -(-(answers + checks) // options.batch)
+        # One check in each stretch of batches; see `assignment.py`.
+        stretch = max(options.check_every // options.batch, 2)
+        found += min(checks, -(-batches // stretch))
+    return found

@@ -1,0 +1,562 @@
+"""The API of who manages campaigns. It answers 404 to everybody else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
+from ninja import Query, Router, Schema, Status
+from pydantic import ConfigDict, Field
+
+from capeval_server.annotation.campaigns import lifecycle
+from capeval_server.annotation.campaigns.consent import change_texts
+from capeval_server.annotation.campaigns.creation import make_from_texts
+from capeval_server.annotation.campaigns.definition import LONGEST_MARKDOWN
+from capeval_server.annotation.campaigns.progress import progress_of
+from capeval_server.annotation.core.options import MOST_ANSWERS, options_of
+from capeval_server.annotation.models import LONGEST_NOTE, Campaign, Exclusion, Item, Participation, Response
+from capeval_server.annotation.responses.content_warnings import LONGEST_WARNING, set_warning
+from capeval_server.annotation.review import moderation, withdrawal
+from capeval_server.annotation.review.worker_summaries import Part, repeats_of
+from capeval_server.annotation.task_types import task_named
+from capeval_server.annotation.text_rules.rules import RULES
+from capeval_server.annotation.text_rules.validation import settings_of
+from capeval_server.annotation.workers import enrollment, panels, payments, training
+from capeval_server.annotation.workers.trust import is_trusted, trust_warnings
+from capeval_server.api.authentication import ORGANISE, token_of
+from capeval_server.api.path_parameters import Number, Slug
+from capeval_server.api.schemas import Problem
+from capeval_server.http.request_limits import accepts_uploads
+
+__all__ = ["router"]
+
+router = Router(auth=ORGANISE, tags=["Campaigns"])
+_MOST = 200
+Reason = Annotated[str, Field(min_length=1, max_length=LONGEST_NOTE, pattern=r"^[^\x00]*$")]
+Start = Annotated[int, Query(ge=0, le=10**9)]
+
+
+class Files(Schema):
+    """The texts of a campaign's files: `campaign.toml`, and those that it names."""
+
+    files: dict[str, str]
+
+
+class Made(Schema):
+    """A campaign."""
+
+    slug: str
+    title: str
+    kind: str
+    state: str
+    settings: dict[str, Any]
+    # Settings that contradict the number of items or of checks.
+    warnings: list[str]
+
+    @staticmethod
+    def resolve_warnings(campaign: Campaign) -> list[str]:
+        """Return the warnings about a campaign."""
+        return trust_warnings(campaign)
+
+
+class CampaignStatus(Schema):
+    """How far a campaign is."""
+
+    state: str
+    items: int
+    finished: int
+    ended: int
+    wanted: int
+    counted: int
+    held: int
+    workers: int
+    trusted: int
+    to_review: int
+    reported: int
+    checks_out: int
+    waiting: list[str]
+
+
+class StateOf(Schema):
+    """A campaign's state; opening a closed one again needs a reason."""
+
+    state: Literal["draft", "pilot", "open", "paused", "closing", "closed"]
+    reason: Annotated[str, Field(max_length=LONGEST_NOTE, pattern=r"^[^\x00]*$")] = ""
+
+
+class Answers(Schema):
+    """How many answers each item needs."""
+
+    answers: Annotated[int, Field(ge=1, le=MOST_ANSWERS)]
+
+
+class QualityOf(Schema):
+    """New values of quality settings; the others stay as they are."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    reopened_for: Literal["trusted", "everybody"] | None = None
+    trust_answers: int | None = None
+    trust_share: float | None = None
+    review_first: int | None = None
+    review_every: int | None = None
+    check_every: int | None = None
+    check_pass_answers: int | None = None
+    check_pass_share: float | None = None
+    pause_failed: int | None = None
+    pause_of: int | None = None
+    repeat_every: int | None = None
+    reports_to_hold: int | None = None
+
+
+class QualityChange(Schema):
+    """A change of quality settings, with old and new values."""
+
+    time: datetime
+    who: str
+    what: str
+
+
+class QualityAnswer(Schema):
+    """All quality settings, warnings about them, and their changes, latest first."""
+
+    settings: dict[str, Any]
+    warnings: list[str]
+    changes: list[QualityChange]
+
+
+class RulesOf(Schema):
+    """The rules for sentences: levels by rule, where they differ from the defaults, and the two lists."""
+
+    rules: dict[str, Literal["off", "hint", "confirm", "block"] | list[str]]
+
+
+class RulesAnswer(Schema):
+    """The rules for sentences, their version, and the level of each."""
+
+    version: int
+    rules: dict[str, Any]
+    levels: dict[str, str]
+
+
+class Invites(Schema):
+    """How many invite tokens to make."""
+
+    number: Annotated[int, Field(ge=1, le=enrollment.MOST_INVITES)] = 1
+
+
+class Tokens(Schema):
+    """Invite tokens, shown once."""
+
+    tokens: list[str]
+
+
+class WorkerOf(Schema):
+    """A worker, by the pseudonym."""
+
+    pseudonym: str
+    stage: str
+    answered: int
+    judged: int
+    fine: int
+    trusted: bool
+    # How many of their own items they were shown again, mirrored, and answered as before.
+    repeats: int
+    repeated: int
+
+
+class Workers(Schema):
+    """Workers in the order in which they came; `count` of them in all."""
+
+    count: int
+    workers: list[WorkerOf]
+
+
+class Block(Schema):
+    """Why."""
+
+    reason: Reason
+
+
+class Effect(Schema):
+    """What a block does, or would do."""
+
+    answers: int
+    items: int
+    releases: list[str]
+
+
+class Texts(Schema):
+    """A version of what workers read and agree to, in Markdown."""
+
+    number: int
+    instructions: str
+    consent: str
+
+
+class NewTexts(Schema):
+    """Other texts; what is left out stays as it is."""
+
+    instructions: Annotated[str, Field(max_length=LONGEST_MARKDOWN)] | None = None
+    consent: Annotated[str, Field(max_length=LONGEST_MARKDOWN)] | None = None
+
+
+class Removal(Schema):
+    """What a withdrawal does: how many answers lose their text, and how many are in a frozen release."""
+
+    removed: int
+    frozen: int
+
+
+class Rate(Schema):
+    """What an answer is paid, such as 0.12 and EUR."""
+
+    pay_per_answer: Annotated[str, Field(max_length=20)]
+    currency: Annotated[str, Field(max_length=3)]
+
+
+class Warned(Schema):
+    """What workers are told before they see a picture; nothing, if the text is empty."""
+
+    image: Annotated[str, Field(max_length=200)]
+    warning: Annotated[str, Field(max_length=LONGEST_WARNING)]
+
+
+class Held(Schema):
+    """An item by its key, and whether it shall be out of work; why, if it is taken out."""
+
+    item: Annotated[str, Field(max_length=100)]
+    held: bool
+    reason: Annotated[str, Field(max_length=LONGEST_NOTE, pattern=r"^[^\x00]*$")] = ""
+
+
+class OutOfWork(Schema):
+    """An item that is out of work, why, and the releases that have answers of it."""
+
+    item: str
+    is_check: bool
+    reason: str
+    releases: list[str]
+
+
+class AllHeld(Schema):
+    """The first 200 items that are out of work; `count` of them in all."""
+
+    count: int
+    items: list[OutOfWork]
+
+
+class Account(Schema):
+    """The account of a worker who came by a link or from a panel."""
+
+    user: Slug
+
+
+class Linked(Schema):
+    """What became of a worker: blocked, if the account competes with what is judged."""
+
+    blocked: bool
+    answers: int
+
+
+class Restored(Schema):
+    """How many answers count again."""
+
+    answers: int
+
+
+class ToReview(Schema):
+    """An answer that waits for a review: never by whom."""
+
+    id: int
+    reasons: list[str]
+    item: dict[str, Any]
+    answer: dict[str, Any]
+
+
+class Queue(Schema):
+    """Answers that wait for a review, the earliest first; `count` of them in all."""
+
+    count: int
+    answers: list[ToReview]
+
+
+class Verdict(Schema):
+    """What a reviewer decided."""
+
+    verdict: Literal["fine", "rejected"]
+    reason: Literal["", "wrong image", "rule broken", "nonsense", "copied", "other language", "offensive"] = (
+        ""
+    )
+    note: Annotated[str, Field(max_length=LONGEST_NOTE, pattern=r"^[^\x00]*$")] = ""
+
+
+class Reviewed(Schema):
+    """How many answers still wait."""
+
+    waiting: int
+
+
+def _managed(request: HttpRequest, slug: str) -> Campaign:
+    return lifecycle.managed(token_of(request).user, slug)
+
+
+def _worker(campaign: Campaign, pseudonym: str) -> Participation:
+    rows = campaign.participations.select_related("worker", "campaign")
+    return get_object_or_404(rows, worker__pseudonym=pseudonym)
+
+
+def _shown(worker: Participation, repeats: Mapping[int, tuple[Part, int]]) -> dict[str, Any]:
+    again = repeats[worker.pk][0] if worker.pk in repeats else None
+    return {
+        "repeats": again.of if again else 0,
+        "repeated": again.number if again else 0,
+        "pseudonym": worker.worker.pseudonym,
+        "trusted": is_trusted(worker, options_of(worker.campaign)),
+        **{name: getattr(worker, name) for name in ("stage", "answered", "judged", "fine")},
+    }
+
+
+@router.post("", response={201: Made, (403, 404, 422): Problem})
+@accepts_uploads
+def create(request: HttpRequest, given: Files) -> Any:
+    """Makes a campaign, as a draft."""
+    return Status(201, make_from_texts(token_of(request).user, given.files))
+
+
+@router.get("/{slug}", response={200: CampaignStatus, (403, 404): Problem})
+def status(request: HttpRequest, slug: Slug) -> Any:
+    """How far a campaign is, and why it does not get further."""
+    return asdict(progress_of(_managed(request, slug)))
+
+
+@router.put("/{slug}/state", response={200: Made, (403, 404, 422): Problem})
+def change_state(request: HttpRequest, slug: Slug, wanted: StateOf) -> Any:
+    """Opens, pauses or closes a campaign, or tries it."""
+    found = _managed(request, slug)
+    return lifecycle.change_state(token_of(request).user, found, wanted.state, reason=wanted.reason)
+
+
+@router.put("/{slug}/answers", response={200: Made, (403, 404, 422): Problem})
+def set_answers(request: HttpRequest, slug: Slug, wanted: Answers) -> Any:
+    """Sets how many answers each item needs."""
+    return lifecycle.set_answers(token_of(request).user, _managed(request, slug), wanted.answers)
+
+
+def _quality(campaign: Campaign) -> dict[str, Any]:
+    return {
+        "settings": lifecycle.quality_settings(campaign),
+        "warnings": trust_warnings(campaign),
+        "changes": lifecycle.quality_changes(campaign),
+    }
+
+
+@router.get("/{slug}/quality", response={200: QualityAnswer, (403, 404): Problem})
+def quality_settings(request: HttpRequest, slug: Slug) -> Any:
+    """Return the quality settings."""
+    return _quality(_managed(request, slug))
+
+
+@router.put("/{slug}/quality", response={200: QualityAnswer, (403, 404, 422): Problem})
+def set_quality(request: HttpRequest, slug: Slug, wanted: QualityOf) -> Any:
+    """Change quality settings, also while the campaign is open; each change is in the history."""
+    changes = wanted.model_dump(exclude_none=True)
+    return _quality(lifecycle.set_quality(token_of(request).user, _managed(request, slug), changes))
+
+
+def _rules(campaign: Campaign) -> dict[str, Any]:
+    texts = enrollment.latest_texts(campaign)
+    settings = settings_of(texts)
+    levels = {rule.name: settings.level(rule) for rule in RULES.values()}
+    return {"version": texts.number, "rules": texts.rules, "levels": levels}
+
+
+@router.get("/{slug}/rules", response={200: RulesAnswer, (403, 404): Problem})
+def rules(request: HttpRequest, slug: Slug) -> Any:
+    """The rules for sentences."""
+    return _rules(_managed(request, slug))
+
+
+@router.put("/{slug}/rules", response={200: RulesAnswer, (403, 404, 422): Problem})
+def set_rules(request: HttpRequest, slug: Slug, wanted: RulesOf) -> Any:
+    """Sets the rules for sentences, as a new version of the texts; what was answered keeps its own."""
+    campaign = _managed(request, slug)
+    lifecycle.set_rules(token_of(request).user, campaign, wanted.rules)
+    return _rules(campaign)
+
+
+@router.get("/{slug}/texts", response={200: Texts, (403, 404): Problem})
+def texts(request: HttpRequest, slug: Slug) -> Any:
+    """What workers read and agree to now."""
+    return enrollment.latest_texts(_managed(request, slug))
+
+
+@router.put("/{slug}/texts", response={200: Texts, (403, 404, 422): Problem})
+def set_texts(request: HttpRequest, slug: Slug, wanted: NewTexts) -> Any:
+    """Makes a new version of the texts: workers agree again before they get more work."""
+    campaign = _managed(request, slug)
+    user = token_of(request).user
+    return change_texts(user, campaign, instructions=wanted.instructions, consent=wanted.consent)
+
+
+@router.get("/{slug}/panel", response={200: panels.PanelSettings, (403, 404): Problem})
+def panel(request: HttpRequest, slug: Slug) -> Any:
+    """The panel that sends workers, with the end codes."""
+    return panels.panel_settings(_managed(request, slug))
+
+
+@router.put("/{slug}/panel", response={200: panels.PanelSettings, (403, 404, 422): Problem})
+def set_panel(request: HttpRequest, slug: Slug, wanted: panels.PanelSettings) -> Any:
+    """Set the panel that sends workers: its parameters, its keys if it signs them, and the end codes."""
+    given = wanted.model_dump(exclude_unset=True)
+    return panels.set_panel(token_of(request).user, _managed(request, slug), given)
+
+
+@router.put("/{slug}/warnings", response={200: Warned, (403, 404, 422): Problem})
+def warn(request: HttpRequest, slug: Slug, wanted: Warned) -> Any:
+    """Sets the warning of a picture, by its name: it is hidden until a worker asks for it."""
+    image = set_warning(token_of(request).user, _managed(request, slug), wanted.image, wanted.warning)
+    return {"image": image.name, "warning": image.warning}
+
+
+def _out_of_work(item: Item) -> dict[str, Any]:
+    return {
+        "item": item.key,
+        "is_check": item.is_check,
+        "reason": item.held_reason,
+        "releases": moderation.releases_of(item),
+    }
+
+
+@router.get("/{slug}/held", response={200: AllHeld, (403, 404): Problem})
+def all_held(request: HttpRequest, slug: Slug) -> Any:
+    """The items that are out of work, with why."""
+    found = _managed(request, slug).items.filter(held=True, repeats=None).order_by("pk")
+    return {"count": found.count(), "items": [_out_of_work(item) for item in found[:_MOST]]}
+
+
+@router.put("/{slug}/held", response={200: OutOfWork, (403, 404, 422): Problem})
+def hold(request: HttpRequest, slug: Slug, wanted: Held) -> Any:
+    """Takes an item out of work, or gives it out again, and names the releases that have answers of it."""
+    found = get_object_or_404(_managed(request, slug).items, key=wanted.item, repeats=None)
+    moderation.hold(token_of(request).user, found, held=wanted.held, reason=wanted.reason)
+    found.refresh_from_db()
+    return _out_of_work(found)
+
+
+@router.put("/{slug}/rate", response={200: Made, (403, 404, 422): Problem})
+def set_rate(request: HttpRequest, slug: Slug, wanted: Rate) -> Any:
+    """Sets what an answer is paid."""
+    user = token_of(request).user
+    return payments.set_rate(user, _managed(request, slug), wanted.pay_per_answer, wanted.currency)
+
+
+@router.get("/{slug}/payments", response={200: Any, (403, 404): Problem})
+def payment_lines(request: HttpRequest, slug: Slug) -> Any:
+    """What each worker is to be paid, as CSV. That it was downloaded is in the history."""
+    text = payments.payments_csv(token_of(request).user, _managed(request, slug))
+    answer = HttpResponse(text, content_type="text/csv; charset=utf-8")
+    answer["Content-Disposition"] = f'attachment; filename="payments-{slug}.csv"'
+    return answer
+
+
+@router.post("/{slug}/invites", response={201: Tokens, (403, 404): Problem})
+def invite(request: HttpRequest, slug: Slug, wanted: Invites) -> Any:
+    """Makes invite tokens, one a person, and shows them once."""
+    tokens = enrollment.invite(token_of(request).user, _managed(request, slug), wanted.number)
+    return Status(201, {"tokens": tokens})
+
+
+@router.get("/{slug}/workers", response={200: Workers, (403, 404): Problem})
+def workers(request: HttpRequest, slug: Slug, start: Start = 0) -> Any:
+    """Workers, 200 of them from a start."""
+    campaign = _managed(request, slug)
+    found = campaign.participations.select_related("worker", "campaign").order_by("pk")
+    repeats = repeats_of(campaign)
+    rows = [_shown(one, repeats) for one in found[start : start + _MOST]]
+    return {"count": found.count(), "workers": rows}
+
+
+@router.get("/{slug}/workers/{pseudonym}/block", response={200: Effect, (403, 404): Problem})
+def effect_of_blocking(request: HttpRequest, slug: Slug, pseudonym: Slug) -> Any:
+    """What blocking a worker would do."""
+    return asdict(moderation.effect_of_blocking(_worker(_managed(request, slug), pseudonym)))
+
+
+@router.post("/{slug}/workers/{pseudonym}/block", response={200: Effect, (403, 404, 422): Problem})
+def block(request: HttpRequest, slug: Slug, pseudonym: Slug, why: Block) -> Any:
+    """Blocks a worker: none of their answers counts from then on."""
+    worker = _worker(_managed(request, slug), pseudonym)
+    _, effect = moderation.block(token_of(request).user, worker, why.reason)
+    return asdict(effect)
+
+
+@router.post("/{slug}/workers/{pseudonym}/lift", response={200: Restored, (403, 404, 422): Problem})
+def lift(request: HttpRequest, slug: Slug, pseudonym: Slug, why: Block) -> Any:
+    """Lifts a block: the worker's answers fill what is still free."""
+    worker = _worker(_managed(request, slug), pseudonym)
+    exclusion = get_object_or_404(Exclusion, participation=worker, lifted=None)
+    return {"answers": moderation.lift(token_of(request).user, exclusion, why.reason)}
+
+
+@router.post("/{slug}/workers/{pseudonym}/resume", response={200: WorkerOf, (403, 404, 422): Problem})
+def resume(request: HttpRequest, slug: Slug, pseudonym: Slug, why: Block) -> Any:
+    """Lets a worker go on who was paused, as they had failed checks."""
+    worker = _worker(_managed(request, slug), pseudonym)
+    resumed = training.resume(token_of(request).user, worker, why.reason)
+    return _shown(resumed, repeats_of(worker.campaign, resumed))
+
+
+@router.put("/{slug}/workers/{pseudonym}/account", response={200: Linked, (403, 404, 422): Problem})
+def link_account(request: HttpRequest, slug: Slug, pseudonym: Slug, known: Account) -> Any:
+    """Says which account a worker has: who takes part in the challenge can't judge its captions."""
+    worker = _worker(_managed(request, slug), pseudonym)
+    account = get_object_or_404(User, username=known.user)
+    effect = moderation.link_account(token_of(request).user, worker, account)
+    return {"blocked": effect is not None, "answers": effect.answers if effect else 0}
+
+
+@router.get("/{slug}/workers/{pseudonym}/withdraw", response={200: Removal, (403, 404): Problem})
+def effect_of_withdrawing(request: HttpRequest, slug: Slug, pseudonym: Slug) -> Any:
+    """What withdrawing a worker would do."""
+    return asdict(withdrawal.effect_of_withdrawing(_worker(_managed(request, slug), pseudonym)))
+
+
+@router.post("/{slug}/workers/{pseudonym}/withdraw", response={200: Removal, (403, 404, 409): Problem})
+def withdraw(request: HttpRequest, slug: Slug, pseudonym: Slug) -> Any:
+    """Withdraws a worker who asked for it, for good: texts in no frozen release are removed."""
+    worker = _worker(_managed(request, slug), pseudonym)
+    return asdict(withdrawal.withdraw(token_of(request).user, worker))
+
+
+@router.get("/{slug}/reviews", response={200: Queue, (403, 404): Problem})
+def reviews(request: HttpRequest, slug: Slug) -> Any:
+    """The first 200 answers that wait for a review."""
+    campaign = _managed(request, slug)
+    found = moderation.queue(campaign)
+    task = task_named(campaign.kind)
+    rows = [
+        {
+            "id": response.pk,
+            "reasons": [request.reason for request in response.review_requests.all()],
+            "item": task.shown(response.item.payload, mirrored=False),
+            "answer": response.answer,
+        }
+        for response in found.select_related("item").prefetch_related("review_requests")[:_MOST]
+    ]
+    return {"count": found.count(), "answers": rows}
+
+
+@router.post("/{slug}/reviews/{response_id}", response={200: Reviewed, (403, 404, 422): Problem})
+def review(request: HttpRequest, slug: Slug, response_id: Number, given: Verdict) -> Any:
+    """Says that an answer is fine, or rejects it."""
+    campaign = _managed(request, slug)
+    rows = Response.objects.filter(item__campaign=campaign).select_related("participation__worker")
+    found = get_object_or_404(rows, pk=response_id)
+    moderation.review(token_of(request).user, found, given.verdict, reason=given.reason, note=given.note)
+    return {"waiting": moderation.queue(campaign).count()}

@@ -1,0 +1,437 @@
+"""The API of who works on a campaign: everything that the pages do, without a browser."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import datetime
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from django.http import HttpRequest
+from django.shortcuts import get_object_or_404
+from ninja import Router, Schema, Status
+from ninja.security import HttpBearer
+from pydantic import Field
+
+from capeval_server.annotation.models import LONGEST_NOTE, Assignment, Campaign, Draft, Participation, Worker
+from capeval_server.annotation.responses import assignment, content_warnings, session_end, submit
+from capeval_server.annotation.review import withdrawal
+from capeval_server.annotation.task_types import task_of
+from capeval_server.annotation.text_rules import validation
+from capeval_server.annotation.workers import enrollment, panels, training
+from capeval_server.api.authentication import SUBMIT
+from capeval_server.api.path_parameters import Slug
+from capeval_server.api.schemas import Problem
+from capeval_server.core.errors import NotFoundError
+
+__all__ = ["router"]
+
+Note = Annotated[str, Field(max_length=LONGEST_NOTE, pattern=r"^[^\x00]*$")]
+Name = Annotated[str, Field(pattern="^[a-z_]{1,30}$")]
+RuleName = Annotated[str, Field(pattern="^[a-z-]{1,30}$")]
+Count = Annotated[float, Field(ge=0, le=10**9, allow_inf_nan=False)]
+Typed = Annotated[str, Field(max_length=5000, pattern=r"^[^\x00]*$")]
+Key = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[\x21-\x7e]+$")]
+
+
+class WorkerBearer(HttpBearer):
+    """Accepts an invite token, or a user's API token that allows to submit."""
+
+    def authenticate(self, request: HttpRequest, token: str) -> Any:
+        """What the token stands for; a worker's or a panel's is compared with the campaign later."""
+        if token.startswith(panels.PREFIX):
+            return token
+        if token.startswith(enrollment.PREFIX):
+            return token if Worker.objects.filter(digest=enrollment.digest_of_token(token)).exists() else None
+        return SUBMIT.authenticate(request, token)
+
+
+router = Router(auth=WorkerBearer(), tags=["Annotating"])
+
+
+class Texts(Schema):
+    """What workers read and agree to, in Markdown."""
+
+    number: int
+    instructions: str
+    consent: str
+
+
+class Entered(Schema):
+    """A worker in a campaign."""
+
+    title: str
+    kind: str
+    stage: str
+    answered: int
+    avoids_warnings: bool
+    texts: Texts
+
+
+class Agreed(Schema):
+    """The number of the texts that the worker agrees to."""
+
+    texts: Annotated[int, Field(ge=1, le=10**9)]
+
+
+class Warnings(Schema):
+    """Whether the worker is given no images that have a warning."""
+
+    avoid: bool
+
+
+class GivenItem(Schema):
+    """An item to answer. Its kind is the campaign's, or `quiz`: a question on the rules, in the training."""
+
+    lease: UUID
+    kind: str
+    place: int
+    of: int
+    state: str
+    lease_until: datetime
+    shown: dict[str, Any]
+    warning: str
+    draft: dict[str, Any] | None
+    revision: int
+
+
+class End(Schema):
+    """How the session of who came from a panel ended, with the code for the panel."""
+
+    outcome: str
+    text: str
+    code: str
+    address: str
+
+
+class Batch(Schema):
+    """The items to answer now; where there are none, why. At the end of a session, its end code."""
+
+    items: list[GivenItem]
+    training: bool
+    why: str
+    end: End | None
+
+
+class Answer(Schema):
+    """An answer. The same key again is the same answer sent again."""
+
+    answer: dict[str, Any]
+    revision: Annotated[int, Field(ge=1, le=1000)] = 1
+    key: Key
+    events: Annotated[dict[Name, Count], Field(max_length=50)] = Field(default_factory=dict)
+    # Why a sentence is kept, by the rule that asks.
+    reasons: Annotated[dict[RuleName, Note], Field(max_length=50)] = Field(default_factory=dict)
+
+
+class Stored(Schema):
+    """What became of an answer: "stored", "surplus", or "answered" where another one is stored."""
+
+    outcome: str
+    text: str
+    revision: int
+
+
+class Sentence(Schema):
+    """A sentence that is being written."""
+
+    caption: Typed
+
+
+class FindingOf(Schema):
+    """A rule that a sentence breaks, with its level here."""
+
+    rule: str
+    level: str
+    message: str
+
+
+class Looked(Schema):
+    """What the rules say of a sentence, and how many words it has.
+
+    `cleaned` is the sentence without its invisible characters; null if it has none.
+    """
+
+    words: int
+    findings: list[FindingOf]
+    cleaned: str | None
+
+
+class DraftOf(Schema):
+    """What was typed so far."""
+
+    content: Annotated[dict[Name, Typed], Field(max_length=10)]
+
+
+class Why(Schema):
+    """Why an item is skipped or returned."""
+
+    reason: Note = ""
+
+
+class Wrong(Schema):
+    """What is wrong with an item."""
+
+    reason: Literal[
+        "not loading", "offensive", "face", "number plate", "personal data", "other language", "other"
+    ]
+    note: Note = ""
+
+
+class Removal(Schema):
+    """What a withdrawal does: how many answers lose their text, and how many are in a frozen release."""
+
+    removed: int
+    frozen: int
+
+
+class Left(Removal):
+    """What a withdrawal did; for who came from a panel, with the end code."""
+
+    end: End | None
+
+
+class FromPanel(Schema):
+    """The parameters of a panel's link."""
+
+    parameters: Annotated[dict[str, Annotated[str, Field(max_length=8000)]], Field(max_length=50)]
+
+
+class WorkerToken(Schema):
+    """What a panel's worker sends in place of an invite token."""
+
+    token: str
+
+
+class Finish(Schema):
+    """How a worker ends their session."""
+
+    outcome: Literal["no_consent", "unsuitable", "returned", "nothing_left"]
+
+
+class Explained(Schema):
+    """An item of the training, with its answer; of practice, the sentence and the rules that it breaks."""
+
+    shown: dict[str, Any]
+    right: bool
+    written: str
+    findings: list[FindingOf]
+    expected: dict[str, str]
+    explanation: str
+
+
+class Try(Schema):
+    """A try of the training that is finished: whether enough was right, or there is another try.
+
+    After sentences that were written as practice, nothing is right or wrong; `more` says that practice is
+    next.
+    """
+
+    right: int
+    needed: int
+    passed: bool
+    again: bool
+    practice: bool
+    more: bool
+    items: list[Explained]
+
+
+class Aside(Schema):
+    """What became of an item that is not answered."""
+
+    state: str
+
+
+def _participation(request: HttpRequest, slug: str) -> Participation:
+    """Who asks, in a campaign.
+
+    Raises:
+        NotFoundError: There is no such campaign, or it is not theirs.
+        AssignmentError: They have left it, or can't take part.
+    """
+    found = _known(request, slug)
+    enrollment.check_apart(found)
+    return found
+
+
+def _known(request: HttpRequest, slug: str) -> Participation:
+    """As `_participation`; who may no longer work is let in too."""
+    campaign = get_object_or_404(Campaign, slug=slug)
+    known: Any = request.auth  # type: ignore[attr-defined]
+    if isinstance(known, str):
+        return enrollment.invited(campaign, known)
+    return enrollment.enter_as_user(known.user, campaign)
+
+
+def _shown(participation: Participation, held: Assignment, number: int) -> dict[str, Any]:
+    draft = Draft.objects.filter(assignment=held).first()
+    task = task_of(held.item, participation.campaign)
+    return {
+        "lease": held.lease,
+        "kind": task.name,
+        "place": held.place,
+        "of": number,
+        "state": held.state,
+        "lease_until": held.lease_until,
+        "shown": task.shown(held.item.payload, mirrored=held.mirrored),
+        "warning": held.item.image.warning if held.item.image else "",
+        "draft": draft.content if draft else None,
+        "revision": held.responses.count() + 1,
+    }
+
+
+def _entered(participation: Participation) -> dict[str, Any]:
+    campaign = participation.campaign
+    texts = enrollment.latest_texts(campaign)
+    return {
+        "title": campaign.title,
+        "kind": campaign.kind,
+        "stage": participation.stage,
+        "answered": participation.answered,
+        "avoids_warnings": participation.avoids_warnings,
+        "texts": texts,
+    }
+
+
+@router.get("", response={200: Entered, (403, 404, 409): Problem})
+def enter(request: HttpRequest, slug: Slug) -> Any:
+    """How far the worker is, and the texts to agree to."""
+    return _entered(_participation(request, slug))
+
+
+@router.post("/agree", response={200: Entered, (403, 404, 409): Problem})
+def agree(request: HttpRequest, slug: Slug, agreed: Agreed) -> Any:
+    """Agrees to the texts of a number, which must be the latest."""
+    found = _participation(request, slug)
+    return _entered(enrollment.agree(found, agreed.texts))
+
+
+@router.put("/warnings", response={200: Entered, (403, 404, 409): Problem})
+def choose_warnings(request: HttpRequest, slug: Slug, wanted: Warnings) -> Any:
+    """Says whether the worker is given images that have a warning. It can be changed at any time."""
+    return _entered(content_warnings.avoid_warnings(_participation(request, slug), avoid=wanted.avoid))
+
+
+@router.post("/next", response={200: Batch, (403, 404, 409): Problem})
+def take(request: HttpRequest, slug: Slug) -> Any:
+    """What the worker has to do: what they hold, or else a new batch."""
+    found = _participation(request, slug)
+    work = assignment.work(found)
+    number = found.assignments.filter(batch=work.assignments[0].batch).count() if work.assignments else 0
+    items = [_shown(found, held, number) for held in work.assignments]
+    trains = bool(items) and work.assignments[0].item.is_training
+    return {
+        "items": items,
+        "training": trains,
+        "why": work.why,
+        "end": None if items else panels.end_of(found),
+    }
+
+
+@router.get("/training", response={200: Try, (403, 404, 409): Problem})
+def finished_try(request: HttpRequest, slug: Slug) -> Any:
+    """The latest try of the training, with its answers; 404 where none is to be looked at."""
+    found = training.finished_try(_participation(request, slug))
+    if found is None:
+        raise NotFoundError
+    return found
+
+
+@router.post("/training", response={200: Entered, (403, 404, 409): Problem})
+def go_on(request: HttpRequest, slug: Slug) -> Any:
+    """Goes on after a try: to the work, to the next try, to practice, or out."""
+    return _entered(training.go_on(_participation(request, slug)))
+
+
+@router.post("/renew", response={204: None, (403, 404, 409): Problem})
+def renew(request: HttpRequest, slug: Slug) -> Any:
+    """Renew the leases of all items that the worker holds."""
+    assignment.renew(_participation(request, slug))
+    return Status(204, None)
+
+
+@router.post("/items/{lease}/answer", response={200: Stored, (403, 404, 409, 422): Problem})
+def answer(request: HttpRequest, slug: Slug, lease: UUID, given: Answer) -> Any:
+    """Answers an item, however late; or revises the answer while the batch is the latest."""
+    held = assignment.find(_participation(request, slug), lease)
+    sent = submit.Given(
+        answer=given.answer,
+        revision=given.revision,
+        key=given.key,
+        events=given.events,
+        reasons=given.reasons,
+    )
+    done = submit.submit(held, sent)
+    return {"outcome": done.outcome, "text": done.text, "revision": done.response.revision}
+
+
+@router.post("/items/{lease}/check", response={200: Looked, (403, 404, 409, 422): Problem})
+def check(request: HttpRequest, slug: Slug, lease: UUID, written: Sentence) -> Any:
+    """What the rules say of a sentence that is not sent yet; nothing is stored."""
+    participation = _participation(request, slug)
+    held = assignment.find(participation, lease)
+    if not task_of(held.item, participation.campaign).written:
+        raise NotFoundError
+    return asdict(
+        validation.look(enrollment.latest_texts(participation.campaign), held.item, written.caption)
+    )
+
+
+@router.put("/items/{lease}/draft", response={204: None, (403, 404, 409): Problem})
+def save_draft(request: HttpRequest, slug: Slug, lease: UUID, draft: DraftOf) -> Any:
+    """Keeps what was typed so far, and the item for some more time."""
+    assignment.save_draft(assignment.find(_participation(request, slug), lease), dict(draft.content))
+    return Status(204, None)
+
+
+@router.post("/items/{lease}/skip", response={200: Aside, (403, 404, 409): Problem})
+def skip(request: HttpRequest, slug: Slug, lease: UUID, why: Why) -> Any:
+    """Skips an item for good."""
+    held = assignment.find(_participation(request, slug), lease)
+    assignment.set_aside(held, Assignment.State.SKIPPED, why.reason)
+    return {"state": Assignment.State.SKIPPED}
+
+
+@router.post("/items/{lease}/return", response={200: Aside, (403, 404, 409): Problem})
+def give_back(request: HttpRequest, slug: Slug, lease: UUID, why: Why) -> Any:
+    """Gives an item back, as one does who stops working."""
+    held = assignment.find(_participation(request, slug), lease)
+    assignment.set_aside(held, Assignment.State.RETURNED, why.reason)
+    return {"state": Assignment.State.RETURNED}
+
+
+@router.post("/items/{lease}/report", response={200: Aside, (403, 404, 409): Problem})
+def report(request: HttpRequest, slug: Slug, lease: UUID, wrong: Wrong) -> Any:
+    """Reports an item in place of answering it."""
+    held = assignment.find(_participation(request, slug), lease)
+    assignment.report(held, wrong.reason, wrong.note)
+    return {"state": Assignment.State.REPORTED}
+
+
+@router.get("/withdraw", response={200: Removal, (403, 404, 409): Problem})
+def effect_of_withdrawing(request: HttpRequest, slug: Slug) -> Any:
+    """What withdrawing would do."""
+    return asdict(withdrawal.effect_of_withdrawing(_known(request, slug)))
+
+
+@router.post("/withdraw", response={200: Left, (403, 404, 409): Problem})
+def withdraw(request: HttpRequest, slug: Slug) -> Any:
+    """Leaves the campaign for good: what is in no frozen release is removed, and so is who the worker was."""
+    found = _known(request, slug)
+    done = withdrawal.withdraw(None, found, by_worker=True)
+    return {**asdict(done), "end": panels.end_of(found)}
+
+
+@router.post("/enter", auth=None, response={201: WorkerToken, (403, 404, 409): Problem})
+def enter_from_panel(request: HttpRequest, slug: Slug, given: FromPanel) -> Any:
+    """Comes in from a panel: the parameters of its link are exchanged for a token."""
+    found = panels.enter(get_object_or_404(Campaign, slug=slug), given.parameters)
+    return Status(201, {"token": panels.token_of(found)})
+
+
+@router.post("/finish", response={200: End, (403, 404, 409): Problem})
+def finish(request: HttpRequest, slug: Slug, how: Finish) -> Any:
+    """Ends the session of who came from a panel."""
+    found = _participation(request, slug)
+    session_end.finish(found, how.outcome)
+    return panels.end_of(found)

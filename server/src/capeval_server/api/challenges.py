@@ -1,0 +1,227 @@
+"""Challenges, and your team and quota in them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from django.http import HttpRequest
+from django.shortcuts import get_object_or_404
+from django.utils import timezone
+from ninja import Query, Router, Status
+
+from capeval_server.accounts.models import Token
+from capeval_server.api import schemas
+from capeval_server.api.authentication import READ, SUBMIT, token_of
+from capeval_server.api.path_parameters import Slug, UserName
+from capeval_server.challenges.models import Challenge, Phase, ReferenceSet, Split
+from capeval_server.challenges.selectors.access import phase_named
+from capeval_server.challenges.services.image_lists import images_of
+from capeval_server.core.errors import NotFoundError
+from capeval_server.submissions.quotas import limits
+from capeval_server.teams.models import Team
+from capeval_server.teams.services import enrollment, membership
+
+__all__ = ["router"]
+
+router = Router(tags=["Challenges and teams"])
+
+
+@router.get("/challenges", response=schemas.ChallengeList)
+def challenges(request: HttpRequest) -> Any:
+    """All challenges."""
+    return {"challenges": list(Challenge.objects.order_by("slug"))}
+
+
+@router.get("/challenges/{slug}", response={200: schemas.ChallengeAnswer, 404: schemas.Problem})
+def challenge(request: HttpRequest, slug: Slug) -> Any:
+    """A challenge: its splits, phases and rules."""
+    found = get_object_or_404(Challenge, slug=slug)
+    splits = found.splits.prefetch_related("reference_sets", "subsets").order_by("name")
+    return {
+        "slug": found.slug,
+        "title": found.title,
+        "description": found.description,
+        "rules": found.rules,
+        "data": found.data,
+        "faq": found.faq,
+        "contact": found.contact,
+        "fields": found.fields,
+        "approval": found.approval,
+        "splits": [_split(split) for split in splits],
+        "phases": [_phase(phase) for phase in found.phases.prefetch_related("splits").order_by("opens")],
+    }
+
+
+@router.get(
+    "/challenges/{slug}/splits/{split}/images",
+    response={200: schemas.ImagesAnswer, 404: schemas.Problem},
+)
+def images(
+    request: HttpRequest,
+    slug: Slug,
+    split: Slug,
+    offset: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
+    limit: Annotated[int, Query(ge=1, le=10_000)] = 1000,
+) -> Any:
+    """The images of a split that are to be captioned, in order."""
+    found = images_of(get_object_or_404(Split, challenge__slug=slug, name=split))
+    return {"total": len(found), "images": [image.__dict__ for image in found[offset : offset + limit]]}
+
+
+def _split(split: Split) -> dict[str, Any]:
+    return {
+        "name": split.name,
+        "results": split.results,
+        "images": len(split.image_ids),
+        "links": split.links,
+        "metrics": split.metrics,
+        "sort_by": split.sort_by,
+        "references": [_references(references) for references in split.reference_sets.all()],
+        "subsets": [subset.name for subset in split.subsets.all()],
+    }
+
+
+def _references(references: ReferenceSet) -> dict[str, Any]:
+    shown = {name: getattr(references, name) for name in ("name", "public", "version")}
+    return {**shown, "images": len(references.image_ids)}
+
+
+def _phase(phase: Phase) -> dict[str, Any]:
+    shown = (
+        "name",
+        "opens",
+        "closes",
+        "quota_per_day",
+        "quota_total",
+        "leaderboard",
+        "captions",
+        "captions_by",
+        "final",
+    )
+    splits = sorted(split.name for split in phase.splits.all())
+    return {**{name: getattr(phase, name) for name in shown}, "splits": splits}
+
+
+@router.get(
+    "/challenges/{slug}/phases/{phase}/quota",
+    response={200: schemas.QuotaAnswer, 404: schemas.Problem},
+    auth=READ,
+)
+def quota(request: HttpRequest, slug: Slug, phase: Slug) -> Any:
+    """How much your team may still submit to a phase."""
+    found = phase_named(slug, phase)
+    return limits.quota(_team(request, found.challenge), found, timezone.now()).__dict__
+
+
+@router.get("/challenges/{slug}/team", response={200: schemas.TeamAnswer, 404: schemas.Problem}, auth=READ)
+def team(request: HttpRequest, slug: Slug) -> Any:
+    """Your team in a challenge. Its code is null for tokens of scope `read`."""
+    shown = _shown_team(_team(request, get_object_or_404(Challenge, slug=slug)))
+    return {**shown, "code": None} if token_of(request).scope == Token.Scope.READ else shown
+
+
+@router.post(
+    "/challenges/{slug}/team",
+    response={201: schemas.TeamAnswer, (403, 404, 409): schemas.Problem},
+    auth=SUBMIT,
+)
+def join(request: HttpRequest, slug: Slug, choice: schemas.TeamChoice) -> Any:
+    """Joins a challenge: alone, in a new team, or in the team that has a code."""
+    found, user = get_object_or_404(Challenge, slug=slug), token_of(request).user
+    if choice.code is not None:
+        joined = enrollment.join(user, found, choice.code)
+    else:
+        joined = enrollment.make_team(user, found, choice.name or "")
+    return Status(201, _shown_team(joined))
+
+
+@router.delete("/challenges/{slug}/team", response={204: None, (403, 404, 409): schemas.Problem}, auth=SUBMIT)
+def leave(request: HttpRequest, slug: Slug) -> Any:
+    """Leaves your team, which keeps what it submitted."""
+    membership.leave(token_of(request).user, get_object_or_404(Challenge, slug=slug))
+    return Status(204, None)
+
+
+@router.post(
+    "/challenges/{slug}/team/invitation",
+    response={200: schemas.TeamAnswer, (403, 404, 409): schemas.Problem},
+    auth=SUBMIT,
+)
+def invite(request: HttpRequest, slug: Slug, invitation: schemas.Invitation) -> Any:
+    """Gives the team that you own a new code, valid for some days; the old one stops working."""
+    found = _owned(request, slug)
+    enrollment.invite(found, invitation.days)
+    return _shown_team(found)
+
+
+@router.delete(
+    "/challenges/{slug}/team/invitation",
+    response={204: None, (403, 404, 409): schemas.Problem},
+    auth=SUBMIT,
+)
+def revoke_invitation(request: HttpRequest, slug: Slug) -> Any:
+    """Ends the code of the team that you own."""
+    enrollment.revoke_invitation(_owned(request, slug))
+    return Status(204, None)
+
+
+@router.delete(
+    "/challenges/{slug}/team/members/{user}",
+    response={204: None, (403, 404, 409): schemas.Problem},
+    auth=SUBMIT,
+)
+def remove_member(request: HttpRequest, slug: Slug, user: UserName) -> Any:
+    """Removes a member from the team that you own, and ends its code."""
+    membership.remove(token_of(request).user, get_object_or_404(Challenge, slug=slug), user)
+    return Status(204, None)
+
+
+@router.put(
+    "/challenges/{slug}/team/owner",
+    response={200: schemas.TeamAnswer, (403, 404, 409): schemas.Problem},
+    auth=SUBMIT,
+)
+def pass_on(request: HttpRequest, slug: Slug, owner: schemas.Owner) -> Any:
+    """Makes another member the owner of your team."""
+    challenge = get_object_or_404(Challenge, slug=slug)
+    membership.pass_on(token_of(request).user, challenge, owner.name.replace("\0", ""))
+    return _shown_team(_team(request, challenge))
+
+
+@router.put(
+    "/challenges/{slug}/team/captions",
+    response={200: schemas.TeamAnswer, (403, 404, 409): schemas.Problem},
+    auth=SUBMIT,
+)
+def agree(request: HttpRequest, slug: Slug, agreement: schemas.Agreement) -> Any:
+    """Says whether everybody may read the captions of your team's submissions on leaderboards."""
+    challenge = get_object_or_404(Challenge, slug=slug)
+    membership.agree(token_of(request).user, challenge, shows_captions=agreement.shows_captions)
+    return _shown_team(_team(request, challenge))
+
+
+def _owned(request: HttpRequest, slug: str) -> Team:
+    return membership.owned(token_of(request).user, get_object_or_404(Challenge, slug=slug))
+
+
+def _team(request: HttpRequest, challenge: Challenge) -> Team:
+    found = enrollment.team_of(token_of(request).user, challenge)
+    if found is None:
+        raise NotFoundError
+    return found
+
+
+def _shown_team(team: Team) -> dict[str, Any]:
+    shown = [
+        {"name": member.user.username, "owner": member.owner, "approved": member.approved}
+        for member in team.memberships.select_related("user").order_by("joined", "pk")
+    ]
+    return {
+        "name": team.name,
+        "code": team.code,
+        "code_expires": team.code_expires,
+        "members": [member["name"] for member in shown],
+        "owner": next((member["name"] for member in shown if member["owner"]), None),
+        "waiting": [member["name"] for member in shown if not member["approved"]],
+        "shows_captions": team.shows_captions,
+    }

@@ -1,0 +1,46 @@
+"""The API's answers to errors."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse
+from django.utils import timezone
+from ninja import NinjaAPI
+
+from capeval_server.core import errors, transient_errors
+from capeval_server.http.error_pages import RETRY_SECONDS, STATUSES, passing_text
+
+__all__ = ["answer_problems"]
+
+
+def answer_problems(api: NinjaAPI) -> None:
+    """Registers the answers to errors."""
+    for kind, status in {**STATUSES, PermissionDenied: 403}.items():
+        api.add_exception_handler(kind, partial(_tell, api, status))
+    for kind in transient_errors.PASSING:
+        api.add_exception_handler(kind, partial(_ask_to_wait, api))
+    # Django's own text says what kind of thing was looked for.
+    api.add_exception_handler(Http404, lambda request, _: _tell(api, 404, request, errors.NotFoundError()))
+
+
+def _tell(api: NinjaAPI, status: int, request: HttpRequest, error: Exception) -> HttpResponse:
+    content: dict[str, Any] = {"detail": str(error)}
+    if isinstance(error, errors.UploadError):
+        content["entry"] = error.entry
+    if isinstance(error, errors.SentenceError):
+        content["findings"] = error.findings
+    if isinstance(error, errors.QuotaError):
+        content["allowed_from"] = error.allowed_from
+    answer = api.create_response(request, content, status=status)
+    if isinstance(error, errors.QuotaError) and (seconds := error.seconds_left(timezone.now())):
+        answer["Retry-After"] = str(seconds)
+    return answer
+
+
+def _ask_to_wait(api: NinjaAPI, request: HttpRequest, error: Exception) -> HttpResponse:
+    answer = api.create_response(request, {"detail": passing_text(error)}, status=503)
+    answer["Retry-After"] = RETRY_SECONDS
+    return answer

@@ -1,0 +1,114 @@
+"""Leaderboards and the queue. No token is needed, except for hidden leaderboards."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from typing import Annotated, Any
+
+from django.contrib.auth.models import AnonymousUser, User
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from ninja import Query, Router
+from ninja.responses import NinjaJSONEncoder
+
+from capeval_server.accounts.models import Token
+from capeval_server.api import schemas
+from capeval_server.api.path_parameters import Slug
+from capeval_server.challenges.selectors.access import organises, phase_named
+from capeval_server.http.conditional_get import answered
+from capeval_server.jobs.leases import database_time
+from capeval_server.leaderboards.csv_export import to_csv
+from capeval_server.leaderboards.query import ask, may_see
+from capeval_server.leaderboards.ranking import Leaderboard, leaderboard
+from capeval_server.leaderboards.render_cache import kept, redated
+from capeval_server.submissions.selectors.queue import jobs
+
+__all__ = ["router"]
+
+router = Router(tags=["Leaderboards and jobs"])
+
+
+@router.get(
+    "/challenges/{slug}/phases/{phase}/leaderboard",
+    response={200: schemas.LeaderboardAnswer, (403, 404, 422): schemas.Problem},
+)
+def show_leaderboard(
+    request: HttpRequest, slug: Slug, phase: Slug, asked: Annotated[schemas.LeaderboardQuestion, Query()]
+) -> Any:
+    """The leaderboard of a phase by a reference set of a split, for all images or a subset.
+
+    All rows, or a page of 50. Only organisers can see hidden leaderboards. Scores by private references are
+    rounded to three digits, but for organisers.
+    """
+    found, asker = phase_named(slug, phase), _asker(request)
+    if not may_see(asker, found):
+        raise PermissionDenied(f"the leaderboard of phase {found.name!r} is hidden")
+    question = ask(found, **asked.model_dump(exclude={"page", "form"}))
+    full = organises(asker, found.challenge)
+
+    def make() -> bytes:
+        board = leaderboard(question, page=asked.page, full=full)
+        return to_csv(board).encode() if asked.form == "csv" else _to_json(board)
+
+    common = question.plain and asked.page in (None, 1)
+    made = kept(question, f"{asked.form} {asked.page}", make, full=full, common=common)
+    made = redated(made, question.as_of, _time_asked)
+    kinds = {"csv": "text/csv; charset=utf-8", "json": "application/json; charset=utf-8"}
+    answer = answered(request, made.etag, lambda: HttpResponse(made.content, content_type=kinds[asked.form]))
+    if asked.form == "csv":
+        answer["Content-Disposition"] = f'attachment; filename="{slug}-{phase}.csv"'
+    return answer
+
+
+def _asker(request: HttpRequest) -> User | AnonymousUser:
+    """The user of the request: by a token of scope `organise`, or by a session without a token."""
+    kind, _, text = request.headers.get("Authorization", "").partition(" ")
+    token = Token.of_text(text) if kind.lower() == "bearer" else None
+    if token is None:
+        return request.user
+    return token.user if token.scope == Token.Scope.ORGANISE else AnonymousUser()
+
+
+def _to_json(board: Leaderboard) -> bytes:
+    """A leaderboard as `LeaderboardAnswer` describes it.
+
+    To check a thousand rows against the schema takes longer than to make them; the tests do that.
+    """
+    answer = _answer(board)
+    names = list(schemas.LeaderboardRow.model_fields)
+    answer["rows"] = [{name: getattr(row, name) for name in names} for row in board.rows]
+    answer["reported"] = [entry.__dict__ for entry in board.reported]
+    return json.dumps(answer, cls=NinjaJSONEncoder).encode()
+
+
+def _time_asked(time: datetime) -> str:
+    """Return the time of a leaderboard as written in its JSON."""
+    return f'"as_of": {json.dumps(time, cls=NinjaJSONEncoder)}'
+
+
+def _answer(board: Leaderboard) -> dict[str, Any]:
+    question = board.question
+    return {
+        "challenge": question.phase.challenge.slug,
+        "phase": question.phase.name,
+        "split": question.split.name,
+        "references": question.reference_set.name,
+        "version": question.version.number,
+        "current": question.current,
+        "subset": question.subset,
+        "as_of": question.as_of,
+        "final": board.final,
+        "sort_by": question.sort_by,
+        "order": "best" if question.best_first else "worst",
+        "layout": question.layout,
+        **{name: getattr(board, name) for name in ("columns", "total", "page", "pages", "rescoring")},
+    }
+
+
+@router.get("/jobs", response=schemas.JobsAnswer)
+def show_jobs(request: HttpRequest) -> Any:
+    """The queue and the workers."""
+    found = jobs(database_time())
+    by_hour = [{"begins": hour, "scored": scored} for hour, scored in found.by_hour]
+    return {**found.__dict__, "workers": [worker.__dict__ for worker in found.workers], "by_hour": by_hour}

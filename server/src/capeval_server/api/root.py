@@ -1,0 +1,119 @@
+"""The API: puts its parts together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import wraps
+from typing import Any
+
+from django.http import HttpRequest, HttpResponseBase
+from django.urls import URLPattern, URLResolver
+from ninja import NinjaAPI, Status
+from ninja.openapi.schema import OpenAPISchema
+from ninja.operation import PathView
+
+from capeval import __version__
+from capeval_server.api import (
+    annotation_campaigns,
+    annotation_work,
+    challenges,
+    hosting,
+    leaderboards,
+    notifications,
+    participants,
+    submissions,
+)
+from capeval_server.api.authentication import READ, token_of
+from capeval_server.api.error_responses import answer_problems
+from capeval_server.api.json_parser import TextParser
+from capeval_server.http.request_limits import accepts_uploads
+
+__all__ = ["api"]
+
+_ABOUT = """What the pages show and do, for programs. Public data needs no token. For all else, make a
+token on the page of [API tokens](/tokens/) and send it as `Authorization: Bearer TOKEN`. Times are in UTC."""
+
+
+def _with_head(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
+    """Return a view that responds to HEAD as to GET; the server drops the body."""
+
+    @wraps(view)
+    def answer(request: HttpRequest, *parameters: Any, **named: Any) -> HttpResponseBase:
+        method = request.method
+        request.method = "GET" if method == "HEAD" else method
+        try:
+            found = view(request, *parameters, **named)
+        finally:
+            request.method = method
+        allowed = found.headers.get("Allow", "").split(", ")
+        if "GET" in allowed:
+            found["Allow"] = ", ".join([*allowed, "HEAD"])
+        return found
+
+    return answer
+
+
+class Api(NinjaAPI):
+    """The API. Its description, which takes half a second to make, is made once."""
+
+    _description: OpenAPISchema | None = None
+
+    def _get_urls(self) -> list[URLResolver | URLPattern]:
+        found = super()._get_urls()
+        for pattern in found:
+            if isinstance(pattern, URLPattern):
+                pattern.callback = _with_head(pattern.callback)
+        # The last address is that of the API itself; those before the operations are of its description.
+        views = [view for view in self._views() for _ in view.operations]
+        for pattern, view in zip(found[-1 - len(views) : -1], views, strict=True):
+            accepts = any(hasattr(operation.view_func, "accepts_uploads") for operation in view.operations)
+            if accepts and pattern.callback is not None:
+                accepts_uploads(pattern.callback)
+        return found
+
+    def _views(self) -> Iterator[PathView]:
+        for router in self._get_bound_routers():
+            yield from router.path_operations.values()
+
+    def get_openapi_schema(
+        self, *, path_prefix: str | None = None, path_params: dict[str, Any] | None = None
+    ) -> OpenAPISchema:
+        """Return the description of all operations, with the addresses that they have here."""
+        if path_prefix is None and self._description is not None:
+            return self._description
+        prefix = self.get_root_path(path_params or {}) if path_prefix is None else path_prefix
+        found = super().get_openapi_schema(path_prefix=prefix, path_params=path_params)
+        for path, operations in found["paths"].items():
+            for method, operation in operations.items():
+                # Ninja's ids contain the modules of the functions, and would change with them.
+                operation["operationId"] = "_".join([method, *re.findall(r"\w+", path.removeprefix(prefix))])
+        if path_prefix is None:
+            self._description = found
+        return found
+
+
+api = Api(
+    title="capeval server",
+    version=__version__,
+    description=_ABOUT,
+    urls_namespace="api",
+    parser=TextParser(),
+)
+api.add_router("", challenges.router)
+api.add_router("", submissions.router)
+api.add_router("", leaderboards.router)
+api.add_router("/challenges/{slug}/organise", hosting.router)
+api.add_router("/challenges/{slug}/organise", participants.router)
+api.add_router("", notifications.router)
+api.add_router("/challenges/{slug}/organise", notifications.organising)
+api.add_router("/annotate/{slug}", annotation_work.router)
+api.add_router("/campaigns", annotation_campaigns.router)
+answer_problems(api)
+
+
+@api.delete("/token", response={204: None}, auth=READ, tags=["Tokens"])
+def revoke(request: HttpRequest) -> Any:
+    """Revokes the token of the request."""
+    token_of(request).revoke()
+    return Status(204, None)

@@ -1,0 +1,222 @@
+"""Submitting, and your submissions with their scores."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+from uuid import UUID
+
+from django.db.models import Prefetch, QuerySet
+from django.http import HttpRequest
+from django.shortcuts import get_object_or_404
+from ninja import Header, Query, Router, Status
+
+from capeval_server.accounts.models import Token
+from capeval_server.api import schemas
+from capeval_server.api.authentication import READ, SUBMIT, token_of
+from capeval_server.api.path_parameters import Slug
+from capeval_server.challenges.selectors.access import organises, phase_named
+from capeval_server.core.errors import NotFoundError, UploadError
+from capeval_server.http.request_limits import accepts_uploads
+from capeval_server.jobs.leases import database_time
+from capeval_server.leaderboards.comparison import compared
+from capeval_server.submissions.models import Result, Score, Submission
+from capeval_server.submissions.selectors import image_browser, visibility
+from capeval_server.submissions.selectors.precision import shown
+from capeval_server.submissions.selectors.queue import ahead_of, expected_wait, scoring_of
+from capeval_server.submissions.services import admission
+from capeval_server.submissions.services.leaderboard_selection import set_standing
+from capeval_server.submissions.services.lifecycle import withdraw
+
+__all__ = ["router"]
+
+router = Router(tags=["Submissions"])
+# Described here, since what describes itself by its arguments has its body read before anything is checked.
+_UPLOAD = {
+    "type": "object",
+    "properties": {"file": {"type": "string", "format": "binary"}},
+    "required": ["file"],
+    "additionalProperties": {"type": "string"},
+}
+
+
+@router.post(
+    "/challenges/{slug}/phases/{phase}/submissions",
+    response={
+        201: schemas.SubmissionAnswer,
+        200: schemas.SubmissionAnswer,
+        (403, 404, 409, 422, 429, 503): schemas.Problem,
+    },
+    auth=SUBMIT,
+    openapi_extra={
+        "requestBody": {"content": {"multipart/form-data": {"schema": _UPLOAD}}, "required": True}
+    },
+)
+@accepts_uploads
+def submit(
+    request: HttpRequest,
+    slug: Slug,
+    phase: Slug,
+    idempotency_key: Annotated[str | None, Header(max_length=100, pattern=r"^[!-~]+$")] = None,
+) -> Any:
+    """Submits results: a zip of result files, or one JSON file.
+
+    Form fields other than `file` are the declared fields. The same upload sent again with the same
+    `Idempotency-Key` is the same submission and answers 200. Uploads of a user come one after the other.
+    """
+    size = int(request.headers.get("Content-Length") or 0)
+    found = phase_named(slug, phase)
+    with admission.admitted(token_of(request).user, found, size=size, key=idempotency_key) as upload:
+        # Only now is the body read.
+        file = request.FILES.get("file")
+        if file is None:
+            raise UploadError("the form must have a file as its field 'file' (got none)")
+        declared = {name: request.POST[name] for name in request.POST}
+        submission, new = upload.submit(file.name or "", file.chunks(), declared=declared)
+    return Status(201 if new else 200, _submission(submission))
+
+
+@router.get("/submissions", response=schemas.SubmissionList, auth=READ)
+def submissions(request: HttpRequest) -> Any:
+    """The submissions of your teams, the latest first."""
+    own = _own(request).order_by("-created")
+    return {"submissions": [_submission(submission) for submission in own]}
+
+
+@router.get(
+    "/submissions/{submission_id}",
+    response={200: schemas.SubmissionWithResults, 404: schemas.Problem},
+    auth=READ,
+)
+def submission(request: HttpRequest, submission_id: UUID) -> Any:
+    """A submission of your team, with its scores once it is scored."""
+    found = get_object_or_404(_own(request), pk=submission_id)
+    results = found.results.select_related("reference_version__reference_set__split")
+    results = results.defer("log", "reference_version__reference_set__split__image_ids")
+    scores = Prefetch("scores", Score.objects.defer("samples").order_by("pk"))
+    results = results.prefetch_related(scores).order_by("pk")
+    return {**_submission(found), **_far(found), "results": [_result(result) for result in results]}
+
+
+def _far(submission: Submission) -> dict[str, Any]:
+    """How far a submission is while it waits or is being scored."""
+    now, wait, scoring = database_time(), None, None
+    if submission.state == Submission.State.WAITING:
+        ahead = ahead_of(submission)
+        wait = {"ahead": ahead, "expected_wait": expected_wait(ahead, now)}
+    elif submission.state == Submission.State.RUNNING:
+        found = scoring_of(submission, now)
+        scoring = found and found.__dict__
+    return {"wait": wait, "scoring": scoring}
+
+
+@router.get(
+    "/submissions/{submission_id}/images",
+    response={200: schemas.ImageScoresAnswer, 404: schemas.Problem},
+    auth=READ,
+)
+def image_scores(
+    request: HttpRequest,
+    submission_id: UUID,
+    split: Annotated[str, Query(max_length=50, pattern="^[A-Za-z0-9_-]+$")],
+    references: Annotated[str, Query(max_length=50, pattern="^[A-Za-z0-9_-]+$")],
+    offset: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
+    limit: Annotated[int, Query(ge=1, le=10_000)] = 1000,
+) -> Any:
+    """Scores per image by public references, of your submissions and of published ones.
+
+    There are none by private references. Those of other teams' submissions can be seen only if all reference
+    sets of the split are public.
+    """
+    token = token_of(request)
+    seen = visibility.visible(token.user, submission_id, manages=token.scope == Token.Scope.ORGANISE)
+    if seen is None:
+        raise NotFoundError
+    return image_browser.image_answer(*seen, split, references, offset, limit)
+
+
+@router.get(
+    "/submissions/{submission_id}/compare/{other_id}",
+    response={200: schemas.ComparisonAnswer, 404: schemas.Problem},
+    auth=READ,
+)
+def compare(request: HttpRequest, submission_id: UUID, other_id: UUID) -> Any:
+    """Compares two submissions of a challenge that you may see, in every score that both have.
+
+    The test is the paired bootstrap over images. Numbers by private references are rounded.
+    """
+    token = token_of(request)
+    manages = token.scope == Token.Scope.ORGANISE
+    found = [visibility.visible(token.user, pk, manages=manages) for pk in (submission_id, other_id)]
+    if found[0] is None or found[1] is None or found[0][0].challenge != found[1][0].challenge:
+        raise NotFoundError
+    full = manages and organises(token.user, found[0][0].challenge)
+    sets = compared(found[0][0], found[1][0], full=full)
+    return {
+        "scores": [
+            {
+                "split": one.references.split.name,
+                "references": one.references.name,
+                "version": one.references.version,
+                **row.__dict__,
+            }
+            for one in sets
+            for row in one.rows
+        ]
+    }
+
+
+@router.patch(
+    "/submissions/{submission_id}",
+    response={200: schemas.SubmissionAnswer, (403, 404, 409): schemas.Problem},
+    auth=SUBMIT,
+)
+def stand(request: HttpRequest, submission_id: UUID, standing: schemas.Standing) -> Any:
+    """Puts a scored submission on the leaderboard, in place of any other of the team, or takes it off."""
+    found = get_object_or_404(_own(request), pk=submission_id)
+    return _submission(set_standing(found, standing.stands))
+
+
+@router.delete(
+    "/submissions/{submission_id}",
+    response={200: schemas.SubmissionAnswer, (403, 404, 409): schemas.Problem},
+    auth=SUBMIT,
+)
+def withdraw_submission(request: HttpRequest, submission_id: UUID) -> Any:
+    """Withdraws a submission for good; it still counts for the quota."""
+    return _submission(withdraw(get_object_or_404(_own(request), pk=submission_id)))
+
+
+def _own(request: HttpRequest) -> QuerySet[Submission]:
+    return visibility.own(token_of(request).user)
+
+
+_SHOWN = ("id", "created", "algorithm", "declared", "state", "reason", "counts_for_quota", "stands")
+_MARKED = ("mark", "mark_reason")
+
+
+def _submission(submission: Submission) -> dict[str, Any]:
+    phase = submission.phase
+    return {
+        **{name: getattr(submission, name) for name in (*_SHOWN, *_MARKED)},
+        "challenge": phase.challenge.slug if phase else "",
+        "phase": phase.name if phase else "",
+    }
+
+
+def _result(result: Result) -> dict[str, Any]:
+    references = result.reference_version.reference_set
+    return {
+        "split": references.split.name,
+        "references": references.name,
+        "version": result.reference_version.number,
+        "stale": result.reference_version.number != references.version,
+        "metric": result.metric,
+        "signature": result.signature,
+        "failure": result.failure,
+        "scores": [_score(score, full=references.public) for score in result.scores.all()],
+    }
+
+
+def _score(score: Score, *, full: bool) -> dict[str, Any]:
+    numbers = {name: shown(getattr(score, name), full=full) for name in ("value", "low", "high")}
+    return {"subset": score.subset, "name": score.name, **numbers}

@@ -1,0 +1,1 @@
+"""Audit log of a challenge: actor, action, time, object."""

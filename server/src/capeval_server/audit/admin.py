@@ -1,0 +1,19 @@
+"""Audit log, for the staff of the site: read-only."""
+
+from django.contrib import admin
+
+from capeval_server.audit.models import Action
+from capeval_server.core.admin import ReadOnly
+
+__all__ = ["ActionAdmin"]
+
+
+@admin.register(Action)
+class ActionAdmin(ReadOnly):
+    """Who did what, and when."""
+
+    list_display = ("time", "who", "what", "challenge")
+    list_filter = ("challenge", "time")
+    list_select_related = ("challenge",)
+    search_fields = ("who", "what")
+    fields = readonly_fields = ("time", "who", "what", "challenge", "submission", "team")

@@ -1,0 +1,83 @@
+"""Challenges, for the staff of the site: who organises them. All else is changed by organisers' pages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.contrib.auth.models import User
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from capeval_server.challenges.models import Challenge, Phase, ReferenceSet
+from capeval_server.core.admin import ReadOnlyInline, Told
+
+__all__ = ["ChallengeAdmin"]
+
+
+class _Phases(ReadOnlyInline):
+    model = Phase
+    fields = ("name", "opens", "closes", "quota_per_day", "quota_total", "leaderboard")
+
+
+class _OrganisersForm(forms.ModelForm):  # type: ignore[type-arg]
+    """Refuses to remove the last organiser."""
+
+    def clean_organisers(self) -> QuerySet[User]:
+        chosen: QuerySet[User] = self.cleaned_data["organisers"]
+        if not chosen.filter(is_active=True).exists() and self.instance.organisers.exists():
+            raise forms.ValidationError("The last organiser can't go: choose another user too.")
+        return chosen
+
+
+@admin.register(Challenge)
+class ChallengeAdmin(Told):
+    """A challenge, its phases, and its organisers, who can be changed."""
+
+    list_display = ("slug", "title", "organised_by", "pages")
+    search_fields = ("slug", "title")
+    fields = ("slug", "title", "reference_sets", "pages", "organisers")
+    readonly_fields = ("slug", "title", "reference_sets", "pages")
+    autocomplete_fields = ("organisers",)
+    inlines = (_Phases,)
+    told = ("organisers",)
+
+    form = _OrganisersForm
+
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
+        """Adds organisers before it removes others: there is one at any time."""
+        form.instance.organisers.add(*form.cleaned_data.get("organisers", ()))
+        super().save_related(request, form, formsets, change)
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        """Challenges with their organisers."""
+        return super().get_queryset(request).prefetch_related("organisers")
+
+    @admin.display(description="Organisers")
+    def organised_by(self, challenge: Challenge) -> str:
+        """The names of the organisers."""
+        return ", ".join(sorted(user.get_username() for user in challenge.organisers.all()))
+
+    @admin.display(description="References")
+    def reference_sets(self, challenge: Challenge) -> str:
+        """The names and versions of the reference sets."""
+        found = ReferenceSet.objects.filter(split__challenge=challenge).order_by("split__name", "name")
+        sets = found.values_list("split__name", "name", "version")
+        return ", ".join(f"{split} {name} (version {version})" for split, name, version in sets)
+
+    @admin.display(description="Pages")
+    def pages(self, challenge: Challenge) -> SafeString:
+        """The link to the organisers' pages."""
+        return format_html('<a href="{}">organise</a>', reverse("organiser_overview", args=[challenge.slug]))
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Challenges are made from files."""
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """What was submitted and cited stays."""
+        return False

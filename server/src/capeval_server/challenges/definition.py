@@ -1,0 +1,252 @@
+"""The file that defines a challenge, `challenge.toml`, and what must hold in it."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable
+from datetime import datetime
+from typing import Annotated, Any, Literal, Self
+from urllib.parse import urlsplit
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from capeval.errors import OptionError
+from capeval.metrics import DEFAULT, METRICS
+from capeval.toolkit import checked_choice
+from capeval_server.challenges.link_validation import safe_link
+from capeval_server.challenges.models import ALGORITHM, IMAGE_ID, LEAST_SUBSET, MOST_IN_ALL, MOST_PER_DAY
+from capeval_server.challenges.reserved_names import NOT_CHALLENGES, NOT_PHASES
+from capeval_server.core.errors import ChallengeError
+
+__all__ = ["Definition", "read_definition"]
+
+
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=50)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class DeclaredField(_Part):
+    """What a submitter declares."""
+
+    name: Name
+    required: bool = False
+    # Whether leaderboards and others than the team see it.
+    shown: bool = True
+
+
+class About(_Part):
+    """The challenge itself."""
+
+    slug: Name
+    title: Annotated[str, Field(min_length=1, max_length=200)]
+    description: str = ""
+    rules: str = ""
+    data: str = ""
+    faq: str = ""
+    contact: str = ""
+    fields: list[DeclaredField] = []
+    approval: bool = False
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        _no_page("slug", self.slug, NOT_CHALLENGES)
+        return self
+
+
+class Reported(_Part):
+    """A file of scores by these references that were reported elsewhere."""
+
+    name: Name
+    title: Annotated[str, Field(min_length=1, max_length=200)]
+    # Without it, the rows that are here stay. The same holds for the other files.
+    file: str | None = None
+    url: Annotated[str, Field(max_length=500)] = ""
+    # Whether the rank that each row would have is shown.
+    ranked: bool = False
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.url and not safe_link(self.url):
+            raise ValueError(
+                f"url must be the address of a page, with http:// or https:// (got {self.url!r})"
+            )
+        return self
+
+
+class References(_Part):
+    """A file of references."""
+
+    name: Name
+    file: str | None = None
+    public: bool
+    # Whether they are of a part of the split's images.
+    partial: bool = False
+    # Results of people, for a human baseline: captions that are not among these references.
+    human: str | None = None
+    reported: list[Reported] = []
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        _different("reported", [reported.name for reported in self.reported])
+        return self
+
+
+class Link(_Part):
+    """Where to get something."""
+
+    text: Annotated[str, Field(min_length=1, max_length=200)]
+    url: Annotated[str, Field(max_length=500)]
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if not safe_link(self.url):
+            raise ValueError(
+                f"url must be the address of a page, with http:// or https:// (got {self.url!r})"
+            )
+        return self
+
+
+class Split(_Part):
+    """A set of images."""
+
+    name: Name
+    results: Annotated[str, Field(max_length=200)]
+    references: Annotated[list[References], Field(min_length=1)]
+    subsets: str | None = None
+    # What is known of the images, in the form of COCO's image_info files.
+    images: str | None = None
+    # What captions of them shall mention, as `capeval baselines constraints --output` writes it.
+    constraints: str | None = None
+    image_url: Annotated[str, Field(max_length=500)] = ""
+    links: list[Link] = []
+    # The fewest images of a subset that private references score.
+    least_subset: Annotated[int, Field(ge=1, le=1_000_000)] = LEAST_SUBSET
+    metrics: Annotated[list[str], Field(min_length=1)] = list(DEFAULT)
+    sort_by: str
+
+    @property
+    def score_names(self) -> list[str]:
+        """The names of the scores of its metrics, in order."""
+        return [name for metric in self.metrics for name in METRICS[metric]().names]
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.results.count(ALGORITHM) != 1 or not self.results.endswith(".json") or "/" in self.results:
+            raise ValueError(f"results must be a file name with one {ALGORITHM}, ending in .json")
+        if not self.results.isprintable():
+            raise ValueError(f"results must be a name that can be printed (got {self.results!r})")
+        for metric in self.metrics:
+            checked_choice("metrics", metric, tuple(METRICS), error=ValueError)
+        _different("metrics", self.score_names)
+        checked_choice("sort_by", self.sort_by, self.score_names, error=ValueError)
+        _different("references", [references.name for references in self.references])
+        if all(references.partial for references in self.references):
+            raise ValueError("one of the references must be of all images (got partial = true for each)")
+        if self.image_url and not IMAGE_ID.search(self.image_url):
+            raise ValueError(f"image_url must have {{id}} or {{id:012}} in it (got {self.image_url!r})")
+        if self.image_url and urlsplit(self.image_url).scheme not in ("http", "https"):
+            raise ValueError(f"image_url must begin with http:// or https:// (got {self.image_url!r})")
+        return self
+
+
+class Phase(_Part):
+    """A time in which to submit."""
+
+    name: Name
+    opens: AwareDatetime
+    closes: AwareDatetime
+    splits: Annotated[list[str], Field(min_length=1)]
+    quota_per_day: Annotated[int, Field(ge=1, le=MOST_PER_DAY)]
+    quota_total: Annotated[int, Field(ge=1, le=MOST_IN_ALL)]
+    leaderboard: Literal["public", "after", "hidden"] = "public"
+    # The splits whose captions everybody may read, and of which teams.
+    captions: list[str] = []
+    captions_by: Literal["agreed", "standing"] = "agreed"
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        _no_page("name", self.name, NOT_PHASES)
+        if self.closes <= self.opens:
+            raise ValueError(f"closes must be after opens, {_shown(self.opens)} (got {_shown(self.closes)})")
+        _different("splits", self.splits)
+        _different("captions", self.captions)
+        for name in self.captions:
+            checked_choice("captions", name, self.splits, error=ValueError)
+        return self
+
+
+class Definition(_Part):
+    """All of a challenge."""
+
+    challenge: About
+    splits: Annotated[list[Split], Field(min_length=1)]
+    phases: Annotated[list[Phase], Field(min_length=1)]
+    # The places to delete; everything else that is not in the file stays.
+    delete: list[str] = []
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        names = [split.name for split in self.splits]
+        _different("splits", names)
+        _different("phases", [phase.name for phase in self.phases])
+        _different("fields", [field.name for field in self.challenge.fields])
+        _different("results of the splits", [split.results for split in self.splits])
+        for phase in self.phases:
+            for name in phase.splits:
+                checked_choice(f"splits of phase {phase.name}", name, names, error=ValueError)
+        return self
+
+
+def read_definition(
+    name: str,
+    data: bytes,
+    complete: Callable[[dict[str, Any]], dict[str, Any]] = lambda content: content,
+) -> Definition:
+    """Read a challenge's definition.
+
+    Args:
+        name: What errors call the file.
+        data: Its bytes.
+        complete: Adds the fields that are not in the file, before the definition is validated.
+
+    Raises:
+        ChallengeError: It is not TOML, or something in it is not what it must be; all that is wrong is
+            named.
+    """
+    try:
+        content = tomllib.loads(data.decode())
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ChallengeError(f"{name} must be TOML in UTF-8 ({error})") from None
+    try:
+        return Definition.model_validate(complete(content))
+    except ChallengeError as error:
+        raise ChallengeError(f"{name}: {error}") from None
+    except ValidationError as error:
+        problems = "; ".join(_problem(problem["loc"], problem["msg"]) for problem in error.errors())
+        raise ChallengeError(f"{name}: {problems}") from None
+    except OptionError as error:
+        raise ChallengeError(f"{name}: {error}") from None
+
+
+def _problem(place: tuple[int | str, ...], message: str) -> str:
+    where = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place).lstrip(".")
+    message = message.removeprefix("Value error, ")
+    return f"{where}: {message}" if where else message
+
+
+def _different(what: str, names: list[str]) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"{what} must have different names (got {name!r} twice)")
+
+
+def _no_page(what: str, name: str, pages: frozenset[str]) -> None:
+    if name in pages:
+        raise ValueError(f"{what} must not be any of {', '.join(sorted(pages))} (got {name!r})")
+
+
+def _shown(time: datetime) -> str:
+    return time.isoformat()

@@ -1,0 +1,150 @@
+"""Files of scores that were reported elsewhere: in a paper, or on an older leaderboard."""
+
+from __future__ import annotations
+
+import html
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+from capeval.errors import FormatError, FormatErrorKind
+from capeval.formats.io.json import TEXT, Field, check_row, json_rows, read_json, refuse
+from capeval.formats.io.rows import read_table
+from capeval.toolkit import original
+from capeval_server.challenges.link_validation import safe_link
+
+__all__ = ["COLUMNS", "MOST_ROWS", "ReportedRow", "read_reported"]
+
+# What a CSV may say of a row besides its scores.
+COLUMNS = ("team", "method", "date", "url", "publication")
+MOST_ROWS = 1000
+_LONGEST = 1000
+_MOST_BYTES = 4 * 2**20
+_ENTRY = {"team": Field("an object", lambda value: isinstance(value, dict)), "results": TEXT}
+# What COCO's own files, and those of its server, call the scores. What they call CIDEr is CIDEr-D.
+_COCO = {"CIDEr": "CIDEr-D", "ROUGE_L": "ROUGE-L", **{f"Bleu_{n}": f"BLEU-{n}" for n in (1, 2, 3, 4)}}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportedRow:
+    """What was reported of one method.
+
+    Attributes:
+        team: Whose it is; empty where that is not said.
+        method: What it is.
+        date: The day on which it was reported, such as `2015-05-29`; empty where that is not said.
+        url: An address with more about it; empty where there is none.
+        publication: Where it was published; empty where that is not said.
+        scores: The scores of all images, by capeval's names.
+    """
+
+    team: str
+    method: str
+    date: str
+    url: str
+    publication: str
+    scores: dict[str, float]
+
+
+def read_reported(name: str, data: bytes, names: Sequence[str]) -> tuple[list[ReportedRow], list[str]]:
+    """The rows of a file, and the names of scores that are left out since the leaderboard has no such column.
+
+    It is CSV with the columns of `COLUMNS`, of which only `team` must be there, and one of each score; or
+    JSON of COCO's leaderboards. That has names with HTML's signs, such as `&amp;`, which become text.
+
+    Args:
+        name: What errors call the file.
+        data: Its bytes.
+        names: The names of the scores of the leaderboard.
+
+    Raises:
+        FormatError: The file is wrong.
+    """
+    try:
+        if len(data) > _MOST_BYTES:
+            raise _wrong(f"the file must have at most {_MOST_BYTES:,} bytes (got {len(data):,})")
+        is_json = data.lstrip()[:1] in (b"[", b"{")
+        read = list(_of_json(data) if is_json else _of_csv(data))
+        if not 1 <= len(read) <= MOST_ROWS:
+            raise _wrong(f"there must be 1 to {MOST_ROWS:,} rows (got {len(read):,})")
+        given = {score for row in read for score in row.scores}
+        if not given & set(names):
+            expected = ", ".join(names)
+            got = ", ".join(sorted(given)) or "none"
+            raise _wrong(f"the rows must have scores of the leaderboard, which are {expected} (got {got})")
+    except FormatError as error:
+        raise FormatError(f"{name}: {error}", kind=error.kind) from None
+    rows = [
+        ReportedRow(**{**row.__dict__, "scores": {k: v for k, v in row.scores.items() if k in names}})
+        for row in read
+    ]
+    return rows, sorted(given - set(names))
+
+
+def _of_csv(data: bytes) -> Iterator[ReportedRow]:
+    header, body = read_table(data, _MOST_BYTES)
+    if "team" not in header:
+        raise _wrong(f"the first line must name the column 'team' (got {','.join(header)[:80]!r})")
+    repeated = [name for name in header if header.count(name) > 1]
+    if repeated:
+        raise _wrong(f"the first line must name each column once (got {repeated[0]!r} twice)")
+    for line, fields in body:
+        found = dict(zip(header, fields, strict=True))
+        about = {name: original(found.pop(name, "")) for name in COLUMNS}
+        scores = {name: _number(text, f"line {line}, {name}") for name, text in found.items() if text.strip()}
+        yield _row(about, scores, f"line {line}")
+
+
+def _number(text: str, where: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise _wrong(f"{where} must be a number (got {text[:40]!r})") from None
+
+
+def _of_json(data: bytes) -> Iterator[ReportedRow]:
+    for where, entry in json_rows(read_json(data, _MOST_BYTES), None, _ENTRY):
+        found = check_row(read_json(entry["results"].encode()), f"{where}.results", {})
+        about = {"team": entry["team"].get("name"), "method": entry.get("description")}
+        about |= {name: entry.get(name) for name in ("date", "url", "publication")}
+        for name, text in about.items():
+            if text is not None and not isinstance(text, str):
+                refuse(where, "a string", text, field=name)
+        texts = {name: _unescaped(text or "") for name, text in about.items()}
+        yield _row(texts, {_COCO.get(name, name): value for name, value in found.items()}, where)
+
+
+def _unescaped(text: str) -> str:
+    """A text without HTML's signs: COCO's files have some that were escaped twice."""
+    while (plain := html.unescape(text)) != text:
+        text = plain
+    return text
+
+
+def _row(about: dict[str, str], scores: dict[str, Any], where: str) -> ReportedRow:
+    texts = {name: " ".join(text.split()) for name, text in about.items()}
+    for name, text in texts.items():
+        if len(text) > _LONGEST or not text.isprintable():
+            raise _wrong(f"{where}, {name} must be a text of at most {_LONGEST:,} printable characters")
+    if texts["url"] and not safe_link(texts["url"]):
+        raise _wrong(f"{where}, url must begin with http:// or https:// (got {texts['url'][:80]!r})")
+    if texts["date"] and not _is_date(texts["date"]):
+        raise _wrong(f"{where}, date must be a day such as 2015-05-29 (got {texts['date'][:40]!r})")
+    for name, value in scores.items():
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            raise _wrong(f"{where}, {name} must be a finite number (got {str(value)[:40]!r})")
+    return ReportedRow(**texts, scores={name: float(value) for name, value in scores.items()})
+
+
+def _is_date(text: str) -> bool:
+    try:
+        return bool(re.fullmatch(r"\d{4}-\d{2}-\d{2}", text, re.ASCII)) and bool(date.fromisoformat(text))
+    except ValueError:
+        return False
+
+
+def _wrong(message: str) -> FormatError:
+    return FormatError(message, kind=FormatErrorKind.WRONG_VALUE)

@@ -1,0 +1,1 @@
+"""Changes of challenges and of their parts."""

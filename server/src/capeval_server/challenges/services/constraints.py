@@ -1,0 +1,37 @@
+"""What captions of a split's images shall mention: names, such as of objects, with their phrases."""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from collections.abc import Mapping
+from functools import lru_cache
+
+from capeval.data.captions import ImageId
+from capeval.formats.constraints import ImageConstraints, constraints_bytes, load_constraints
+from capeval_server.challenges.models import Split, SplitConstraints
+from capeval_server.challenges.services.locks import put
+
+__all__ = ["constraints_of", "keep"]
+
+
+def keep(split: Split, constraints: Mapping[ImageId, ImageConstraints]) -> None:
+    """Makes some constraints those of a split's images; none, if nothing is to be mentioned."""
+    if not constraints:
+        SplitConstraints.objects.filter(split=split).delete()
+        return
+    data = constraints_bytes(constraints)
+    values = {"content": zlib.compress(data), "sha256": hashlib.sha256(data).hexdigest()}
+    put(SplitConstraints.objects, values, split=split)
+
+
+def constraints_of(split: Split) -> Mapping[ImageId, ImageConstraints]:
+    """The constraints of each image of a split that has any."""
+    known = SplitConstraints.objects.filter(split=split).values_list("sha256", flat=True).first()
+    return _known(split.pk, known) if known else {}
+
+
+@lru_cache(maxsize=4)
+def _known(split: int, sha256: str) -> Mapping[ImageId, ImageConstraints]:
+    content = SplitConstraints.objects.values_list("content", flat=True).get(split=split, sha256=sha256)
+    return load_constraints(zlib.decompress(bytes(content)))

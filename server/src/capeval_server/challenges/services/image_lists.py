@@ -1,0 +1,46 @@
+"""The images of a split as a list: what to caption, where to get it, under which licence."""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+
+from capeval.formats.images import ImageInfo, image_info, load_images
+from capeval.formats.io.json import json_bytes
+from capeval_server.challenges.models import ImageList, Split
+from capeval_server.challenges.services.locks import put
+
+__all__ = ["as_image_info", "images_of", "keep"]
+
+
+def keep(split: Split, images: Sequence[ImageInfo]) -> None:
+    """Makes some images what is known of a split's; none, if nothing is known."""
+    if not images:
+        ImageList.objects.filter(split=split).delete()
+        return
+    data = json_bytes(image_info(images))
+    values = {"content": zlib.compress(data), "sha256": hashlib.sha256(data).hexdigest()}
+    put(ImageList.objects, values, split=split)
+
+
+def images_of(split: Split) -> tuple[ImageInfo, ...]:
+    """The images of a split, in order, each with its address where that is known."""
+    known = ImageList.objects.filter(split=split).values_list("sha256", flat=True).first()
+    images = _known(split.pk, known) if known else tuple(ImageInfo(id=image) for image in split.image_ids)
+    if not split.image_url:
+        return images
+    return tuple(image if image.url else replace(image, url=split.address_of(image.id)) for image in images)
+
+
+@lru_cache(maxsize=4)
+def _known(split: int, sha256: str) -> tuple[ImageInfo, ...]:
+    content = ImageList.objects.values_list("content", flat=True).get(split=split, sha256=sha256)
+    return tuple(load_images(zlib.decompress(bytes(content))))
+
+
+def as_image_info(split: Split) -> bytes:
+    """The images of a split as a file of COCO's form."""
+    return json_bytes(image_info(images_of(split)))

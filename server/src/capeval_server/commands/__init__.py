@@ -1,0 +1,46 @@
+"""`capeval server`: the commands that run and manage a server."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from capeval.toolkit.command_line import Command, Group
+from capeval_server.commands import accounts, annotation, challenges, check, operations
+
+__all__ = ["app"]
+
+
+def private() -> None:
+    """Has all that a command writes belong to its user alone."""
+    os.umask(0o077)
+
+
+_COMMANDS: tuple[tuple[str, Callable[..., None]], ...] = (
+    ("migrate", operations.migrate),
+    ("start", operations.start),
+    ("worker", operations.worker),
+    ("demo", operations.demo),
+    ("check", check.check),
+    ("rotate-key", operations.rotate_key),
+    ("tidy", operations.tidy),
+    ("import", challenges.import_files),
+    ("example", challenges.example),
+    ("export", challenges.export),
+    ("reported", challenges.reported),
+    ("organiser", challenges.organiser),
+    ("participant", challenges.participant),
+    ("final", challenges.final),
+    ("announce", challenges.announce),
+    ("rerun", challenges.rerun),
+    ("user", accounts.user),
+    ("token", accounts.token),
+)
+
+app = Group(
+    name="server",
+    callback=private,
+    help="Runs an evaluation server: challenges, submissions, leaderboards.",
+    no_args_is_help=True,
+    commands=[*(Command(run, name) for name, run in _COMMANDS), annotation.group()],
+)

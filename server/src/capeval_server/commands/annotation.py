@@ -1,0 +1,613 @@
+"""Commands for annotation campaigns."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from capeval.errors import OptionError
+from capeval.toolkit.command_line import Argument, Command, Group, Option
+from capeval_server.commands.common import UserName, set_up, user_named
+
+if TYPE_CHECKING:
+    from capeval_server.annotation.models import Campaign, Participation, Release
+
+__all__ = ["group"]
+
+Slug = Annotated[
+    str, Argument(metavar="CAMPAIGN", help="The campaign, as its file names it.", show_default=False)
+]
+
+
+def _campaign_named(slug: str) -> Campaign:
+    from capeval_server.annotation.models import Campaign as Campaigns
+
+    found = Campaigns.objects.filter(slug=slug).first()
+    if found is None:
+        raise OptionError(f"'CAMPAIGN' must be the name of a campaign (got {slug!r})")
+    return found
+
+
+def _worker_named(slug: str, pseudonym: str) -> Participation:
+    rows = _campaign_named(slug).participations.select_related("worker", "campaign")
+    found = rows.filter(worker__pseudonym=pseudonym).first()
+    if found is None:
+        raise OptionError(f"'WORKER' must be the pseudonym of a worker of {slug!r} (got {pseudonym!r})")
+    return found
+
+
+def create(
+    path: Annotated[Path, Argument(metavar="FILE", help="Its campaign.toml.", show_default=False)],
+    manager: Annotated[
+        str, Option("--manager", help="The user who manages it, beside the challenge's organisers.")
+    ] = "",
+) -> None:
+    """Makes a campaign, as a draft, from its file and items."""
+    set_up()
+    from capeval_server.annotation.campaigns.creation import make_campaign
+
+    made = make_campaign(user_named(manager) if manager else None, path)
+    print(f"{made.slug}: made, a draft; items: {made.items.count()}")
+    _warn(made)
+
+
+def _warn(campaign: Campaign) -> None:
+    from capeval_server.annotation.workers.trust import trust_warnings
+
+    for text in trust_warnings(campaign):
+        print(f"capeval: warning: {text}", file=sys.stderr)
+
+
+def fetch(
+    path: Annotated[
+        Path, Argument(metavar="FILE", help="CSV with the columns image and address.", show_default=False)
+    ],
+    folder: Annotated[
+        Path,
+        Argument(metavar="FOLDER", help="Where the pictures are stored; made if needed.", show_default=False),
+    ],
+) -> None:
+    """Fetches pictures from hosts that the settings allow into a folder; exits with 1 if some failed.
+
+    What is there already is not fetched again.
+    """
+    set_up(database=False)
+    from capeval_server.annotation.campaigns import image_downloads
+
+    found = []
+    for one in image_downloads.fetch_images(
+        image_downloads.read_addresses(path.name, path.read_bytes()), folder
+    ):
+        found.append(one)
+        if one.outcome == "failed":
+            print(f"{one.name}: failed: {one.reason}", flush=True)
+    print(image_downloads.summary(found))
+    sys.exit(1 if any(one.outcome == "failed" for one in found) else 0)
+
+
+def state(
+    slug: Slug,
+    to: Annotated[
+        str,
+        Argument(metavar="STATE", help="pilot, open, paused, closing, closed or draft.", show_default=False),
+    ],
+    reason: Annotated[str, Option(help="Why; to open a closed campaign again, it must be given.")] = "",
+) -> None:
+    """Opens, pauses or closes a campaign."""
+    set_up()
+    from capeval_server.annotation.campaigns.lifecycle import change_state
+
+    print(f"{slug}: {change_state(None, _campaign_named(slug), to, reason=reason).state}")
+
+
+def quality(
+    slug: Slug,
+    changes: Annotated[
+        list[str] | None,
+        Argument(
+            metavar="SETTING=VALUE",
+            help="New values, such as reopened_for=everybody; without any, shows all.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Show the moderation settings of a campaign, or change some, also while it is open."""
+    set_up()
+    from capeval_server.annotation.campaigns import lifecycle
+
+    campaign = _campaign_named(slug)
+    if changes:
+        campaign = lifecycle.set_quality(None, campaign, dict(map(_setting, changes)))
+    for name, value in lifecycle.quality_settings(campaign).items():
+        print(f"{name}: {value}")
+    _warn(campaign)
+
+
+def _setting(text: str) -> tuple[str, object]:
+    """Return the name and the value of `NAME=VALUE`."""
+    name, equals, value = text.partition("=")
+    if not (name and equals and value):
+        raise OptionError(f"a change must be SETTING=VALUE, such as review_first=5 (got {text!r})")
+    for kind in (int, float):
+        try:
+            return name, kind(value)
+        except ValueError:
+            continue
+    return name, value
+
+
+def quiz(
+    text: Annotated[
+        str, Argument(metavar="TEXT", help="The text on whose rules it is.", show_default=False)
+    ] = "write-coco",
+    output: Annotated[
+        Path | None, Option("--output", "-o", metavar="FILE", help="Write to this file.", show_default=False)
+    ] = None,
+) -> None:
+    """Writes the quiz that ships for a text, as lines of a file of items, to change them."""
+    set_up(database=False)
+    from capeval.toolkit.command_line import deliver
+    from capeval_server.annotation.task_types.quiz import quiz_lines
+
+    deliver(b"\n".join((*quiz_lines(text), b"")).decode(), output)
+
+
+def rules(
+    slug: Slug,
+    path: Annotated[
+        Path | None,
+        Argument(
+            metavar="FILE", help="TOML with the part rules; without it, shows them.", show_default=False
+        ),
+    ] = None,
+) -> None:
+    """Shows the rules for sentences, or sets them, as a new version of the campaign's texts."""
+    set_up()
+    from capeval_server.annotation.campaigns.definition import read_rules
+    from capeval_server.annotation.campaigns.lifecycle import set_rules
+    from capeval_server.annotation.text_rules.rules import RULES
+    from capeval_server.annotation.text_rules.validation import settings_of
+    from capeval_server.annotation.workers.enrollment import latest_texts
+
+    campaign = _campaign_named(slug)
+    if path is not None:
+        set_rules(None, campaign, read_rules(path.name, path.read_bytes()))
+    texts = latest_texts(campaign)
+    print(f"{slug}: version {texts.number}")
+    settings = settings_of(texts)
+    for rule in RULES.values():
+        print(f"{rule.name}: {settings.level(rule)}")
+
+
+def known(
+    slug: Slug,
+    path: Annotated[
+        Path | None,
+        Argument(metavar="FILE", help="Captions, as references are written.", show_default=False),
+    ] = None,
+    any_image: Annotated[
+        bool, Option("--any-image", help="The file's captions are known whatever the image.")
+    ] = False,
+    submissions: Annotated[
+        bool, Option("--submissions", help="The captions of the systems submitted to the challenge.")
+    ] = False,
+) -> None:
+    """Adds captions that are known elsewhere, by hashes alone: who sends the same is reviewed."""
+    set_up()
+    from capeval.formats import load_references
+    from capeval_server.annotation.responses import text_flags
+
+    campaign = _campaign_named(slug)
+    if (path is None) != submissions:
+        raise OptionError("either 'FILE' or '--submissions' must be given")
+    if path is None:
+        number = text_flags.add_submissions(campaign)
+    else:
+        captions = (
+            ("" if any_image else str(image), text)
+            for image, texts in load_references(path).items()
+            for text in texts
+        )
+        number = text_flags.add_known(campaign, captions)
+    print(f"{slug}: {number:,} captions added")
+
+
+def compare(slug: Slug) -> None:
+    """Has captions that are unlike the others of their image reviewed."""
+    set_up()
+    from capeval_server.annotation.responses import text_flags
+
+    print(f"{slug}: {text_flags.compare(_campaign_named(slug))} captions to review")
+
+
+def invite(
+    slug: Slug,
+    number: Annotated[int, Option(help="How many.", min=1, max=10_000)] = 1,
+) -> None:
+    """Makes invite tokens, one a person, and shows them once."""
+    set_up()
+    from capeval_server.annotation.workers import enrollment
+
+    for token in enrollment.invite(None, _campaign_named(slug), number):
+        print(token)
+
+
+def texts(
+    slug: Slug,
+    instructions: Annotated[
+        Path | None, Option(help="A file of Markdown.", metavar="FILE", show_default=False)
+    ] = None,
+    consent: Annotated[
+        Path | None, Option(help="A file of Markdown.", metavar="FILE", show_default=False)
+    ] = None,
+) -> None:
+    """Makes a new version of what workers read and agree to; they agree again before they get more work."""
+    set_up()
+    from capeval_server.annotation.campaigns.consent import change_texts
+    from capeval_server.annotation.campaigns.definition import read_markdown
+
+    found = {
+        name: None if path is None else read_markdown(path.name, path.read_bytes())
+        for name, path in (("instructions", instructions), ("consent", consent))
+    }
+    print(f"{slug}: version {change_texts(None, _campaign_named(slug), **found).number} of the texts")
+
+
+def panel(
+    slug: Slug,
+    path: Annotated[
+        Path | None, Argument(metavar="FILE", help="Its panel.toml; to set it.", show_default=False)
+    ] = None,
+) -> None:
+    """Sets the panel that sends workers to a campaign, and shows it with its end codes."""
+    set_up()
+    from capeval_server.annotation.campaigns.definition import read_panel
+    from capeval_server.annotation.workers import panels
+
+    campaign = _campaign_named(slug)
+    if path is not None:
+        panels.set_panel(
+            None, campaign, read_panel(path.name, lambda name: (path.parent / name).read_bytes())
+        )
+    found = panels.panel_settings(campaign)
+    print(f"{slug}: {found.name}; identities: {'signed' if found.signed else 'unverified'}")
+    for outcome, code in found.codes.items():
+        print(f"{outcome}: {code}")
+
+
+def link(
+    slug: Slug,
+    worker: Annotated[str, Argument(metavar="WORKER", help="The worker's pseudonym.", show_default=False)],
+    user: UserName,
+) -> None:
+    """Says which account a worker has, who came by a link or from a panel; who competes is blocked."""
+    set_up()
+    from capeval_server.annotation.review import moderation
+
+    effect = moderation.link_account(None, _worker_named(slug, worker), user_named(user))
+    print(f"{worker}: " + ("linked" if effect is None else f"blocked; answers not counted: {effect.answers}"))
+
+
+def warn(
+    slug: Slug,
+    image: Annotated[str, Argument(metavar="IMAGE", help="The picture's name.", show_default=False)],
+    text: Annotated[str, Argument(metavar="TEXT", help="Such as blood; empty for none.", show_default=False)],
+) -> None:
+    """Hides a picture until a worker asks for it, and says why."""
+    set_up()
+    from capeval_server.annotation.responses.content_warnings import set_warning
+
+    print(f"{image}: {set_warning(None, _campaign_named(slug), image, text).warning or 'no warning'}")
+
+
+def hold(
+    slug: Slug,
+    key: Annotated[
+        str,
+        Argument(
+            metavar="ITEM",
+            help="The item's key; without it, shows those that are out of work.",
+            show_default=False,
+        ),
+    ] = "",
+    reason: Annotated[str, Option(help="Why it is taken out.", show_default=False)] = "",
+    give: Annotated[bool, Option("--give", help="Give it out again.")] = False,
+) -> None:
+    """Takes an item out of work, or gives it out again, and names the releases that have answers of it."""
+    set_up()
+    from capeval_server.annotation.review import moderation
+
+    items = _campaign_named(slug).items.filter(repeats=None)
+    if (give or reason) and not key:
+        raise OptionError("'--give' and '--reason' need an ITEM")
+    if give and reason:
+        raise OptionError("'--reason' is why an item is taken out: it can't be given with '--give'")
+    if not key:
+        for item in items.filter(held=True).order_by("pk"):
+            names = ", ".join(moderation.releases_of(item)) or "none"
+            print(f"{item.key}: {item.held_reason or 'taken out'}; releases: {names}")
+        return
+    found = items.filter(key=key).first()
+    if found is None:
+        raise OptionError(f"'ITEM' must be the key of an item of {slug!r} (got {key!r})")
+    found_in = moderation.hold(None, found, held=not give, reason=reason)
+    print(f"{key}: {'given out again' if give else 'out of work'}; releases: {', '.join(found_in) or 'none'}")
+
+
+def resume(
+    slug: Slug,
+    worker: Annotated[str, Argument(metavar="WORKER", help="The worker's pseudonym.", show_default=False)],
+    reason: Annotated[str, Option(help="What was found.", show_default=False)],
+) -> None:
+    """Lets a worker go on who was paused, as they had failed checks."""
+    set_up()
+    from capeval_server.annotation.workers import training
+
+    print(f"{worker}: {training.resume(None, _worker_named(slug, worker), reason).stage}")
+
+
+def rate(
+    slug: Slug,
+    amount: Annotated[str, Argument(metavar="AMOUNT", help="Such as 0.12.", show_default=False)],
+    currency: Annotated[str, Argument(metavar="CURRENCY", help="Such as EUR.", show_default=False)],
+) -> None:
+    """Sets what an answer is paid."""
+    set_up()
+    from capeval_server.annotation.workers.payments import set_rate
+
+    set_rate(None, _campaign_named(slug), amount, currency)
+    print(f"{slug}: {amount} {currency} an answer")
+
+
+def payments(
+    slug: Slug,
+    output: Annotated[
+        Path | None, Option("--output", "-o", metavar="FILE", help="Write to this file.", show_default=False)
+    ] = None,
+) -> None:
+    """Writes what each worker is to be paid, as CSV."""
+    set_up()
+    from capeval.toolkit.command_line import deliver
+    from capeval_server.annotation.workers.payments import payments_csv
+
+    deliver(payments_csv(None, _campaign_named(slug)), output)
+
+
+def withdraw(
+    slug: Slug,
+    worker: Annotated[str, Argument(metavar="WORKER", help="The worker's pseudonym.", show_default=False)],
+) -> None:
+    """Withdraws a worker who asked for it, for good: texts in no frozen release are removed."""
+    set_up()
+    from capeval_server.annotation.review import withdrawal
+
+    done = withdrawal.withdraw(None, _worker_named(slug, worker))
+    print(f"{slug}: {worker} has left; answers removed: {done.removed}; in frozen releases: {done.frozen}")
+
+
+def status(slug: Slug) -> None:
+    """Says how far a campaign is, and why it does not get further."""
+    set_up()
+    from dataclasses import asdict
+
+    from capeval_server.annotation.campaigns.progress import progress_of
+
+    for name, value in asdict(progress_of(_campaign_named(slug))).items():
+        if name != "waiting":
+            print(f"{name.replace('_', ' ')}: {value:,}" if isinstance(value, int) else f"{name}: {value}")
+            continue
+        for reason in value:
+            print(f"waiting: {reason}")
+
+
+def audit(
+    slug: Annotated[
+        str, Argument(metavar="CAMPAIGN", help="The campaign; all by default.", show_default=False)
+    ] = "",
+) -> None:
+    """Checks from the tables alone that all holds that must hold of campaigns; exits with 1 if not."""
+    set_up()
+    from capeval_server.annotation.core.locks import held
+    from capeval_server.annotation.models import Campaign as Campaigns
+    from capeval_server.annotation.releases.integrity import audit as findings
+
+    wrong = 0
+    for campaign in [_campaign_named(slug)] if slug else Campaigns.objects.order_by("slug"):
+        with held(campaign) as now:
+            found = list(findings(now))
+        for finding in found:
+            print(f"{campaign.slug}: {finding}")
+        if not found:
+            print(f"{campaign.slug}: all holds")
+        wrong += len(found)
+    sys.exit(1 if wrong else 0)
+
+
+def replay(slug: Slug) -> None:
+    """Makes each choice of the items that came next again from its answers; exits with 1 if one differs."""
+    set_up()
+    from capeval_server.annotation.core.locks import held
+    from capeval_server.annotation.responses.adaptive_sampling import replay as replayed
+
+    with held(_campaign_named(slug)) as now:
+        found = list(replayed(now))
+    for each in found:
+        said = "; ".join(each.differs) or "as it was"
+        if each.removed:
+            said += f" (its wins can't be counted again: answers that were removed since: {each.removed:,})"
+        print(f"choice {each.choice.number}, {each.choice.time:%Y-%m-%d %H:%M}: {said}")
+    print(f"choices: {len(found)}")
+    sys.exit(1 if any(each.differs for each in found) else 0)
+
+
+def items(
+    plan: Annotated[
+        Path, Argument(metavar="PLAN", help="Folder that 'study plan' wrote.", show_default=False)
+    ],
+    kind: Annotated[str, Option(help="triplet, or pairwise for its pairs with their images.")] = "triplet",
+    output: Annotated[
+        Path | None, Option("--output", "-o", metavar="FILE", help="Write to this file.", show_default=False)
+    ] = None,
+) -> None:
+    """Makes the items of a campaign, one JSON object a line, from a plan of 'capeval study plan'."""
+    set_up()
+    import json
+
+    from capeval.formats.judgments.plans import load_plan, plan_files
+    from capeval.toolkit.command_line import deliver
+    from capeval_server.annotation.releases.result_files import plan_items
+
+    lines = [json.dumps(item, ensure_ascii=False) for item in plan_items(load_plan(*plan_files(plan)), kind)]
+    deliver("".join(f"{line}\n" for line in lines), output)
+
+
+def results(
+    slug: Slug,
+    folder: Annotated[Path, Argument(metavar="FOLDER", help="Where to write.", show_default=False)],
+    release: Annotated[
+        str, Option(help="The name of these judgements, for human.csv.", show_default=False)
+    ] = "",
+) -> None:
+    """Writes the answers that count of a campaign of judgements, as 'capeval study' reads them."""
+    set_up()
+    from capeval_server.annotation.releases.result_files import write_results
+
+    for path in write_results(_campaign_named(slug), folder, release=release):
+        print(path)
+
+
+Name = Annotated[str, Argument(metavar="NAME", help="The release, such as 1.0.", show_default=False)]
+
+
+def _release_named(slug: str, name: str) -> Release:
+    found = _campaign_named(slug).releases.filter(name=name).first()
+    if found is None:
+        raise OptionError(f"'NAME' must be the name of a release of {slug!r} (got {name!r})")
+    return found
+
+
+def freeze(
+    slug: Slug,
+    name: Name,
+    plans: Annotated[
+        Path | None, Option("--plans", help="A JSON file that says which splits to make.", metavar="FILE")
+    ] = None,
+    seed: Annotated[int, Option(help="The seed of what is drawn.", min=0)] = 0,
+    leave_out: Annotated[
+        bool, Option("--leave-out", help="Leave out images that lack captions, in place of refusing.")
+    ] = False,
+    without_invisible: Annotated[
+        bool,
+        Option(
+            "--without-invisible",
+            help="Remove invisible characters from captions, and record it in the manifest.",
+        ),
+    ] = False,
+) -> None:
+    """Freezes the captions that count now into a release, which never changes."""
+    set_up()
+    from capeval_server.annotation.releases import release_files
+
+    made = release_files.freeze(
+        None,
+        _campaign_named(slug),
+        name,
+        plans=plans,
+        seed=seed,
+        leave_out=leave_out,
+        without_invisible=without_invisible,
+    )
+    print(
+        f"{slug} {name}: frozen; captions: {made.responses.count()}; files: {release_files.folder_of(made)}"
+    )
+
+
+def verify(slug: Slug, name: Name) -> None:
+    """Checks that a release is as it was frozen, and says how many of its captions no longer count."""
+    set_up()
+    from capeval_server.annotation.releases import release_files
+
+    found = _release_named(slug, name)
+    number = release_files.verify(found)
+    since = release_files.changed_since(found)
+    print(f"{slug} {name}: {number} files unchanged; captions that no longer count: {since}")
+
+
+def challenge(
+    slug: Slug,
+    name: Name,
+    folder: Annotated[
+        Path, Argument(metavar="FOLDER", help="Where to write; made if needed.", show_default=False)
+    ],
+) -> None:
+    """Writes the files of a new challenge from a release, to look at and to import."""
+    set_up()
+    from capeval_server.annotation.releases import release_files
+
+    print(release_files.write_challenge(_release_named(slug, name), folder))
+
+
+def publish(
+    slug: Slug,
+    name: Name,
+    user: UserName,
+    to: Annotated[
+        str,
+        Argument(
+            metavar="CHALLENGE/SPLIT/REFERENCES",
+            help="The references that get a new version.",
+            show_default=False,
+        ),
+    ],
+    split: Annotated[str, Option(help="The release's split, if it is called otherwise.")] = "",
+    many: Annotated[bool, Option("--many", help="Take the larger set, such as c40.")] = False,
+) -> None:
+    """Makes a release the next version of a challenge's references: all is scored again."""
+    set_up()
+    from capeval_server.annotation.releases import release_files
+    from capeval_server.challenges.models import ReferenceSet
+
+    parts = to.split("/")
+    names = dict(zip(("split__challenge__slug", "split__name", "name"), parts, strict=False))
+    entry = ReferenceSet.objects.filter(**names).first() if len(parts) == 3 else None
+    if entry is None:
+        raise OptionError(f"'CHALLENGE/SPLIT/REFERENCES' must name references (got {to!r})")
+    release, who = _release_named(slug, name), user_named(user)
+    version = release_files.publish(who, release, split or parts[1], entry, many=many)
+    print(f"{to}: version {version}")
+
+
+def agreement(slug: Slug) -> None:
+    """Says how far people agree: by class where they choose, by caption where they write."""
+    set_up()
+    from capeval_server.annotation.core.agreement import agreements_of, captions_of
+    from capeval_server.annotation.task_types import task_named
+
+    campaign = _campaign_named(slug)
+    if task_named(campaign.kind).choices:
+        for one in agreements_of(campaign):
+            name = " ".join(filter(None, (one.category or "none", one.question)))
+            alpha = "undefined" if one.alpha is None else f"{one.alpha:.3f}"
+            print(f"{name}: alpha {alpha}; items: {one.items:,}; answers: {one.answers:,}")
+        return
+    captions = captions_of(campaign)
+    number, unlike = len(captions.scores), len(captions.unlike)
+    print(f"images compared: {captions.compared:,}; with too few captions: {captions.waiting:,}")
+    print(f"captions unlike the others of their image: {unlike:,} of {number:,}")
+
+
+def group() -> Group:
+    """`capeval server annotate`."""
+    commands = (
+        *(fetch, quiz, create, items, state, quality, texts, rules, invite, panel, link, status),
+        *(resume, withdraw),
+        *(rate, payments, warn, hold, known, compare, agreement, results, audit, replay),
+        *(freeze, verify, challenge, publish),
+    )
+    return Group(
+        name="annotate",
+        help="Campaigns in which people write, compare, rate and check captions.",
+        no_args_is_help=True,
+        commands=[Command(run, run.__name__) for run in commands],
+    )

@@ -1,0 +1,285 @@
+"""Commands that make, change and export challenges."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from capeval.errors import OptionError
+from capeval.toolkit import written_whole
+from capeval.toolkit.command_line import Argument, Option
+from capeval_server.commands.common import UserName, set_up, user_named
+
+if TYPE_CHECKING:
+    from capeval_server.challenges.models import Challenge
+    from capeval_server.hosting.services.definition_files import Preview
+
+__all__ = [
+    "announce",
+    "example",
+    "export",
+    "final",
+    "import_files",
+    "organiser",
+    "participant",
+    "reported",
+    "rerun",
+]
+
+# Longer values are cut in the list of changes.
+_LONGEST = 80
+
+Slug = Annotated[
+    str,
+    Argument(metavar="CHALLENGE", help="The challenge, as its address names it.", show_default=False),
+]
+
+
+def import_files(
+    path: Annotated[Path, Argument(metavar="FILE", help="Its challenge.toml.", show_default=False)],
+    dry_run: Annotated[bool, Option("--dry-run", help="Show the changes without making them.")] = False,
+    delete: Annotated[
+        list[str] | None,
+        Option(
+            metavar="PLACE",
+            help="Delete the entry, such as splits.val.references.c5.reported.coco-2015; repeatable.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Create a challenge from its files, or update it and list the changes.
+
+    Fields and entries that the file does not name stay as they are. Only --delete, and the list `delete` in
+    the file, remove something.
+    """
+    set_up()
+    from capeval_server.hosting.selectors.score_disclosure import LEAST_IMAGES, small_groups, unscored_subsets
+    from capeval_server.hosting.services.definition_files import import_files as import_from
+
+    challenge, preview = import_from(path, delete=delete or (), dry_run=dry_run)
+    for line in _changes(preview, dry_run=dry_run):
+        print(line)
+    if dry_run:
+        print(f"{preview.slug}: dry run, nothing was changed")
+        return
+    splits, phases = challenge.splits.count(), challenge.phases.count()
+    print(f"{challenge.slug}: imported; splits: {splits}, phases: {phases}")
+    for name, images in small_groups(challenge):
+        print(
+            f"capeval: note: {name} has {images} images, fewer than {LEAST_IMAGES}: its scores can tell what"
+            " private references of single images say",
+            file=sys.stderr,
+        )
+    for text in unscored_subsets(challenge):
+        print(f"capeval: note: no scores of {text} (least_subset of the definition)", file=sys.stderr)
+
+
+def _changes(preview: Preview, *, dry_run: bool) -> Iterator[str]:
+    """Return one line per change: verb, place, old and new value."""
+    verbs = ("add", "change", "delete", "keep") if dry_run else ("added", "changed", "deleted", "kept")
+    added, changed, deleted, kept = (f"{verb:<7}" for verb in verbs)
+    for place, before, after in preview.changes:
+        if not before:
+            yield f"{added} {place}: {_short(after)}"
+        elif not after:
+            yield f"{deleted} {place}: {_short(before)}"
+        else:
+            yield f"{changed} {place}: {_short(before)} -> {_short(after)}"
+    if not preview.changes:
+        yield "No changes"
+    yield from (f"{kept} {place} (not in the file)" for place in preview.kept)
+    if preview.rescored:
+        yield f"Submissions to score again: {preview.rescored:,}"
+
+
+def _short(text: str) -> str:
+    from capeval.report.exporters import printable
+
+    line = printable(" ".join(text.split()))
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 3]}..."
+
+
+def example(
+    name: Annotated[
+        str, Argument(metavar="NAME", help="`small`, `nocaps` or `coco-captions`.", show_default=False)
+    ],
+    folder: Annotated[
+        Path, Argument(metavar="FOLDER", help="Where to write; made if needed.", show_default=False)
+    ],
+) -> None:
+    """Writes the files of an example challenge, ready to import."""
+    from capeval_server.examples import write_example
+
+    print(write_example(name, folder))
+
+
+def export(
+    slug: Slug,
+    path: Annotated[Path, Argument(metavar="FILE", help="The zip to write.", show_default=False)],
+) -> None:
+    """Writes everything of a challenge to a zip, except references, email addresses and secrets."""
+    set_up()
+    from capeval_server.audit.models import record
+    from capeval_server.hosting.services.export_archive import export as write
+
+    challenge = _challenge_named(slug)
+    with written_whole(path) as file:
+        write(challenge, file)
+        record(None, challenge, "wrote everything of the challenge to a file")
+    print(path)
+
+
+def reported(
+    slug: Slug,
+    split: Annotated[str, Argument(metavar="SPLIT", help="The split.", show_default=False)],
+    references: Annotated[str, Argument(metavar="REFERENCES", help="Its reference set.", show_default=False)],
+    name: Annotated[
+        str, Argument(metavar="NAME", help="What to call the rows, such as coco-2015.", show_default=False)
+    ],
+    path: Annotated[
+        Path | None,
+        Argument(metavar="FILE", help="CSV, or the JSON of COCO's leaderboards.", show_default=False),
+    ] = None,
+    title: Annotated[str, Option(help="What the rows are, as the page says it; NAME by default.")] = "",
+    url: Annotated[str, Option(help="Where they were reported.")] = "",
+    ranked: Annotated[bool, Option("--ranked", help="Show the rank that each row would have.")] = False,
+    remove: Annotated[bool, Option("--remove", help="Take the rows off the leaderboards.")] = False,
+) -> None:
+    """Shows scores that were reported elsewhere beside a leaderboard."""
+    set_up()
+    from capeval_server.core.errors import NotFoundError
+    from capeval_server.hosting.services.reported_scores import add_reported, reference_set, remove_reported
+
+    if remove == (path is not None):
+        raise OptionError("give either 'FILE' or '--remove'")
+    try:
+        entry = reference_set(_challenge_named(slug), split, references)
+        if path is None:
+            remove_reported(None, entry, name)
+            print(f"{slug}: {name} is removed from the leaderboards of {split}, references {references}")
+            return
+    except NotFoundError:
+        raise OptionError(
+            "'SPLIT', 'REFERENCES' or 'NAME': there is no such thing"
+            f" (got {split!r}, {references!r}, {name!r})"
+        ) from None
+    about = {"title": title or name, "url": url}
+    rows, left_out = add_reported(None, entry, name, str(path), path.read_bytes(), ranked=ranked, **about)
+    print(f"{slug}: {rows} rows are shown beside the leaderboards of {split}, references {references}")
+    if left_out:
+        print(
+            f"capeval: note: left out, since the split has no such score: {', '.join(left_out)}",
+            file=sys.stderr,
+        )
+
+
+def organiser(
+    slug: Slug,
+    user: UserName,
+    remove: Annotated[bool, Option("--remove", help="Remove the user from the organisers.")] = False,
+) -> None:
+    """Makes a user an organiser of a challenge."""
+    set_up()
+    from capeval_server.hosting.services import moderation
+
+    challenge, found = _challenge_named(slug), user_named(user)
+    if remove:
+        moderation.remove_organiser(None, challenge, found)
+    else:
+        moderation.add_organiser(None, challenge, user)
+    print(f"{user}: {'no organiser' if remove else 'an organiser'} of {slug}")
+
+
+class Act(StrEnum):
+    """What is done with a participant."""
+
+    APPROVE = "approve"
+    REMOVE = "remove"
+    BLOCK = "block"
+    UNBLOCK = "unblock"
+
+
+def participant(
+    slug: Slug,
+    user: UserName,
+    act: Annotated[
+        Act, Argument(metavar="ACTION", help="`approve`, `remove`, `block` or `unblock`.", show_default=False)
+    ],
+    reason: Annotated[
+        str, Option(metavar="TEXT", help="Why the user is blocked, which they see.", show_default=False)
+    ] = "",
+) -> None:
+    """Approves, removes, blocks or unblocks a participant of a challenge."""
+    set_up()
+    from capeval_server.hosting.services import participants
+
+    challenge = _challenge_named(slug)
+    if reason and act != Act.BLOCK:
+        raise OptionError("'--reason' must come with block")
+    if act == Act.BLOCK:
+        participants.block(None, challenge, user, reason)
+    elif act == Act.UNBLOCK:
+        participants.unblock(None, challenge, user)
+    elif act == Act.APPROVE:
+        participants.approve(None, challenge, user)
+    else:
+        participants.remove(None, challenge, user)
+    done = {"approve": "approved", "remove": "removed", "block": "blocked", "unblock": "not blocked any more"}
+    print(f"{user}: {done[act]} in {slug}")
+
+
+def final(
+    slug: Slug,
+    phase: Annotated[str, Argument(metavar="PHASE", help="The phase.", show_default=False)],
+) -> None:
+    """Makes the results of a closed phase final, which can't be undone."""
+    set_up()
+    from capeval_server.hosting.services.final_results import make_final
+
+    found = _challenge_named(slug).phases.select_related("challenge").filter(name=phase).first()
+    if found is None:
+        raise OptionError(f"'PHASE' must be a phase of {slug} (got {phase!r})")
+    make_final(None, found)
+    print(f"{phase}: the results are final")
+
+
+def announce(
+    slug: Slug,
+    title: Annotated[str, Argument(metavar="TITLE", help="Its title.", show_default=False)],
+) -> None:
+    """Announces the text on standard input on a challenge's page, and by mail to all who take part."""
+    set_up()
+    from capeval_server.notifications import services
+
+    made = services.announce(None, _challenge_named(slug), title, sys.stdin.read())
+    print(f"{slug}: announced {made.title}")
+
+
+def rerun(
+    submission: Annotated[str, Argument(metavar="ID", help="The submission's id.", show_default=False)],
+) -> None:
+    """Has a submission scored again."""
+    set_up()
+    from django.core.exceptions import ValidationError
+
+    from capeval_server.hosting.services import moderation
+    from capeval_server.submissions.models import Submission
+
+    try:
+        found = Submission.objects.get(pk=submission)
+    except (Submission.DoesNotExist, ValidationError):
+        raise OptionError(f"'ID' must be the id of a submission (got {submission!r})") from None
+    moderation.rerun(None, found.challenge, found)
+    print(f"{submission}: waits to be scored again")
+
+
+def _challenge_named(slug: str) -> Challenge:
+    from capeval_server.challenges.models import Challenge as Challenges
+
+    found = Challenges.objects.filter(slug=slug).first()
+    if found is None:
+        raise OptionError(f"'CHALLENGE' must be the name of a challenge (got {slug!r})")
+    return found

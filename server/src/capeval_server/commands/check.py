@@ -1,0 +1,28 @@
+"""The command that checks an installation."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+from capeval.toolkit.command_line import Option
+from capeval_server.commands.common import set_up
+
+__all__ = ["check"]
+
+
+def check(
+    before_start: Annotated[
+        bool,
+        Option("--before-start", help="Leave out what needs the server and its workers to run."),
+    ] = False,
+) -> None:
+    """Checks settings, database, disk, mail, workers and proxy; exits with 1 if there is a problem."""
+    set_up(database=False)
+    from capeval_server.ops.installation_checks import findings
+
+    problems = 0
+    for finding in findings(started=not before_start):
+        print(f"{finding.level:<8} {finding.about}: {finding.text}", flush=True)
+        problems += finding.level == "problem"
+    sys.exit(1 if problems else 0)

@@ -1,0 +1,103 @@
+"""What several commands need."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Annotated
+
+from capeval.errors import OptionError
+from capeval.toolkit.command_line import Argument
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
+
+__all__ = ["UserName", "check_connection", "check_database", "set_up", "user_named"]
+
+UserName = Annotated[str, Argument(metavar="USER", help="The user's name.", show_default=False)]
+
+
+def set_up(*, database: bool = True) -> None:
+    """Start Django, and check the database.
+
+    Args:
+        database: Whether the command needs the tables of this version of the server.
+
+    Raises:
+        OptionError: A setting is wrong, or the database can't be used.
+    """
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "capeval_server.config.settings")
+    import django
+    from django.core.exceptions import ImproperlyConfigured
+
+    try:
+        django.setup()
+    except ImproperlyConfigured as error:
+        raise OptionError(str(error)) from None
+    if database:
+        check_database()
+
+
+def check_database(*, must_answer: bool = True) -> None:
+    """Check that the database has the tables of this version of the server.
+
+    Args:
+        must_answer: Whether a database that does not answer now is an error.
+
+    Raises:
+        OptionError: It has other tables or none, or it does not answer.
+    """
+    from django.db import DatabaseError, InterfaceError, OperationalError, connection
+    from django.db.migrations.executor import MigrationExecutor
+
+    from capeval_server.ops.migration_history import TOO_OLD, is_too_old
+
+    try:
+        if is_too_old():
+            raise OptionError(TOO_OLD)
+        executor = MigrationExecutor(connection)
+    except (DatabaseError, InterfaceError) as error:
+        if isinstance(error, OperationalError) and not must_answer:
+            return
+        raise _unusable(error) from None
+    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+        state = (
+            "is not of this version of the server" if executor.loader.applied_migrations else "has no tables"
+        )
+        raise OptionError(f"the database {state}: run `capeval server migrate` first")
+
+
+def check_connection() -> None:
+    """Check that the database answers, and that `migrate` can upgrade it.
+
+    Raises:
+        OptionError: It does not, or it can't.
+    """
+    from django.db import DatabaseError, InterfaceError
+
+    from capeval_server.ops.migration_history import TOO_OLD, is_too_old
+
+    try:
+        if is_too_old():
+            raise OptionError(TOO_OLD)
+    except (DatabaseError, InterfaceError) as error:
+        raise _unusable(error) from None
+
+
+def _unusable(error: Exception) -> OptionError:
+    from capeval_server.core.transient_errors import cause_of
+
+    return OptionError(f"the database can't be used{cause_of(error)}")
+
+
+def user_named(name: str) -> User:
+    """The user with a name.
+
+    Raises:
+        OptionError: There is none.
+    """
+    from django.contrib.auth.models import User as Users
+
+    found = Users.objects.filter(username=name).first()
+    if found is None:
+        raise OptionError(f"'user' must be the name of a user (got {name!r})")
+    return found

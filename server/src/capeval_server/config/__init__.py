@@ -1,0 +1,1 @@
+"""Configuration: settings, URLs and the WSGI application."""

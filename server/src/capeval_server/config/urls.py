@@ -1,0 +1,25 @@
+"""The addresses that the server answers."""
+
+from allauth.account.decorators import secure_admin_login
+from django.contrib import admin
+from django.urls import include, path
+
+from capeval_server.api.root import api
+from capeval_server.ops.self_request import PATH, reached
+from capeval_server.web.accounts.views import urlpatterns as accounts
+
+__all__ = ["handler500", "urlpatterns"]
+
+handler500 = "capeval_server.http.error_pages.failed"
+
+urlpatterns = [
+    path(PATH, reached),
+    path("", include(accounts)),
+    path("accounts/", include("allauth.urls")),
+    # Staff log in as all do: with the same limits, and a second factor where they have one.
+    path("admin/login/", secure_admin_login(admin.site.login)),
+    path("admin/", admin.site.urls),
+    path("api/", api.urls),
+    # Last, as there are addresses that begin with the name of a challenge.
+    path("", include("capeval_server.web.urls")),
+]

@@ -1,0 +1,1 @@
+"""Base classes, errors and helpers that all apps share."""

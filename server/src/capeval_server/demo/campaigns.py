@@ -1,0 +1,376 @@
+"""The demo's campaigns: one of each kind and of each form of writing, and some that are finished."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from capeval.data.captions import ImageId
+from capeval.formats.judgments.plans import Plan
+from capeval.studies.judging import RANDOM
+from capeval.studies.plan import plan_study
+from capeval.toolkit.random import python_random
+from capeval_server.annotation.campaigns.creation import make_from_files
+from capeval_server.annotation.campaigns.form_files import formed_files
+from capeval_server.annotation.campaigns.lifecycle import change_state
+from capeval_server.annotation.models import Assignment, Campaign, Participation, Worker
+from capeval_server.annotation.releases import release_files
+from capeval_server.annotation.releases.result_files import plan_items
+from capeval_server.annotation.responses import assignment, submit
+from capeval_server.annotation.task_types import task_named
+from capeval_server.annotation.task_types.base import template_text
+from capeval_server.annotation.workers import enrollment
+from capeval_server.challenges.models import Challenge
+from capeval_server.demo.cards import card
+from capeval_server.demo.material import Material, plain
+from capeval_server.demo.opinions import Seen, careless_answer, opinion
+
+__all__ = ["CARELESS", "DEMOS", "FINISHED", "FIRST", "ROBOTS", "Demo", "are_made", "image_of", "make_missing"]
+
+CARELESS = "robot-careless"
+ROBOTS = ("robot-1", "robot-2", "robot-3", "robot-4", "robot-5", CARELESS)
+"""The accounts of the robots, and what they are called as workers."""
+
+_CONSENT = Path(__file__).with_name("consent.md")
+# Checks come so often, and two that are failed pause a worker, as the campaigns are small.
+_JUDGING = {"batch": 5, "check_every": 5, "pause_failed": 2}
+_CLASSES = ("HC", "HI", "HM", "MM")
+_TRAINING = {"training_items": 5, "training_right": 4, "training_tries": 2}
+
+_Line = dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Demo:
+    """A campaign of the demo.
+
+    Attributes:
+        slug: Its name in addresses.
+        title: Its title.
+        kind: Its kind of task.
+        items: Its items, as lines of its file have them.
+        text: The text that workers read; by default the first of its kind.
+        options: The settings that are not the kind's own.
+    """
+
+    slug: str
+    title: str
+    kind: str
+    items: Callable[[Material], Iterator[_Line]]
+    text: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+def _picture(image: ImageId) -> str:
+    return f"{image}.png"
+
+
+def image_of(picture: str) -> str:
+    """The id of the image that a campaign's picture stands for."""
+    return picture.removesuffix(".png")
+
+
+def _to_write(material: Material) -> Iterator[_Line]:
+    for image in material.images:
+        yield {"key": str(image), "image": _picture(image)}
+
+
+def _with_keywords(material: Material) -> Iterator[_Line]:
+    for line, named in zip(_to_write(material), material.things.values(), strict=True):
+        yield {**line, "keywords": list(named)}
+
+
+def _plan(material: Material) -> Plan:
+    people = {image: [plain(text) for text in texts] for image, texts in material.captions.items()}
+    machines = {
+        name: {image: plain(text) for image, text in texts.items()}
+        for name, texts in material.machines.items()
+    }
+    # As many pairs as images: few enough, and intervals of wins need each system on many of the images.
+    counts = dict.fromkeys(_CLASSES, len(people))
+    return plan_study(people, machines, counts, held_out=2, per_pair=1)
+
+
+def _plain_cases(material: Material) -> Iterator[tuple[ImageId, str, str, str]]:
+    """Images with two captions that name most of what is there, and one of another image."""
+    for image, texts in material.captions.items():
+        things = set(material.things[image])
+        naming = sorted(map(plain, texts), key=lambda text: -len(things & set(text.split())))
+        yield image, naming[0], naming[1], plain(material.elsewhere(image))
+
+
+def _checks(material: Material) -> Iterator[tuple[str, ImageId, str, str]]:
+    """The keys of checks, of half of the images, with a caption of the image and one of another."""
+    cases = islice(_plain_cases(material), len(material.captions) // 2)
+    for number, (image, _, right, wrong) in enumerate(cases):
+        yield f"check-{number}", image, right, wrong
+
+
+def _triplets(material: Material) -> Iterator[_Line]:
+    yield from plan_items(_plan(material), "triplet")
+    for number, (_, reference, right, wrong) in enumerate(_plain_cases(material)):
+        line = {"reference": reference, "first": right, "second": wrong, "expected": {"choice": "first"}}
+        if number < len(material.captions) // 2:
+            yield {"key": f"check-{number}", **line}
+        else:
+            why = "The other sentence is about another picture."
+            yield {"key": f"training-{number}", **line, "training": True, "explanation": why}
+
+
+def _pairs(material: Material) -> Iterator[_Line]:
+    for line in plan_items(_plan(material), "pairwise"):
+        yield {**line, "image": _picture(line["image"])}
+    for key, image, right, wrong in _checks(material):
+        line = {"image": _picture(image), "first": right, "second": wrong, "expected": {"choice": "first"}}
+        yield {"key": key, **line}
+
+
+def _beside_people(kind: str, expected: str) -> Callable[[Material], Iterator[_Line]]:
+    """Items of kinds that show a caption beside a person's."""
+
+    def items(material: Material) -> Iterator[_Line]:
+        shown = task_named(kind).needs_image
+        for name, texts in material.systems().items():
+            for image in material.images:
+                line = {
+                    "candidate": texts[image],
+                    "human": plain(material.captions[image][1]),
+                    "system": name,
+                }
+                picture = {"image": _picture(image)} if shown else {}
+                yield {"key": f"{image}-{name}", "group": str(image), "category": name, **picture, **line}
+        for key, image, human, wrong in _checks(material):
+            line = {"candidate": wrong, "human": human, "system": RANDOM}
+            picture = {"image": _picture(image)} if shown else {}
+            yield {"key": key, **picture, **line, "expected": {"choice": expected}}
+
+    return items
+
+
+def _of_a_caption(expected: Mapping[str, str], check: str = "") -> Callable[[Material], Iterator[_Line]]:
+    """Items of kinds that show one caption.
+
+    Args:
+        expected: What is expected of a check.
+        check: The caption of all checks; by default, each has one of another image.
+    """
+
+    def items(material: Material) -> Iterator[_Line]:
+        for name, texts in material.systems().items():
+            for image in material.images:
+                line = {"image": _picture(image), "caption": texts[image], "system": name}
+                yield {"key": f"{image}-{name}", "group": str(image), "category": name, **line}
+        for key, image, _, wrong in _checks(material):
+            line = {"image": _picture(image), "caption": check or wrong, "system": RANDOM}
+            yield {"key": key, **line, "expected": dict(expected)}
+
+    return items
+
+
+_M1 = _beside_people("m1", "worse")
+
+DEMOS = (
+    Demo(
+        slug="robots-write-coco",
+        title="Robots write captions (COCO)",
+        kind="write",
+        text="write-coco",
+        items=_to_write,
+    ),
+    Demo(
+        slug="robots-write-nocaps",
+        title="Robots write captions with keywords (nocaps)",
+        kind="write",
+        text="write-nocaps",
+        items=_with_keywords,
+    ),
+    Demo(
+        slug="robots-write-pascal",
+        title="Robots say what is going on (PASCAL-50S)",
+        kind="write",
+        text="write-pascal",
+        items=_to_write,
+    ),
+    Demo(
+        slug="robots-triplet",
+        title="Robots compare sentences (triplets)",
+        kind="triplet",
+        items=_triplets,
+        options={**_JUDGING, **_TRAINING},
+    ),
+    Demo(
+        slug="robots-pairwise",
+        title="Robots choose the better caption (pairs)",
+        kind="pairwise",
+        items=_pairs,
+        options={**_JUDGING, "answers": 5},
+    ),
+    Demo(
+        slug="robots-m1",
+        title="Robots compare with a person's caption (M1)",
+        kind="m1",
+        items=_M1,
+        options=_JUDGING,
+    ),
+    Demo(
+        slug="robots-m2",
+        title="Robots tell people from machines (M2)",
+        kind="m2",
+        items=_of_a_caption({"choice": "machine"}, "a of on the a with in a"),
+        options=_JUDGING,
+    ),
+    Demo(
+        slug="robots-m3",
+        title="Robots rate correctness (M3)",
+        kind="m3",
+        items=_of_a_caption({"choice": "1"}),
+        options=_JUDGING,
+    ),
+    Demo(
+        slug="robots-m4",
+        title="Robots rate the amount of detail (M4)",
+        kind="m4",
+        items=_of_a_caption({"choice": "1"}, "something"),
+        options=_JUDGING,
+    ),
+    Demo(
+        slug="robots-m5",
+        title="Robots say which sentences mean the same (M5)",
+        kind="m5",
+        items=_beside_people("m5", "no"),
+        options=_JUDGING,
+    ),
+    Demo(
+        slug="robots-rating",
+        title="Robots rate precision and recall (THumB)",
+        kind="rating",
+        items=_of_a_caption({"precision": "1"}),
+        options=_JUDGING,
+    ),
+)
+"""The campaigns in which robots work."""
+
+FIRST = DEMOS[0].slug
+"""The campaign that a visitor is invited to."""
+
+FINISHED = (
+    Demo(
+        slug="robots-m1-finished",
+        title="Robots compared with a person's caption (M1, finished)",
+        kind="m1",
+        items=_M1,
+        options=_JUDGING,
+    ),
+    Demo(
+        slug="robots-pairwise-finished",
+        title="Robots chose the better caption (pairs, finished)",
+        kind="pairwise",
+        items=_pairs,
+        options={**_JUDGING, "answers": 3},
+    ),
+)
+"""The campaigns that are finished and frozen when the demo begins."""
+
+# The columns that they become are called so: nobody takes it for people's judgements.
+_RELEASE = "by-robots"
+
+
+def are_made() -> bool:
+    """Whether all campaigns are there."""
+    wanted = [demo.slug for demo in (*DEMOS, *FINISHED)]
+    return Campaign.objects.filter(slug__in=wanted).count() == len(wanted)
+
+
+def make_missing(user: User, challenge: Challenge, material: Material) -> None:
+    """Makes the campaigns that are not there, and opens them; those to be finished are answered and frozen.
+
+    Args:
+        user: An organiser of the challenge.
+        challenge: The challenge that they are of.
+        material: What they are made of.
+    """
+    cards = {_picture(image): card(image, material.things[image]) for image in material.images}
+    for name in ROBOTS:
+        _make_robot(name)
+    # Lists show the newest first.
+    for demo in reversed((*DEMOS, *FINISHED)):
+        if Campaign.objects.filter(slug=demo.slug).exists():
+            continue
+        # All of a campaign or nothing: a start that is stopped here goes on with the same campaign.
+        with transaction.atomic():
+            made = make_from_files(user, _files(demo, challenge, material, cards))
+            opened = change_state(user, made, Campaign.State.OPEN)
+            if demo in FINISHED:
+                _finish(user, opened, material)
+
+
+def _files(
+    demo: Demo, challenge: Challenge, material: Material, cards: Mapping[str, bytes]
+) -> dict[str, bytes]:
+    """The files of a campaign, as an organiser's form makes them."""
+    task = task_named(demo.kind)
+    about = {"slug": demo.slug, "title": demo.title, "kind": demo.kind, "challenge": challenge.slug}
+    texts = {
+        "instructions": template_text(demo.text or task.texts[0]),
+        "consent": _CONSENT.read_text(encoding="utf-8"),
+    }
+    lines = "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in demo.items(material))
+    pictures = cards if task.needs_image else None
+    return formed_files({**about, **texts}, demo.options, items=lines.encode(), pictures=pictures)
+
+
+def _make_robot(name: str) -> None:
+    user, new = User.objects.get_or_create(username=name)
+    if new:
+        user.set_unusable_password()
+        user.save()
+    # Other workers are called by what nobody can guess; robots by what they are.
+    Worker.objects.get_or_create(user=user, defaults={"pseudonym": name})
+
+
+def _finish(user: User, campaign: Campaign, material: Material) -> None:
+    """Has the robots answer all of a campaign of choices, closes it and freezes what they chose."""
+    number = enrollment.latest_texts(campaign).number
+    robots = [
+        enrollment.agree(enrollment.enter_as_user(User.objects.get(username=name), campaign), number)
+        for name in ROBOTS
+    ]
+    # In turns, until nobody gets any more; in another order each time, as who comes first sees other sides.
+    order = python_random(0, campaign.slug)
+    while sum(_answer_all(robot, material) for robot in order.sample(robots, len(robots))):
+        pass
+    change_state(user, campaign, Campaign.State.CLOSED)
+    release_files.freeze(user, campaign, _RELEASE)
+
+
+def _answer_all(robot: Participation, material: Material) -> int:
+    """Has a robot answer what it holds or gets; says how many there were."""
+    given = assignment.work(robot).assignments
+    for held in given:
+        answer = _choice(robot, held, material)
+        sent = submit.Given(answer=answer, revision=1, key=uuid4().hex, events={})
+        submit.submit(held, sent)
+    return len(given)
+
+
+def _choice(robot: Participation, held: Assignment, material: Material) -> dict[str, str]:
+    kind, name = robot.campaign.kind, robot.worker.pseudonym
+    if name == CARELESS:
+        return careless_answer(kind)
+    captions = {_picture(image): texts for image, texts in material.captions.items()}
+    return opinion(
+        kind,
+        Seen(
+            shown=task_named(kind).shown(held.item.payload, mirrored=held.mirrored),
+            captions=captions[held.item.image.name] if held.item.image else (),
+            rng=python_random(held.item_id, name),
+        ),
+    )

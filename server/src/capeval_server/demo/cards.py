@@ -1,0 +1,71 @@
+"""Cards in place of photographs, which this project does not have: each says what its photograph shows."""
+
+from __future__ import annotations
+
+import colorsys
+import io
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from capeval.data.captions import ImageId
+from capeval.tokenizers import tokenize
+from capeval.toolkit.random import python_random
+
+__all__ = ["MOST_THINGS", "card", "things_of"]
+
+MOST_THINGS = 4
+"""The most things that a card names."""
+
+_WIDTH, _HEIGHT, _FOOT = 960, 640, 88
+_LARGE, _SMALL = 92, 30
+_INK, _PAPER = (24, 26, 30), (255, 255, 255)
+# Nouns that captions have, and that name nothing one could draw.
+_VAGUE_WORDS = (
+    "area back background bunch couple day distance front group image kind lot number pair part photo piece"
+    " picture place row set shot side sort top type variety view way"
+)
+_VAGUE = frozenset(_VAGUE_WORDS.split())
+# So many of an image's captions must name a thing.
+_AGREEING = 2
+
+
+def things_of(captions: Mapping[ImageId, Sequence[str]], nouns: frozenset[str]) -> dict[ImageId, list[str]]:
+    """The things that several captions of an image name, those that most name first.
+
+    Args:
+        captions: Captions by image.
+        nouns: The words that are nouns.
+    """
+    tokens = iter(tokenize([text for texts in captions.values() for text in texts]))
+    found = {}
+    for image, texts in captions.items():
+        words = [{*next(tokens)} & nouns - _VAGUE for _ in texts]
+        every = set().union(*words)
+        # "dog" and "dogs" are one thing.
+        things = [{f"{word}s" if f"{word}s" in every else word for word in of_one} for of_one in words]
+        named = Counter(word for of_one in things for word in sorted(of_one))
+        often = [word for word, count in sorted(named.items(), key=lambda one: -one[1]) if count >= _AGREEING]
+        found[image] = often[:MOST_THINGS]
+    return found
+
+
+def card(image: ImageId, things: Sequence[str]) -> bytes:
+    """A card as PNG: the things, one a line, and which image it stands for."""
+    from PIL import Image, ImageDraw, ImageFont
+
+    # A colour of its own, by which one tells a card from the next one.
+    hue = python_random(0, str(image)).random()
+    colour = tuple(round(255 * part) for part in colorsys.hls_to_rgb(hue, 0.86, 0.6))
+    made = Image.new("RGB", (_WIDTH, _HEIGHT), colour)
+    draw = ImageDraw.Draw(made)
+    large, small = ImageFont.load_default(_LARGE), ImageFont.load_default(_SMALL)
+    middle, step = (_HEIGHT - _FOOT) / 2, _LARGE * 1.25
+    top = middle - step * (len(things) - 1) / 2
+    for place, thing in enumerate(things):
+        draw.text((_WIDTH / 2, top + place * step), thing, fill=_INK, font=large, anchor="mm")
+    draw.rectangle((0, _HEIGHT - _FOOT, _WIDTH, _HEIGHT), fill=_PAPER)
+    foot = f"A card in place of the photograph {image} of COCO"
+    draw.text((_WIDTH / 2, _HEIGHT - _FOOT / 2), foot, fill=_INK, font=small, anchor="mm")
+    out = io.BytesIO()
+    made.save(out, "PNG")
+    return out.getvalue()

@@ -1,0 +1,184 @@
+"""Loading the demo: the COCO challenge, an account, simple methods on its leaderboard, and campaigns."""
+
+from __future__ import annotations
+
+import secrets
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from django.contrib.auth.models import User
+from django.db.models import F
+
+import capeval
+from capeval.data.held_out import hold_out
+from capeval.formats.caption_files import coco_results
+from capeval.formats.io.json import json_bytes
+from capeval.toolkit import written_whole
+from capeval.toolkit.random import python_random
+from capeval_server.accounts.services.users import make_user
+from capeval_server.annotation.models import Campaign
+from capeval_server.annotation.workers import enrollment
+from capeval_server.challenges.models import Challenge, Phase
+from capeval_server.demo import campaigns
+from capeval_server.demo.material import draw_material, save_captions
+from capeval_server.examples import write_example
+from capeval_server.hosting.services.definition_files import import_challenge
+from capeval_server.jobs import worker
+from capeval_server.submissions.models import UNFINISHED, Submission
+from capeval_server.submissions.services import leaderboard_selection, submit
+from capeval_server.teams.services.enrollment import make_team
+
+__all__ = ["ACCOUNT", "BOARD", "captions_file", "entry", "load", "password"]
+
+ACCOUNT = "demo"
+_CHALLENGE, _PHASE, _SPLIT = "coco-captions", "validation", "val2014"
+BOARD = f"/{_CHALLENGE}/{_PHASE}/"
+# The methods whose captions are judged. The words of another one are in any order, which robots that count
+# words don't see.
+_JUDGED = ("first-six-words", "one-sentence", "vocabulary-200")
+
+
+def load(folder: Path, said: Callable[[str], None]) -> None:
+    """Loads the COCO challenge, submits and scores what simple methods give, and makes campaigns.
+
+    What is there already is left as it is, so a load that was stopped goes on.
+
+    Args:
+        folder: The folder of the demo.
+        said: Takes a line about what is being done.
+
+    Raises:
+        ResourceError: `pycocoevalcap`, which carries the captions, is not installed.
+    """
+    files = folder / _CHALLENGE
+    path = files / "challenge.toml"
+    if not path.exists():
+        said(
+            "1 of 5: writing the files of the COCO challenge, 40,504 images of val2014 and 5,174 of train2014"
+        )
+        write_example(_CHALLENGE, files)
+    said("2 of 5: importing them")
+    challenge = import_challenge(path)
+    phase = challenge.phases.get(name=_PHASE)
+    # What is scored already is as people left it, and so is what they submitted themselves.
+    own = Submission.objects.filter(phase=phase, idempotency_key=F("team__name"))
+    said("3 of 5: submitting the captions of a few simple methods")
+    if own.count() < _METHODS:
+        _submit_methods(challenge, phase, files)
+    said("4 of 5: scoring what is not scored yet")
+    waiting = list(own.filter(state__in=UNFINISHED).values_list("pk", flat=True))
+    worker.run(until_empty=True)
+    for submission in own.filter(pk__in=waiting, state=Submission.State.SCORED):
+        leaderboard_selection.set_standing(submission, True)
+    if not captions_file(folder).exists() or not campaigns.are_made():
+        said("5 of 5: making campaigns, in which robots work")
+        material = draw_material(files, _SPLIT, phase, _JUDGED)
+        save_captions(material, captions_file(folder))
+        campaigns.make_missing(_organiser(), challenge, material)
+
+
+def captions_file(folder: Path) -> Path:
+    """The file of what people wrote of the campaigns' images."""
+    return folder / "robots.json"
+
+
+def _submit_methods(challenge: Challenge, phase: Phase, files: Path) -> None:
+    """Submits what is not submitted yet."""
+    # The captions that the human baseline is made of, which are not among the references of c4.
+    _, human = hold_out(capeval.load_references(files / f"{_SPLIT}.json"), seed=0)
+    captions = {image: human[image][0] for image in human.image_ids}
+    for name, about, made in _methods(captions):
+        if not Submission.objects.filter(phase=phase, team__name=name).exists():
+            _submit(challenge, phase, name, about, made)
+
+
+# How many there are.
+_METHODS = 7
+
+
+def _methods(human: dict[int | str, str]) -> Iterator[tuple[str, str, dict[int | str, str]]]:
+    """Names of simple methods, what they do, and the captions that they give.
+
+    Args:
+        human: A person's caption of each image.
+    """
+    chance = python_random(0)
+    words = {image: caption.lower().rstrip(".").split() for image, caption in human.items()}
+    counts = Counter(word for parts in words.values() for word in parts)
+    for size in (1000, 200, 50):
+        known = {word for word, _ in counts.most_common(size)}
+        kept = {image: " ".join(filter(known.__contains__, parts)) for image, parts in words.items()}
+        about = f"A person's caption, of which only the {size:,} most frequent words are kept."
+        yield f"vocabulary-{size}", about, {image: text or "a" for image, text in kept.items()}
+    first = {image: " ".join(parts[:6]) for image, parts in words.items()}
+    yield "first-six-words", "The first six words of a person's caption.", first
+    mixed = {image: " ".join(chance.sample(parts, len(parts))) for image, parts in words.items()}
+    yield "shuffled-words", "The words of a person's caption, in any order.", mixed
+    others = list(human.values())
+    chance.shuffle(others)
+    yield "another-image", "A person's caption of another image.", dict(zip(human, others, strict=True))
+    yield "one-sentence", "The same caption for every image.", dict.fromkeys(human, "A man on a street.")
+
+
+def _submit(
+    challenge: Challenge, phase: Phase, name: str, about: str, captions: dict[int | str, str]
+) -> None:
+    user, new = User.objects.get_or_create(username=name)
+    if new:
+        user.set_unusable_password()
+        user.save()
+        make_team(user, challenge)
+    results = json_bytes(coco_results(capeval.Candidates(captions)))
+    declared = {"method": about.rstrip("."), "training-data": "none"}
+    split = challenge.splits.get(name=_SPLIT)
+    file = split.results.replace("<alg>", name)
+    submit.submit(user, phase, file, [results], declared=declared, key=name)
+
+
+def _organiser() -> User:
+    """The demo's account, an organiser of its challenge; it is made when it is missing."""
+    user = User.objects.filter(username=ACCOUNT).first()
+    if user is None:
+        user = make_user(ACCOUNT, email=f"{ACCOUNT}@example.org", staff=True)
+    Challenge.objects.get(slug=_CHALLENGE).organisers.add(user)
+    return user
+
+
+def password(kept: Path) -> str | None:
+    """The password of the demo's account; both are made when they are missing.
+
+    Args:
+        kept: The file that keeps the password from one start to the next.
+
+    Returns:
+        The password; none if its user chose another one.
+    """
+    user = _organiser()
+    if kept.exists():
+        known = kept.read_text().strip()
+        return known if user.check_password(known) else None
+    made = secrets.token_urlsafe(9)
+    _keep(kept, made)
+    user.set_password(made)
+    user.save()
+    return made
+
+
+def entry(kept: Path) -> str:
+    """The address by which a visitor works beside the robots, without an account.
+
+    Args:
+        kept: The file that keeps its token from one start to the next.
+    """
+    campaign = Campaign.objects.get(slug=campaigns.FIRST)
+    if not kept.exists():
+        (made,) = enrollment.invite(_organiser(), campaign, 1)
+        _keep(kept, made)
+    return f"/annotate/{campaign.slug}/enter/{kept.read_text().strip()}/"
+
+
+def _keep(path: Path, secret: str) -> None:
+    with written_whole(path) as file:
+        file.write(f"{secret}\n".encode())
+    path.chmod(0o600)

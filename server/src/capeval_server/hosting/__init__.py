@@ -1,0 +1,1 @@
+"""Management of a challenge by its organizers: settings, import, export, moderation."""

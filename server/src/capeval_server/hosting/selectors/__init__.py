@@ -1,0 +1,1 @@
+"""Queries for the organizers of a challenge."""

@@ -1,0 +1,1 @@
+"""Changes of challenges by their organizers."""

@@ -1,0 +1,312 @@
+"""Imports a challenge from its files, with a preview. Entries that the files do not name stay."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NoReturn
+
+from django.contrib.auth.models import User
+from django.db import DataError, IntegrityError, transaction
+
+from capeval.errors import FormatError
+from capeval_server.audit.models import record
+from capeval_server.challenges.definition import Definition, read_definition
+from capeval_server.challenges.models import Challenge, ReferenceSet
+from capeval_server.challenges.services.locks import lock_references
+from capeval_server.core.errors import ChallengeError, ConflictError
+from capeval_server.hosting.services.challenge_import import Files, change_challenge, read_files, taking_back
+from capeval_server.hosting.services.definition_merge import Merge
+from capeval_server.hosting.services.description import Change, changes, describe, fingerprint, state_of
+from capeval_server.submissions.models import Submission
+from capeval_server.submissions.quotas.upload_locks import unpacking
+from capeval_server.submissions.services.upload_files import read_archive
+
+__all__ = ["Preview", "apply_files", "import_challenge", "import_files", "preview_files"]
+
+_DEFINITION = "challenge.toml"
+_LONGEST_NAME = 200
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preview:
+    """What files would change.
+
+    Attributes:
+        slug: The challenge that they are of.
+        changes: What would be different.
+        kept: The places of the entries that are not in the files and stay.
+        rescored: How many submissions would be scored again.
+        seen: A fingerprint of the challenge as it was, by which a change in between is noticed.
+    """
+
+    slug: str
+    changes: list[Change]
+    kept: list[str]
+    rescored: int
+    seen: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Import:
+    """The definition of an import, and the challenge as it was when that was read.
+
+    Attributes:
+        challenge: The challenge to change; None to create one.
+        before: Its state.
+        wanted: The whole definition, with everything that stays.
+        kept: The places of the entries that are not in the files and stay.
+        deleted: The places that are deleted.
+    """
+
+    challenge: Challenge | None
+    before: dict[str, str]
+    wanted: Definition
+    kept: list[str]
+    deleted: set[str]
+
+
+class _UndoneError(Exception):
+    """Ends a preview, so that its transaction is undone."""
+
+
+def _undo() -> NoReturn:
+    raise _UndoneError
+
+
+def preview_files(challenge: Challenge | None, file: Iterable[bytes]) -> Preview:
+    """What a zip of files would change: it is applied, looked at, and undone.
+
+    Args:
+        challenge: The challenge to change; none to make a new one.
+        file: The bytes of the zip, in chunks.
+
+    Raises:
+        UploadError: The zip is wrong.
+        ChallengeError: A file in it is wrong, or removes what submissions depend on.
+        BusyError: Too many uploads are being checked.
+        OSError: A file can't be stored.
+    """
+    with unpacking():
+        entries = read_archive(file)
+        try:
+            with _changing_by_zip(challenge, entries) as (_, preview):
+                _undo()
+        except _UndoneError:
+            pass
+    return preview
+
+
+def apply_files(user: User, challenge: Challenge | None, file: Iterable[bytes], *, seen: str) -> Challenge:
+    """Changes a challenge to what a zip of files says, or makes it; its maker becomes its organiser.
+
+    Args:
+        user: Who does it.
+        challenge: The challenge to change; none to make a new one.
+        file: The bytes of the zip, in chunks.
+        seen: The fingerprint from the preview.
+
+    Raises:
+        UploadError: The zip is wrong.
+        ChallengeError: A file in it is wrong, or removes what submissions depend on.
+        BusyError: Too many uploads are being checked.
+        ConflictError: The challenge changed since the preview.
+        OSError: A file can't be stored.
+    """
+    with unpacking(), _changing_by_zip(challenge, read_archive(file)) as (changed, preview):
+        if preview.seen != seen:
+            raise ConflictError("the challenge was changed meanwhile: check again what would change")
+        _record(user, challenge, changed, preview)
+    return changed
+
+
+def import_challenge(path: Path, *, user: User | None = None) -> Challenge:
+    """Create a challenge from its definition, or change it; see `import_files`."""
+    changed, _ = import_files(path, user=user)
+    return changed
+
+
+def import_files(
+    path: Path, *, user: User | None = None, delete: Sequence[str] = (), dry_run: bool = False
+) -> tuple[Challenge, Preview]:
+    """Create a challenge from its definition, or change it; entries that are not in it stay.
+
+    References that changed become a new version, and what was submitted is scored again.
+
+    Args:
+        path: The definition, with the files that it names beside it.
+        user: The user who does it; none for the command line.
+        delete: The places to delete, such as `splits.val.references.c5.reported.coco-2015`.
+        dry_run: Whether to undo all changes.
+
+    Returns:
+        The challenge, which does not exist after the dry run of a new one, and the changes.
+
+    Raises:
+        ChallengeError: The definition or a file is wrong, or changes what submissions depend on.
+        ConflictError: The challenge changed while the files were read.
+        FormatError: A file of references or subsets is wrong.
+        OSError: A file can't be read or stored.
+    """
+
+    def read(name: str) -> tuple[str, bytes]:
+        place = path.parent / name
+        return str(place), place.read_bytes()
+
+    def find(slug: str) -> Challenge | None:
+        return Challenge.objects.filter(slug=slug).first() if "\0" not in slug else None
+
+    found = _read(find, *read(path.name), lambda file: (path.parent / file).exists(), delete)
+    files = read_files(read, found.wanted, found.challenge, found.deleted)
+    try:
+        with _changing(found, files) as (changed, preview):
+            _record(user, found.challenge, changed, preview)
+            if dry_run:
+                _undo()
+    except _UndoneError:
+        pass
+    return changed, preview
+
+
+def _read(
+    find: Callable[[str], Challenge | None],
+    name: str,
+    data: bytes,
+    is_there: Callable[[str], bool],
+    delete: Sequence[str] = (),
+) -> _Import:
+    """Read the definition of an import.
+
+    Args:
+        find: Returns the challenge to change by the name in the definition; None to create one.
+        name: The name of the definition in errors.
+        data: The bytes of the definition.
+        is_there: Whether there is a file of a name.
+        delete: More places to delete than the definition lists.
+    """
+    challenge: Challenge | None = None
+    merge = Merge(now={}, places=(), is_there=is_there, delete=delete)
+
+    def complete(content: dict[str, Any]) -> dict[str, Any]:
+        nonlocal challenge, merge
+        about = content.get("challenge")
+        challenge = find(str(about.get("slug"))) if isinstance(about, dict) else None
+        if challenge is not None:
+            merge = replace(merge, now=describe(challenge), places=state_of(challenge))
+        return merge(content)
+
+    wanted = read_definition(name, data, complete)
+    return _Import(
+        challenge=challenge,
+        before=state_of(challenge) if challenge else {},
+        wanted=wanted,
+        kept=merge.kept,
+        deleted=merge.deleted,
+    )
+
+
+def _record(user: User | None, before: Challenge | None, changed: Challenge, preview: Preview) -> None:
+    if before is None:
+        if user is not None:
+            changed.organisers.add(user)
+        record(user, changed, "made the challenge from files")
+    elif preview.changes:
+        places = ", ".join(place for place, _, _ in preview.changes)
+        record(user, changed, f"changed the challenge from files: {places}")
+
+
+@contextmanager
+def _changing_by_zip(
+    challenge: Challenge | None, entries: Mapping[str, bytes]
+) -> Iterator[tuple[Challenge, Preview]]:
+    def find(slug: str) -> Challenge | None:
+        if challenge is not None and slug != challenge.slug:
+            raise ChallengeError(f"challenge.slug must be {challenge.slug!r} (got {slug!r})")
+        return challenge
+
+    with _named():
+        found = _read(find, _DEFINITION, _definition(entries), entries.__contains__)
+        _check_entries(found.wanted, entries)
+        files = read_files(lambda name: (name, entries[name]), found.wanted, found.challenge, found.deleted)
+    with _named(), _changing(found, files) as changing:
+        yield changing
+
+
+@contextmanager
+def _changing(found: _Import, files: dict[str, Files]) -> Iterator[tuple[Challenge, Preview]]:
+    """Changes a challenge in a transaction; when that is undone, the files that it stored are deleted."""
+    with taking_back() as stored, transaction.atomic():
+        slug = found.wanted.challenge.slug
+        lock_references(ReferenceSet.objects.filter(split__challenge__slug=slug))
+        there_now = _held(found.challenge, slug)
+        before = state_of(there_now) if found.challenge else {}
+        if before != found.before:
+            raise ConflictError("the challenge was changed while its files were read: import them again")
+        scored = _scored(there_now)
+        changed = change_challenge(found.wanted, files, stored, found.deleted)
+        preview = Preview(
+            slug=changed.slug,
+            changes=changes(before, state_of(changed)),
+            kept=found.kept,
+            rescored=max(scored - _scored(changed), 0),
+            seen=fingerprint(before),
+        )
+        yield changed, preview
+
+
+def _scored(challenge: Challenge) -> int:
+    return Submission.objects.filter(phase__challenge=challenge, state=Submission.State.SCORED).count()
+
+
+def _held(challenge: Challenge | None, slug: str) -> Challenge:
+    if challenge is not None:
+        return Challenge.objects.select_for_update(no_key=True).get(pk=challenge.pk)
+    try:
+        with transaction.atomic():
+            return Challenge.objects.create(slug=slug)
+    except IntegrityError:
+        raise ChallengeError(f"challenge.slug must be new on this server (got {slug!r})") from None
+
+
+def _definition(entries: Mapping[str, bytes]) -> bytes:
+    """The definition in a zip."""
+    if _DEFINITION not in entries:
+        raise ChallengeError(f"the zip must have the file {_DEFINITION!r}")
+    for name in entries:
+        if len(name.encode()) > _LONGEST_NAME:
+            raise ChallengeError(f"a file's name must have at most {_LONGEST_NAME} bytes (got {name[:50]!r})")
+    return entries[_DEFINITION]
+
+
+def _check_entries(wanted: Definition, entries: Mapping[str, bytes]) -> None:
+    """Check that a zip has each file that its definition names, in a form that is not packed."""
+    named = {name for split in wanted.splits for name in (split.subsets, split.images, split.constraints)}
+    for references in (references for split in wanted.splits for references in split.references):
+        named |= {references.file, references.human}
+    reported = {
+        found.file for split in wanted.splits for entry in split.references for found in entry.reported
+    }
+    for name in sorted(name for name in named | reported if name is not None):
+        if name not in entries:
+            raise ChallengeError(f"{_DEFINITION}: the zip must have the file {name!r}")
+        if name in reported:
+            # Their reader takes no other form than CSV and JSON.
+            continue
+        # Other forms can unpack to much more than there is room for.
+        if entries[name].removeprefix(b"\xef\xbb\xbf").lstrip()[:1] not in (b"{", b"["):
+            raise ChallengeError(f"{name}: the file must be JSON or JSON lines")
+
+
+@contextmanager
+def _named() -> Iterator[None]:
+    """Turns errors in the files into a `ChallengeError`."""
+    try:
+        yield
+    except FormatError as error:
+        raise ChallengeError(str(error)) from None
+    except RecursionError:
+        raise ChallengeError(f"{_DEFINITION} must not be nested so deeply") from None
+    except DataError:
+        raise ChallengeError("a text in the files is too long, or has a zero character") from None

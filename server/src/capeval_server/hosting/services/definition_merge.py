@@ -1,0 +1,153 @@
+"""Merges a definition with the challenge as it is: an import keeps everything that its file does not name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Any
+
+from capeval_server.core.errors import ChallengeError
+
+__all__ = ["Merge"]
+
+# Keys whose values are names of files.
+_FILES = ("file", "human", "subsets", "images", "constraints")
+# Keys whose values are lists of named entries.
+_NAMED = ("splits", "phases", "references", "reported", "fields")
+_DELETABLE = re.compile(
+    r"challenge\.fields\.[^.]+"
+    r"|splits\.[^.]+\.(images|constraints|subsets\..+|references\.[^.]+\.(human|reported\.[^.]+))"
+)
+
+
+@dataclass(kw_only=True)
+class Merge:
+    """A merge of a definition with a challenge.
+
+    Attributes:
+        now: The challenge as its definition describes it.
+        places: The places of everything that files can change, such as `splits.val.subsets.animals`.
+        is_there: Whether a file is among those of the import.
+        delete: More places to delete than the definition lists.
+        kept: The places that are not in the definition and stay; complete after the merge.
+        deleted: The places that are deleted; complete after the merge.
+    """
+
+    now: Mapping[str, Any]
+    places: Iterable[str]
+    is_there: Callable[[str], bool]
+    delete: Iterable[str] = ()
+    kept: list[str] = field(default_factory=list)
+    deleted: set[str] = field(default_factory=set)
+
+    def __call__(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Return the whole definition. Files whose content stays are left out of it.
+
+        Raises:
+            ChallengeError: A place to delete is not there, or is in the definition.
+        """
+        listed = given.get("delete", [])
+        if not isinstance(listed, list) or not all(isinstance(place, str) for place in listed):
+            raise ChallengeError("delete must be a list of places, such as splits.val.references.c5.human")
+        now: dict[str, Any] = deepcopy(dict(self.now))
+        for place in (*listed, *self.delete):
+            self._drop(now, place)
+        found: dict[str, Any] = self._merged(now, given, "")
+        for place in self.deleted:
+            if _found(found, place.split(".")):
+                raise ChallengeError(
+                    f"delete: {place} is also in the definition: leave it out of one of them"
+                )
+        return found
+
+    def _drop(self, now: dict[str, Any], place: str) -> None:
+        """Take what is deleted out of the description of the challenge."""
+        if not _DELETABLE.fullmatch(place):
+            raise ChallengeError(
+                f"delete: {place!r} can't be deleted, only declared fields, subsets, image lists, constraints"
+                ", human captions and reported scores, such as splits.val.references.c5.reported.coco-2015"
+            )
+        parts = place.split(".")
+        if place in self.deleted:
+            return
+        if ".subsets." not in place:
+            if not _found(now, parts):
+                raise ChallengeError(f"delete: the challenge has no {place}")
+            parent = _at(now, parts[:-1])
+            if isinstance(parent, list):
+                parent[:] = [each for each in parent if each["name"] != parts[-1]]
+            else:
+                del parent[parts[-1]]
+        elif place not in self.places:
+            raise ChallengeError(f"delete: the challenge has no {place}")
+        self.deleted.add(place)
+
+    def _merged(self, now: Any, given: Any, place: str) -> Any:
+        key = place.rpartition(".")[2]
+        if isinstance(now, dict) and isinstance(given, dict):
+            return self._merged_table(now, given, place)
+        if key in _NAMED and _is_named(now) and _is_named(given):
+            return self._merged_list(now, given, place)
+        return given
+
+    def _merged_table(self, now: dict[str, Any], given: dict[str, Any], place: str) -> dict[str, Any]:
+        found = {}
+        for key, value in given.items():
+            # The name in an export, whose file is not beside it, stands for the content that is here.
+            if key in _FILES and key in now and value == now[key] and not self.is_there(value):
+                self.kept.append(_below(place, key))
+            else:
+                found[key] = self._merged(now[key], value, _below(place, key)) if key in now else value
+        for key, value in now.items():
+            if key in given:
+                continue
+            if key not in _FILES:
+                found[key] = self._without_files(value)
+            if key in _NAMED and _is_named(value):
+                # By name, as a place to delete is written.
+                self.kept += [_below(_below(place, key), each["name"]) for each in value]
+            elif value and (key in _FILES or place == "challenge"):
+                self.kept.append(_below(place, key))
+        return found
+
+    def _merged_list(
+        self, now: list[dict[str, Any]], given: list[dict[str, Any]], place: str
+    ) -> list[dict[str, Any]]:
+        known = {each["name"]: each for each in now}
+        found = []
+        for each in given:
+            old = known.pop(each["name"], None)
+            found.append(each if old is None else self._merged(old, each, _below(place, each["name"])))
+        self.kept += [_below(place, name) for name in known]
+        return [*found, *map(self._without_files, known.values())]
+
+    def _without_files(self, value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: self._without_files(each) for key, each in value.items() if key not in _FILES}
+        return [self._without_files(each) for each in value] if isinstance(value, list) else value
+
+
+def _is_named(value: Any) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(each, dict) and isinstance(each.get("name"), str) for each in value
+    )
+
+
+def _below(place: str, key: str) -> str:
+    return f"{place}.{key}" if place else key
+
+
+def _at(content: Any, parts: list[str]) -> Any:
+    """Return the value at a place; None if there is none."""
+    for part in parts:
+        if isinstance(content, list):
+            content = next((each for each in content if each["name"] == part), None)
+        else:
+            content = content.get(part) if isinstance(content, dict) else None
+    return content
+
+
+def _found(content: Any, parts: list[str]) -> bool:
+    return _at(content, parts) is not None

@@ -1,0 +1,58 @@
+"""Files that an organiser uploaded and has not confirmed yet: one of each kind for a user and a challenge."""
+
+from __future__ import annotations
+
+import hashlib
+
+from django.contrib.auth.models import User
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
+
+from capeval_server.challenges.models import Challenge
+from capeval_server.core.errors import ConflictError
+
+__all__ = ["drop_draft", "keep_draft", "read_draft"]
+
+
+def _name(user: User, challenge: Challenge | None, kind: str) -> str:
+    return f"drafts/{kind}-{challenge.pk if challenge else 'new'}-{user.pk}"
+
+
+def keep_draft(user: User, challenge: Challenge | None, kind: str, data: bytes) -> str:
+    """Stores a file until it is confirmed. It replaces any earlier one.
+
+    Returns:
+        The file's SHA-256, which confirms it.
+
+    Raises:
+        OSError: The file can't be stored.
+    """
+    name = _name(user, challenge, kind)
+    try:
+        default_storage.delete(name)
+        default_storage.save(name, ContentFile(data))
+    except BaseException:
+        default_storage.delete(name)
+        raise
+    return hashlib.sha256(data).hexdigest()
+
+
+def read_draft(user: User, challenge: Challenge | None, kind: str, sha256: str) -> bytes:
+    """The file that is confirmed.
+
+    Raises:
+        ConflictError: It is gone, or another file took its place.
+    """
+    try:
+        with default_storage.open(_name(user, challenge, kind)) as file:
+            data: bytes = file.read()
+    except FileNotFoundError:
+        data = b""
+    if hashlib.sha256(data).hexdigest() != sha256:
+        raise ConflictError("the file to confirm is gone: upload it again")
+    return data
+
+
+def drop_draft(user: User, challenge: Challenge | None, kind: str) -> None:
+    """Deletes a file."""
+    default_storage.delete(_name(user, challenge, kind))

@@ -1,0 +1,99 @@
+"""Making the results of a phase final: its leaderboards are stored as they are, and never change again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.db.models import Q
+from django.utils import timezone
+
+from capeval_server.audit.models import record
+from capeval_server.challenges.models import Phase, ReferenceSet
+from capeval_server.challenges.services.locks import held
+from capeval_server.core.errors import StandingError
+from capeval_server.leaderboards.final_snapshot import FinalRow, pack
+from capeval_server.leaderboards.query import Question, ask, score_names
+from capeval_server.leaderboards.ranking import leaderboard
+from capeval_server.submissions.models import UNFINISHED, FinalBoard, Submission
+
+__all__ = ["make_final", "problem_of"]
+
+
+def problem_of(phase: Phase) -> str:
+    """Why the results of a phase can't be made final now; empty if they can."""
+    if phase.final is not None:
+        return f"the results of phase {phase.name!r} are final already"
+    if phase.when(timezone.now()) != "closed":
+        return f"phase {phase.name!r} must be closed first"
+    of_it = Q(phase=phase) | Q(baseline_of__split__phases=phase)
+    waiting = Submission.objects.filter(of_it, state__in=UNFINISHED).distinct().count()
+    return (
+        f"{waiting:,} of its submissions wait or are being scored: wait until they are done"
+        if waiting
+        else ""
+    )
+
+
+def make_final(user: User | None, phase: Phase) -> None:
+    """Makes the results of a phase final. This can't be undone.
+
+    Raises:
+        StandingError: The phase is not closed, its results are final already, or some are not scored yet.
+    """
+    with held(phase.challenge):
+        # Locked, as who puts a submission on the leaderboard reads it.
+        now = Phase.objects.select_for_update(no_key=True).select_related(None).get(pk=phase.pk)
+        if problem := problem_of(now):
+            raise StandingError(problem)
+        for split in now.splits.order_by("pk"):
+            for references in split.reference_sets.order_by("pk"):
+                FinalBoard.objects.create(
+                    phase=now,
+                    version=references.versions.get(number=references.version),
+                    content=_content(now, references),
+                )
+        now.final = timezone.now()
+        now.save(update_fields=["final"])
+        record(user, phase.challenge, f"made the results of phase {now.name} final")
+
+
+def _content(phase: Phase, references: ReferenceSet) -> bytes:
+    def of(**asked: Any) -> Question:
+        return ask(phase, split=references.split.name, references=references.name, **asked)
+
+    # Each score of each subset in one table; and then sorted by each of them, to compare neighbours.
+    every = of(layout="both")
+    board = leaderboard(every, compared=False, full=True)
+    rows = [_row(every, row) for row in board.rows]
+    return pack(rows, _tests(of, every))
+
+
+def _row(question: Question, row: Any) -> FinalRow:
+    scores = {}
+    for column in question.columns:
+        low, high = row.intervals[column.label] or (None, None)
+        scores[column.name, column.subset] = (row.scores[column.label], low, high)
+    failed = {column.name for column in question.columns if column.label in row.failed}
+    return FinalRow(
+        submission=row.submission,
+        team="" if row.baseline else row.team,
+        algorithm=row.algorithm,
+        declared=dict(row.declared),
+        submitted=row.submitted,
+        flag_reason=row.flag_reason,
+        failed=[name for name in score_names(question.split) if name in failed],
+        scores=scores,
+    )
+
+
+def _tests(of: Any, every: Question) -> Iterator[tuple[str, str, UUID, UUID, float]]:
+    """The p-values of all neighbours, sorted by each score."""
+    for column in every.columns:
+        rows = leaderboard(of(sort_by=column.name, subset=column.subset), full=True).rows
+        for row, after in pairwise(rows):
+            if row.p_value is not None:
+                yield column.name, column.subset, row.submission, after.submission, row.p_value

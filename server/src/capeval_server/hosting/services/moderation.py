@@ -1,0 +1,170 @@
+"""What organisers do with submissions, teams and each other. Each action is recorded with it."""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import Q, QuerySet
+
+from capeval_server.accounts.services.reservations import confirmed
+from capeval_server.audit.models import record
+from capeval_server.challenges.models import MOST_IN_ALL, MOST_PER_DAY, Challenge, Phase
+from capeval_server.challenges.services.locks import held
+from capeval_server.core.errors import StandingError, TeamError
+from capeval_server.submissions.models import LONGEST_REASON, Submission
+from capeval_server.submissions.services import leaderboard_selection, lifecycle
+from capeval_server.teams.models import Raise, Team
+
+__all__ = [
+    "add_organiser",
+    "mark",
+    "of_challenge",
+    "raise_quota",
+    "remove_organiser",
+    "repeatable",
+    "rerun",
+    "rerun_all",
+    "take_off",
+]
+
+_DONE = {
+    "": "took the mark off a submission",
+    "flagged": "flagged a submission",
+    "hidden": "hid a submission",
+}
+
+
+def of_challenge(challenge: Challenge) -> QuerySet[Submission]:
+    """All submissions of a challenge, and its human baselines."""
+    of_it = Q(phase__challenge=challenge) | Q(baseline_of__split__challenge=challenge)
+    return (
+        Submission.objects.filter(of_it)
+        .select_related("team", "phase", "user", "baseline_of__split")
+        .defer("baseline_of__split__image_ids")
+    )
+
+
+def repeatable(
+    challenge: Challenge, *, phase: Phase | None = None, failed: bool = False
+) -> QuerySet[Submission]:
+    """The submissions that can be scored again.
+
+    Args:
+        challenge: Of this challenge.
+        phase: Only of this phase.
+        failed: Only those that failed, or that a metric failed on.
+    """
+    found = of_challenge(challenge).exclude(state=Submission.State.WITHDRAWN)
+    if phase is not None:
+        found = found.filter(phase=phase)
+    if failed:
+        part = Submission.objects.filter(results__failure__gt="").values("pk")
+        found = found.filter(Q(state=Submission.State.FAILED) | Q(pk__in=part))
+    return found
+
+
+def rerun(user: User | None, challenge: Challenge, submission: Submission) -> None:
+    """Has a submission scored again: its results are deleted.
+
+    Raises:
+        StandingError: It is withdrawn.
+    """
+    # Its results go, as they do with new files of the challenge: one comes after the other.
+    with held(challenge):
+        lifecycle.rerun(submission)
+        record(user, challenge, "had a submission scored again", submission=submission)
+
+
+def rerun_all(user: User, challenge: Challenge, *, phase: Phase | None = None, failed: bool = False) -> int:
+    """Has many submissions scored again; see `repeatable`.
+
+    Returns:
+        How many.
+    """
+    # Only one transaction at a time changes many submissions; new references do so too.
+    with held(challenge):
+        pks = repeatable(challenge, phase=phase, failed=failed).values("pk")
+        number = lifecycle.rerun_all(Submission.objects.filter(pk__in=pks))
+        which = "failed submissions" if failed else "submissions"
+        where = f" of phase {phase.name}" if phase else ""
+        record(user, challenge, f"had all {which}{where} scored again ({number})")
+    return number
+
+
+def mark(user: User, challenge: Challenge, submission: Submission, wanted: str, reason: str) -> None:
+    """Flags or hides a submission for a reason that its team sees, or takes the mark off.
+
+    Raises:
+        StandingError: There is a mark and no reason, or the reason is too long.
+    """
+    if wanted not in Submission.Mark.values:
+        raise StandingError(f"'mark' must be '', flagged or hidden (got {wanted[:20]!r})")
+    if len(reason) > LONGEST_REASON or "\0" in reason:
+        raise StandingError(f"'reason' must be text of at most {LONGEST_REASON} characters")
+    with transaction.atomic():
+        now = lifecycle.locked(submission)
+        if (now.mark, now.mark_reason) == (wanted, reason.strip() if wanted else ""):
+            return
+        leaderboard_selection.mark(now, wanted, reason)
+        done = _DONE[wanted] + (f": {now.mark_reason}" if wanted else "")
+        record(user, challenge, done, submission=now)
+
+
+def take_off(user: User, challenge: Challenge, submission: Submission) -> None:
+    """Takes a submission off the leaderboard; its team may put it there again."""
+    with transaction.atomic():
+        leaderboard_selection.set_standing(submission, False)
+        record(user, challenge, "took a submission off the leaderboard", submission=submission)
+
+
+def raise_quota(user: User, team: Team, phase: Phase, *, per_day: int, total: int) -> None:
+    """Sets how many submissions a team may make beyond a phase's quota; 0 and 0 remove what it was given.
+
+    Raises:
+        TeamError: The numbers are too large, or negative.
+    """
+    if not 0 <= per_day <= MOST_PER_DAY or not 0 <= total <= MOST_IN_ALL:
+        limits = f"0 to {MOST_PER_DAY:,} a day and 0 to {MOST_IN_ALL:,} in all"
+        raise TeamError(f"a raise must be {limits} (got {per_day:,} and {total:,})")
+    with transaction.atomic():
+        # The team's row is locked by who submits: a raise comes before or after a submission.
+        now = Team.objects.select_for_update(no_key=True).get(pk=team.pk)
+        if per_day or total:
+            Raise.objects.update_or_create(
+                team=now, phase=phase, defaults={"per_day": per_day, "total": total}
+            )
+        else:
+            Raise.objects.filter(team=now, phase=phase).delete()
+        what = f"set the raise of a team in phase {phase.name} to {per_day} more a day, {total} more in all"
+        record(user, team.challenge, what, team=now)
+
+
+def add_organiser(user: User | None, challenge: Challenge, name: str) -> User:
+    """Makes a user an organiser.
+
+    Raises:
+        TeamError: No user has the name, or they are an organiser already.
+    """
+    found = confirmed(User.objects.filter(username=name, is_active=True)).first()
+    if found is None:
+        raise TeamError(f"no user has the name {name!r}")
+    with held(challenge):
+        if challenge.organisers.filter(pk=found.pk).exists():
+            raise TeamError(f"{name!r} is an organiser already")
+        challenge.organisers.add(found)
+        record(user, challenge, f"made {name} an organiser")
+    return found
+
+
+def remove_organiser(user: User | None, challenge: Challenge, organiser: User) -> None:
+    """Removes a user from the organisers.
+
+    Raises:
+        TeamError: They are none.
+        SuccessorError: There would be none left.
+    """
+    with held(challenge):
+        if not challenge.organisers.filter(pk=organiser.pk).exists():
+            raise TeamError(f"{organiser.username!r} is no organiser of {challenge.slug!r}")
+        challenge.organisers.remove(organiser)
+        record(user, challenge, f"removed {organiser.username} from the organisers")

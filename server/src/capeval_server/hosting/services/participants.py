@@ -1,0 +1,113 @@
+"""What organisers do with participants: approve, remove and block them. Each action is recorded with it."""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import User
+from django.db.models import QuerySet
+
+from capeval_server.accounts.services.reservations import confirmed
+from capeval_server.audit.models import record
+from capeval_server.challenges.models import Challenge
+from capeval_server.challenges.services.locks import held
+from capeval_server.core.errors import TeamError
+from capeval_server.submissions.models import LONGEST_REASON
+from capeval_server.teams.models import Block, Membership, Team
+from capeval_server.teams.services import blocks, enrollment
+from capeval_server.teams.services.membership import depart
+
+__all__ = ["approve", "approve_all", "block", "blocked", "participants", "remove", "unblock"]
+
+
+def participants(challenge: Challenge) -> QuerySet[Membership]:
+    """Who takes part, those who wait for approval first."""
+    found = challenge.memberships.select_related("team", "user")
+    return found.order_by("approved", "user__username")
+
+
+def blocked(challenge: Challenge) -> QuerySet[Block]:
+    """Who is blocked."""
+    return challenge.blocks.order_by("who", "pk")
+
+
+def approve(user: User | None, challenge: Challenge, name: str) -> None:
+    """Lets a participant submit.
+
+    Raises:
+        TeamError: The user does not take part, or is approved already.
+    """
+    with held(challenge):
+        member = _member(challenge, name)
+        if member.approved:
+            raise TeamError(f"{name!r} is approved already")
+        member.approved = True
+        member.save(update_fields=["approved"])
+        record(user, challenge, f"approved {name}", team=member.team)
+
+
+def approve_all(user: User | None, challenge: Challenge) -> int:
+    """Lets all who wait for approval submit; returns how many."""
+    with held(challenge):
+        number = enrollment.approve_all(challenge)
+        if number:
+            record(user, challenge, f"approved all participants who waited ({number})")
+    return number
+
+
+def remove(user: User | None, challenge: Challenge, name: str) -> None:
+    """Takes a participant out of their team, which keeps what it submitted; its code ends.
+
+    Raises:
+        TeamError: The user does not take part.
+    """
+    with held(challenge):
+        _remove(challenge, _member(challenge, name))
+        record(user, challenge, f"removed the participant {name}")
+
+
+def _remove(challenge: Challenge, member: Membership) -> None:
+    depart(member.user, challenge)
+    team = Team.objects.filter(pk=member.team_id).first()
+    if team is not None:
+        # Who is removed knows the code.
+        enrollment.revoke_invitation(team)
+
+
+def block(user: User | None, challenge: Challenge, name: str, reason: str) -> None:
+    """Takes a user out of their team, if they are in one, and lets them take part no more.
+
+    Raises:
+        TeamError: No user has the name, they organise the challenge, or there is no reason.
+    """
+    reason = reason.strip()
+    if not reason or len(reason) > LONGEST_REASON or "\0" in reason:
+        raise TeamError(f"'reason' must be text of 1 to {LONGEST_REASON} characters, which the user sees")
+    found = confirmed(User.objects.filter(username=name)).first()
+    if found is None:
+        raise TeamError(f"no user has the name {name!r}")
+    with held(challenge):
+        if challenge.organisers.filter(pk=found.pk).exists():
+            raise TeamError(f"{name!r} organises the challenge, so they can't be blocked")
+        blocks.block(found, challenge, reason)
+        member = enrollment.membership_of(found, challenge)
+        if member is not None:
+            _remove(challenge, member)
+        record(user, challenge, f"blocked {name}: {reason}")
+
+
+def unblock(user: User | None, challenge: Challenge, name: str) -> None:
+    """Lets a blocked user take part again, once they join.
+
+    Raises:
+        TeamError: They are not blocked.
+    """
+    with held(challenge):
+        if not challenge.blocks.filter(who=name).delete()[0]:
+            raise TeamError(f"{name!r} is not blocked in this challenge")
+        record(user, challenge, f"unblocked {name}")
+
+
+def _member(challenge: Challenge, name: str) -> Membership:
+    found = challenge.memberships.select_related("team", "user").filter(user__username=name).first()
+    if found is None:
+        raise TeamError(f"{name!r} does not take part in this challenge")
+    return found

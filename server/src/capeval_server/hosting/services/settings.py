@@ -1,0 +1,266 @@
+"""Changing a challenge by hand: texts, fields, phases and references, with the checks of its definition."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from pydantic import ValidationError
+
+import capeval
+from capeval.errors import FormatError, OptionError
+from capeval_server.audit.models import record
+from capeval_server.challenges.definition import Definition
+from capeval_server.challenges.models import Challenge, Phase, ReferenceSet
+from capeval_server.challenges.services.locks import held, put
+from capeval_server.core.errors import ChallengeError, ConflictError
+from capeval_server.hosting.services.challenge_import import check_images, publish
+from capeval_server.hosting.services.description import describe, fingerprint
+from capeval_server.submissions.models import Submission
+from capeval_server.submissions.quotas.upload_locks import unpacking
+from capeval_server.teams.services.enrollment import approve_all
+
+__all__ = [
+    "FieldsError",
+    "Publication",
+    "about_of",
+    "check_references",
+    "edit_about",
+    "edit_phase",
+    "publish_references",
+]
+
+
+class FieldsError(ChallengeError):
+    """Some of what was given is wrong.
+
+    Attributes:
+        problems: What is wrong, by field; the name is empty if it is not about one field.
+    """
+
+    def __init__(self, problems: list[tuple[str, str]]) -> None:
+        super().__init__("; ".join(f"{field}: {text}" if field else text for field, text in problems))
+        self.problems = problems
+
+
+def about_of(challenge: Challenge) -> dict[str, Any]:
+    """What a challenge says of itself."""
+    about: dict[str, Any] = describe(challenge)["challenge"]
+    return about
+
+
+def edit_about(user: User, challenge: Challenge, wanted: Mapping[str, Any], *, seen: str) -> list[str]:
+    """Changes what a challenge says of itself, and what its submitters declare.
+
+    Args:
+        user: Who does it.
+        challenge: The challenge.
+        wanted: Its `title`, `description`, `rules`, `fields` and `approval`.
+        seen: The fingerprint of what the user saw.
+
+    Returns:
+        What changed.
+
+    Raises:
+        FieldsError: Something is not what it must be.
+        ConflictError: It changed since the user saw it.
+    """
+    with held(challenge) as now:
+        before = describe(now)
+        _check_seen(before["challenge"], seen)
+        after = {**before["challenge"], **wanted}
+        _check({**before, "challenge": after}, ("challenge",))
+        changed = [name for name in wanted if before["challenge"][name] != after[name]]
+        if changed:
+            for name in changed:
+                setattr(now, name, after[name])
+            now.save(update_fields=changed)
+            if not now.approval:
+                approve_all(now)
+            record(user, now, f"changed {_listed(changed)} of the challenge")
+    return changed
+
+
+def edit_phase(user: User, challenge: Challenge, wanted: Mapping[str, Any], *, seen: str | None) -> list[str]:
+    """Changes a phase, or adds one.
+
+    Args:
+        user: Who does it.
+        challenge: The challenge.
+        wanted: The phase as a definition says it.
+        seen: The fingerprint of what the user saw; none for a new phase.
+
+    Returns:
+        What changed.
+
+    Raises:
+        FieldsError: Something is not what it must be.
+        ConflictError: It changed since the user saw it.
+    """
+    name = wanted["name"]
+    with held(challenge) as now:
+        before = describe(now)
+        place = next((i for i, phase in enumerate(before["phases"]) if phase["name"] == name), None)
+        if seen is None:
+            if place is not None:
+                raise FieldsError([("name", f"there is a phase {name!r} already")])
+            before["phases"].append({})
+        elif place is None:
+            raise ConflictError(f"there is no phase {name!r} any more")
+        else:
+            _check_seen(before["phases"][place], seen)
+        index = len(before["phases"]) - 1 if place is None else place
+        old = before["phases"][index]
+        before["phases"][index] = new = {**wanted, "splits": sorted(wanted["splits"])}
+        new["captions"] = sorted(new["captions"])
+        _check(before, ("phases", index))
+        changed = [field for field in new if old.get(field) != new[field]]
+        if changed:
+            final = place is not None and now.phases.filter(name=name, final__isnull=False).exists()
+            if final and set(changed) - {"leaderboard", "captions", "captions_by"}:
+                text = "the results are final: only who sees the leaderboard and the captions can change"
+                raise FieldsError([("", text)])
+            _save_phase(now, new, changed)
+            done = f"changed {_listed(changed)} of phase {name}" if seen else f"added phase {name}"
+            record(user, now, done)
+    return changed
+
+
+def _save_phase(challenge: Challenge, wanted: Mapping[str, Any], changed: list[str]) -> None:
+    values = {name: value for name, value in wanted.items() if name not in ("name", "splits")}
+    phase = put(Phase.objects, values, challenge=challenge, name=wanted["name"])
+    if "splits" in changed:
+        if phase.submissions.exists():
+            raise FieldsError([("splits", "can't change: the phase has submissions")])
+        phase.splits.set(challenge.splits.filter(name__in=wanted["splits"]))
+
+
+def _check_seen(there: object, seen: str) -> None:
+    if fingerprint(there) != seen:
+        raise ConflictError("somebody else changed this meanwhile, so nothing was saved")
+
+
+def _check(wanted: Mapping[str, Any], place: tuple[str | int, ...]) -> None:
+    """What holds of a definition must hold of what is edited; problems are named by the fields at a place."""
+    try:
+        Definition.model_validate(wanted)
+    except ValidationError as error:
+        problems = [_problem(found["loc"], found["msg"], place) for found in error.errors()]
+        raise FieldsError(problems) from None
+    except OptionError as error:
+        raise FieldsError([("", str(error))]) from None
+
+
+def _problem(found: tuple[str | int, ...], message: str, place: tuple[str | int, ...]) -> tuple[str, str]:
+    message = message.removeprefix("Value error, ")
+    if found[: len(place)] != place or len(found) == len(place):
+        return "", message
+    field, *within = found[len(place) :]
+    where = ", ".join(f"no. {part + 1}" if isinstance(part, int) else part for part in within)
+    return str(field), f"{where}: {message}" if where else message
+
+
+def _listed(names: list[str]) -> str:
+    shown = [name.replace("_", " ") for name in names]
+    return " and ".join([", ".join(shown[:-1]), shown[-1]] if shown[1:] else shown)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Publication:
+    """What a new version of references would be.
+
+    Attributes:
+        images: How many images it has.
+        captions: How many captions.
+        sha256: Of the file.
+        rescored: How many submissions would be scored again.
+        same: Whether it is the current version.
+    """
+
+    images: int
+    captions: int
+    sha256: str
+    rescored: int
+    same: bool
+
+
+def check_references(entry: ReferenceSet, name: str, data: bytes) -> Publication:
+    """What a new version of references would be.
+
+    Args:
+        entry: The reference set.
+        name: The name of the file.
+        data: Its bytes.
+
+    Raises:
+        ChallengeError: The file is wrong, or has other images than the split.
+        BusyError: Too many uploads are being checked.
+    """
+    if len(data) > settings.UPLOAD_BYTES:
+        raise ChallengeError(f"{name}: the file must have at most {settings.UPLOAD_BYTES:,} bytes (got more)")
+    try:
+        with unpacking():
+            found = capeval.load_references(data, name=name, limit=settings.UNPACKED_BYTES)
+    except FormatError as error:
+        raise ChallengeError(f"{name}: {error.message}") from None
+    whose = f"split {entry.split.name!r}" if entry.part is None else f"references {entry.name!r}"
+    check_images(name, found.image_ids, entry.image_ids, whose)
+    sha256 = hashlib.sha256(data).hexdigest()
+    current = entry.versions.filter(number=entry.version, sha256=sha256)
+    return Publication(
+        images=len(found.image_ids),
+        captions=sum(len(captions) for captions in found.values()),
+        sha256=sha256,
+        rescored=_rescored(entry).count(),
+        same=current.exists(),
+    )
+
+
+def _ending(name: str) -> str:
+    """The endings of a file's name that can say what the file is, such as `.jsonl` or `.json.gz`."""
+    found = "".join(PurePosixPath(name).suffixes[-2:]).lower()
+    return found if re.fullmatch(r"(\.[a-z0-9]{1,10}){1,2}", found) else ""
+
+
+def _rescored(entry: ReferenceSet) -> Any:
+    states = [Submission.State.SCORED, Submission.State.WAITING, Submission.State.RUNNING]
+    return Submission.objects.filter(phase__splits=entry.split, state__in=states)
+
+
+def publish_references(user: User, entry: ReferenceSet, name: str, data: bytes, *, seen: int) -> int:
+    """Publishes a new version of references: older scores are stale, and all is scored again.
+
+    Args:
+        user: Who does it.
+        entry: The reference set.
+        name: The name of the file.
+        data: Its bytes.
+        seen: The version that the user saw.
+
+    Returns:
+        The number of the current version.
+
+    Raises:
+        ChallengeError: The file is wrong, or has other images than the split.
+        BusyError: Too many uploads are being checked.
+        ConflictError: Somebody published another version since the user saw it.
+        OSError: The file can't be stored.
+    """
+    challenge = entry.split.challenge
+    with held(challenge):
+        now = ReferenceSet.objects.select_related("split").get(pk=entry.pk)
+        if now.version != seen:
+            raise ConflictError(f"version {now.version} was published meanwhile")
+        found = check_references(now, name, data)
+        if found.same:
+            raise ChallengeError(f"{name}: the references are those of version {now.version} already")
+        publish(now, f"references{_ending(name)}", data)
+        what = f"published version {now.version} of references {now.name} of split {now.split.name}"
+        record(user, challenge, f"{what} (sha256 {found.sha256[:12]})")
+    return seen + 1

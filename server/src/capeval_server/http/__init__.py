@@ -1,0 +1,1 @@
+"""HTTP: middleware, conditional and range requests, limits, a client for other hosts."""

@@ -1,0 +1,96 @@
+"""The HTTP status of each of the server's own errors, the same for the API and for pages."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Callable
+
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
+from django.template.loader import render_to_string
+from django.views import defaults
+
+from capeval.errors import CapevalError
+from capeval_server.core import errors, transient_errors
+
+__all__ = ["RETRY_SECONDS", "STATUSES", "ErrorPages", "failed", "passing_text", "unavailable"]
+
+_log = logging.getLogger(__name__)
+STATUSES: dict[type[CapevalError], int] = {
+    errors.EntryError: 403,
+    errors.PhaseError: 403,
+    errors.NotFoundError: 404,
+    errors.AssignmentError: 409,
+    errors.ConflictError: 409,
+    errors.RepeatedKeyError: 409,
+    errors.StandingError: 409,
+    errors.SuccessorError: 409,
+    errors.TeamError: 409,
+    errors.AnswerError: 422,
+    errors.CampaignError: 422,
+    errors.ChallengeError: 422,
+    errors.QuestionError: 422,
+    errors.UploadError: 422,
+    errors.QuotaError: 429,
+    errors.RateError: 429,
+}
+RETRY_SECONDS = "60"
+# After so many seconds a browser asks again for a page that was not available.
+_REFRESH_SECONDS = "10"
+
+
+def passing_text(error: Exception) -> str:
+    """The message for a temporary error, which is logged; empty for other errors."""
+    text = transient_errors.text_of(error)
+    if text:
+        _log.error("a request failed", exc_info=error)
+    return text
+
+
+def unavailable(request: HttpRequest, text: str) -> HttpResponse:
+    """The answer to a request that fails by something temporary.
+
+    Args:
+        request: The request.
+        text: What fails.
+    """
+    headers = {"Retry-After": RETRY_SECONDS}
+    if request.path.startswith("/api/"):
+        return JsonResponse({"detail": text}, status=503, headers=headers)
+    if request.method in ("GET", "HEAD"):
+        headers["Refresh"] = _REFRESH_SECONDS
+    # Rendered without the request: loading its user would need the database.
+    page = render_to_string("503.html", {"text": text, "again": "Refresh" in headers})
+    return HttpResponse(page, status=503, headers=headers)
+
+
+def failed(request: HttpRequest) -> HttpResponse:
+    """The answer to an error that no view raised, or that nothing else answers: Django's `handler500`."""
+    text = transient_errors.text_of(sys.exc_info()[1])
+    return unavailable(request, text) if text else defaults.server_error(request)
+
+
+class ErrorPages:
+    """Middleware: answers with a page where a view lets one of these errors through, or answers nothing."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """The answer of the view; a page where it only says that it takes other methods."""
+        answer = self._get_response(request)
+        if isinstance(answer, HttpResponseNotAllowed) and not answer.content:
+            # The answer stays, with the methods that it names.
+            answer.content = render_to_string("405.html", request=request).encode()
+        return answer
+
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        """The answer to an error; none for unexpected errors.
+
+        Raises:
+            Http404: It was not found; Django answers with the page for that.
+        """
+        if isinstance(error, errors.NotFoundError):
+            raise Http404
+        text = passing_text(error)
+        return unavailable(request, text) if text else None

@@ -1,0 +1,66 @@
+"""Citing a leaderboard: its address at a time, and a fingerprint that tells whether it has changed since.
+
+A citation does not freeze a leaderboard: teams may still replace or withdraw a submission, and organisers may
+hide one. So the address says what was asked for, and has a fingerprint of the answer. The page compares it
+with the answer of today.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from datetime import datetime
+
+from capeval_server.leaderboards.query import Question
+from capeval_server.leaderboards.ranking import Leaderboard
+
+__all__ = ["bibtex", "fingerprint"]
+
+_SPECIAL = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    **{character: f"\\{character}" for character in "{}$&#%_"},
+}
+
+
+def fingerprint(board: Leaderboard) -> str:
+    """A fingerprint of the submissions on a leaderboard and all of their scores, in whatever order.
+
+    Args:
+        board: All rows of a leaderboard.
+    """
+    rows = {str(row.submission): dict(row.scores) for row in board.rows}
+    return hashlib.sha256(json.dumps(rows, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def bibtex(question: Question, *, rows: int, address: str, at: datetime, mark: str) -> str:
+    """An entry for a bibliography.
+
+    Args:
+        question: The question that the leaderboard answers.
+        rows: The number of its rows.
+        address: Its address.
+        at: When it was looked at.
+        mark: Its fingerprint.
+    """
+    phase = question.phase
+    key = re.sub(r"[^A-Za-z0-9]+", "-", f"{phase.challenge.slug}-{phase.name}-{at:%Y-%m-%d}")
+    what = f"split {question.split.name}, references {question.reference_set.name}"
+    what += f" (version {question.version.number})"
+    what += f", subset {question.subset}" if question.subset else ""
+    title = f"{phase.challenge.title}: leaderboard of phase {phase.name}, {what}"
+    note = f"As of {question.as_of or at:%Y-%m-%d %H:%M:%S} UTC; {rows} rows; fingerprint {mark}"
+    return (
+        f"@misc{{{key},\n"
+        f"  title        = {{{{{_escaped(title)}}}}},\n"
+        f"  year         = {{{at:%Y}}},\n"
+        f"  howpublished = {{\\url{{{address}}}}},\n"
+        f"  note         = {{{_escaped(note)}. Accessed {at:%Y-%m-%d}}},\n"
+        "}\n"
+    )
+
+
+def _escaped(text: str) -> str:
+    return "".join(_SPECIAL.get(character, character) for character in text)

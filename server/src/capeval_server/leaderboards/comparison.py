@@ -1,0 +1,119 @@
+"""Tests whether two submissions differ, in every score that both have by the same references."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.db.models import F
+
+from capeval.errors import MismatchError
+from capeval.metrics import METRICS
+from capeval.scoring.significance import Comparison, difference
+from capeval_server.challenges.models import ReferenceSet
+from capeval_server.leaderboards.significance import LEVEL, resampled
+from capeval_server.submissions.models import Score, Submission
+from capeval_server.submissions.selectors.precision import shown, shown_p
+
+__all__ = ["Compared", "ComparedSet", "compared"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compared:
+    """A score of two submissions, and their difference with its 95% interval (paired bootstrap over images).
+
+    Attributes:
+        name: The score.
+        subset: The subset that it is of; all images if there is no name.
+        first: The first submission's score.
+        second: The second's.
+        difference: The first's score less the second's; so for its interval.
+        low: Where the interval begins.
+        high: Where it ends.
+        p_value: Two-sided.
+        differs: Whether the p-value is below 0.05.
+    """
+
+    name: str
+    subset: str
+    first: float
+    second: float
+    difference: float
+    low: float
+    high: float
+    p_value: float
+    differs: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComparedSet:
+    """What two submissions have in common by the current references of a set; rounded if private."""
+
+    references: ReferenceSet
+    rows: list[Compared]
+
+
+def compared(first: Submission, second: Submission, *, full: bool = False) -> list[ComparedSet]:
+    """The comparison of two submissions, for each reference set that both are scored by.
+
+    Args:
+        first: A submission.
+        second: Another of the same challenge.
+        full: Whether to show all digits by private references too, as to organisers.
+    """
+    scores = Score.objects.filter(
+        result__submission__in=(first.pk, second.pk),
+        result__reference_version__number=F("result__reference_version__reference_set__version"),
+    ).select_related("result__reference_version__reference_set__split")
+    scores = scores.defer("result__log", "result__reference_version__reference_set__split__image_ids")
+    found: dict[ReferenceSet, dict[tuple[str, str], dict[object, Score]]] = {}
+    for score in scores.order_by("pk"):
+        group = found.setdefault(score.result.reference_version.reference_set, {})
+        group.setdefault((score.subset, score.name), {})[score.result.submission_id] = score
+    sets = []
+    for references in sorted(found, key=lambda one: (one.split.pk, one.pk)):
+        pairs = [
+            (key, both[first.pk], both[second.pk])
+            for key, both in found[references].items()
+            if first.pk in both and second.pk in both
+        ]
+        rows = [row for key, a, b in pairs if (row := _row(key, a, b, full or references.public)) is not None]
+        if rows:
+            sets.append(ComparedSet(references=references, rows=_in_order(references, rows)))
+    return sets
+
+
+def _row(key: tuple[str, str], a: Score, b: Score, full: bool) -> Compared | None:
+    one, other = resampled(a), resampled(b)
+    if one is None or other is None:
+        return None
+    try:
+        found: Comparison = difference(one, other)
+    except MismatchError:
+        # The number of resamples is a setting: it was another one when one of the two was scored.
+        return None
+    first, second, low, high = (_shown(value, full) for value in (found.a, found.b, found.low, found.high))
+    return Compared(
+        name=key[1],
+        subset=key[0],
+        first=first,
+        second=second,
+        # Of what is shown: the difference of all digits would tell more of private references.
+        difference=_shown(first - second, full),
+        low=low,
+        high=high,
+        p_value=float(shown_p(found.p_value, full=full) or 0.0),
+        differs=bool(found.p_value < LEVEL),
+    )
+
+
+def _shown(value: float, full: bool) -> float:
+    number = shown(value, full=full)
+    if number is None:
+        raise ValueError("a score must be finite")
+    return number
+
+
+def _in_order(references: ReferenceSet, rows: list[Compared]) -> list[Compared]:
+    """All images before the subsets; scores in the order of the split's metrics."""
+    names = [name for metric in references.split.metrics for name in METRICS[metric]().names]
+    return sorted(rows, key=lambda row: (row.subset != "", row.subset, names.index(row.name)))

@@ -1,0 +1,188 @@
+"""Questions: which leaderboard is asked for, and who may see it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import Literal, TypeVar, cast, get_args
+
+from django.contrib.auth.models import AnonymousUser, User
+from django.db.models import prefetch_related_objects
+from django.utils import timezone
+
+from capeval.metrics import METRICS
+from capeval.toolkit import checked_choice
+from capeval_server.challenges.models import Phase, ReferenceSet, ReferenceVersion, Split
+from capeval_server.challenges.selectors.access import organises
+from capeval_server.core.errors import NotFoundError, QuestionError
+
+__all__ = ["LAYOUTS", "Column", "Layout", "Question", "ask", "may_see", "score_names"]
+
+# The columns of a leaderboard: each score of one subset (or of all images), one score of all images and each
+# subset, or each score of these.
+Layout = Literal["scores", "subsets", "both"]
+LAYOUTS: tuple[Layout, ...] = get_args(Layout)
+
+Row = TypeVar("Row", Split, ReferenceSet)
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a leaderboard.
+
+    Attributes:
+        name: The name of a score.
+        subset: The subset that it is of; all images if there is no name.
+        label: What JSON and CSV call it.
+    """
+
+    name: str
+    subset: str
+    label: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """What a leaderboard is of, and how it is sorted.
+
+    Attributes:
+        phase: The phase.
+        split: One of its splits.
+        reference_set: One of the split's reference sets.
+        version: The version of the references that scores are of.
+        subset: One of the split's subsets; all images if there is no name.
+        sort_by: The name of a score.
+        best_first: Whether the highest score comes first.
+        as_of: Only what was submitted until then counts; no such limit if None.
+        layout: Which columns it has.
+        split_names: The names of all splits that can be asked for, in order; none where there is no choice.
+    """
+
+    phase: Phase
+    split: Split
+    reference_set: ReferenceSet
+    version: ReferenceVersion
+    subset: str
+    sort_by: str
+    best_first: bool
+    as_of: datetime | None
+    layout: Layout = "scores"
+    split_names: tuple[str, ...] = ()
+
+    @cached_property
+    def columns(self) -> list[Column]:
+        """The columns: scores in the order of the split's metrics, all images before the subsets."""
+        if self.layout == "scores":
+            return [Column(name, self.subset, name) for name in score_names(self.split)]
+        names = [self.sort_by] if self.layout == "subsets" else score_names(self.split)
+        subsets = ["", *self.reference_set.scored_subsets()]
+        return [Column(name, subset, f"{name} ({subset or 'all'})") for name in names for subset in subsets]
+
+    @property
+    def sorted_column(self) -> str:
+        """The label of the column that the rows are sorted by."""
+        return next(
+            one.label for one in self.columns if (one.name, one.subset) == (self.sort_by, self.subset)
+        )
+
+    @property
+    def plain(self) -> bool:
+        """Whether only the phase, the split and the reference set are chosen."""
+        chosen = (self.as_of, self.subset, self.sort_by, self.best_first, self.layout)
+        return self.current and chosen == (None, "", self.split.sort_by, True, "scores")
+
+    @property
+    def current(self) -> bool:
+        """Whether the version of the references is the current one."""
+        return self.version.number == self.reference_set.version
+
+
+def score_names(split: Split) -> list[str]:
+    """The names of the scores of a split, in order."""
+    return [name for metric in split.metrics for name in METRICS[metric]().names]
+
+
+def may_see(user: User | AnonymousUser, phase: Phase) -> bool:
+    """Whether a user may see the leaderboard of a phase: it is public, or they organise the challenge."""
+    return phase.shows_leaderboard(timezone.now()) or organises(user, phase.challenge)
+
+
+def ask(
+    phase: Phase,
+    *,
+    split: str = "",
+    references: str = "",
+    version: int | None = None,
+    subset: str = "",
+    sort_by: str = "",
+    order: str = "",
+    as_of: datetime | None = None,
+    layout: str = "",
+) -> Question:
+    """A question from names. By default it is the first split and reference set, and the current version.
+
+    Raises:
+        NotFoundError: Nothing has one of the names.
+        QuestionError: A score or an order is not one that can be sorted by, or there is no such layout.
+    """
+    try:
+        as_of = as_of and as_of.astimezone(UTC)
+    except OverflowError:
+        raise NotFoundError from None
+    splits = sorted(phase.splits.defer("image_ids"), key=lambda one: one.pk)
+    chosen = _named_or_first(splits, split)
+    counted = _counted(phase, chosen, references, version)
+    if subset:
+        prefetch_related_objects([chosen], "subsets")
+        if subset not in counted.reference_set.scored_subsets():
+            raise NotFoundError
+    names = score_names(chosen)
+    if sort_by:
+        checked_choice("sort_by", sort_by, names, error=QuestionError)
+    if order:
+        checked_choice("order", order, ("best", "worst"), error=QuestionError)
+    if layout:
+        checked_choice("layout", layout, LAYOUTS, error=QuestionError)
+    return Question(
+        phase=phase,
+        split=chosen,
+        reference_set=counted.reference_set,
+        version=counted,
+        subset=subset,
+        sort_by=sort_by or chosen.sort_by,
+        best_first=order != "worst",
+        as_of=as_of,
+        layout=cast(Layout, layout or "scores"),
+        split_names=tuple(one.name for one in splits),
+    )
+
+
+def _counted(phase: Phase, split: Split, references: str, version: int | None) -> ReferenceVersion:
+    """The version of a split's references."""
+    # All sets at once, as a leaderboard also names the others.
+    prefetch_related_objects([split], "reference_sets")
+    sets = sorted(split.reference_sets.all(), key=lambda one: one.pk)
+    reference_set = _named_or_first(sets, references)
+    number = _default_version(phase, reference_set) if version is None else version
+    if not 0 <= number < 2**31:
+        raise NotFoundError
+    found = reference_set.versions.filter(number=number).first()
+    if found is None:
+        raise NotFoundError
+    return found
+
+
+def _default_version(phase: Phase, reference_set: ReferenceSet) -> int:
+    """The version that counts: that of the final results where there are some."""
+    boards = phase.final_boards.filter(version__reference_set=reference_set) if phase.final else None
+    final = boards.values_list("version__number", flat=True).first() if boards is not None else None
+    return reference_set.version if final is None else final
+
+
+def _named_or_first(rows: Iterable[Row], name: str) -> Row:
+    row = next((row for row in rows if not name or row.name == name), None)
+    if row is None:
+        raise NotFoundError
+    return row

@@ -1,0 +1,244 @@
+"""States of leaderboards: what a leaderboard shows is made once for each, and kept in memory.
+
+A key stands for all that a leaderboard depends on. It is looked up anew for each request, so nothing has to
+be told that a leaderboard changed, and each process of the server may keep what it made.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import connection
+from django.db.models import Model, prefetch_related_objects
+from django.utils import timezone
+
+from capeval import __version__
+from capeval_server.challenges.models import Challenge, Phase
+from capeval_server.core.errors import OverloadError
+from capeval_server.http.conditional_get import etag_of
+from capeval_server.leaderboards.query import Question
+
+__all__ = ["Kept", "kept", "kept_by", "key_of", "redated", "shown_phases"]
+
+_MOST_BYTES = 64 * 2**20
+# The most threads of a process that compute, or wait for, views that clients can vary without end. The other
+# threads stay free: by default a process has eight.
+_MOST_VARIED = 3
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A cached view in one state: content, ETag, and the `as_of` time in the content, if any."""
+
+    content: bytes
+    etag: str
+    as_of: datetime | None = None
+
+
+def shown_phases(challenge: Challenge) -> list[Phase]:
+    """The phases whose leaderboards everybody may see now, in their order."""
+    now = timezone.now()
+    prefetch_related_objects([challenge], "phases")
+    found = sorted(challenge.phases.all(), key=lambda phase: (phase.opens, phase.pk))
+    return [phase for phase in found if phase.opens <= now and phase.shows_leaderboard(now)]
+
+
+def key_of(question: Question, *, full: bool) -> str:
+    """The key of the state that a leaderboard is in: another one after each change of what it shows.
+
+    The settings are those that the question found, by which the leaderboard is made. Stamps are looked up
+    each time.
+
+    Args:
+        question: What is asked for.
+        full: Whether all digits are shown.
+    """
+    phase, split = question.phase, question.split
+    prefetch_related_objects([split], "subsets", "reference_sets")
+    subsets = split.images_of_subsets()
+    sets = [
+        (_fields(found), tuple(found.scored_subsets(subsets)) if subsets else ())
+        for found in sorted(split.reference_sets.all(), key=lambda found: found.pk)
+    ]
+    # Between two submissions, all times have the same state. Final results are not read for the key, so each
+    # time has one of its own.
+    as_of = question.as_of is not None if phase.final is None else question.as_of
+    asked = (question.subset, question.sort_by, question.best_first, as_of, question.layout)
+    parts = (
+        __version__,
+        full or question.reference_set.public,
+        asked,
+        [_fields(row) for row in (phase.challenge, phase, split, question.version)],
+        sets,
+        question.reference_set.pk,
+        question.split_names,
+        [found.name for found in shown_phases(phase.challenge)],
+        _standing(question),
+    )
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+
+def _fields(row: Model) -> list[Any]:
+    """All fields of a row but those of all its images, which are many, and which leaderboards don't show."""
+    fields = row._meta.concrete_fields
+    return [getattr(row, field.attname) for field in fields if field.attname not in ("image_ids", "part")]
+
+
+# Written by hand: it is asked with each request, and Django would take longer to make it than the database to
+# run it.
+_STANDING = """
+SELECT 1, COUNT(*), SUM(submission.stamp), SUM(team.stamp)
+FROM submissions_submission submission LEFT JOIN teams_team team ON team.id = submission.team_id
+WHERE submission.phase_id = %s {only} {until}
+UNION ALL
+SELECT 2, COUNT(*), SUM(stamp), 0 FROM submissions_submission submission
+WHERE submission.baseline_of_id = %s {until}
+UNION ALL
+SELECT 3, COUNT(*), SUM(stamp), 0 FROM challenges_reported reported
+WHERE reported.reference_set_id = %s {until_reported}"""
+
+
+def _standing(question: Question) -> list[tuple[int, ...]]:
+    """Numbers of rows and sums of stamps: of what stands and its teams, of baselines, of reported rows.
+
+    Beside final results are notes of what happened later, also to what does not stand any more. Scores are
+    written, and deleted, together with a change of their submission or of the settings above.
+    """
+    only = "AND submission.stands" if question.phase.final is None else ""
+    until, until_reported, times = "", "", []
+    if question.as_of is not None:
+        until, until_reported = "AND submission.created <= %s", "AND reported.created <= %s"
+        times = [connection.ops.adapt_datetimefield_value(question.as_of)]
+    references = question.reference_set.pk
+    asked = [question.phase.pk, *times, references, *times, references, *times]
+    query = _STANDING.format(only=only, until=until, until_reported=until_reported)
+    with connection.cursor() as cursor:
+        cursor.execute(query, asked)
+        return sorted(tuple(int(value or 0) for value in row) for row in cursor.fetchall())
+
+
+class _Memory:
+    """What was made, the last that was asked for being dropped last."""
+
+    def __init__(self) -> None:
+        self._found: OrderedDict[tuple[str, ...], Kept] = OrderedDict()
+        self._bytes = 0
+        self._lock = threading.Lock()
+
+    def get(self, key: tuple[str, ...]) -> Kept | None:
+        with self._lock:
+            found = self._found.get(key)
+            if found is not None:
+                self._found.move_to_end(key)
+            return found
+
+    def put(self, key: tuple[str, ...], made: Kept) -> None:
+        with self._lock:
+            if key not in self._found:
+                self._found[key] = made
+                self._bytes += len(made.content)
+            while self._bytes > _MOST_BYTES:
+                _, dropped = self._found.popitem(last=False)
+                self._bytes -= len(dropped.content)
+
+
+_memory = _Memory()
+# One thread at a time computes common views, and one more the others. Requests for the same view wait for it.
+_making_common, _making_varied = threading.Lock(), threading.Lock()
+_places = threading.BoundedSemaphore(_MOST_VARIED)
+
+
+@contextmanager
+def _turn(*, common: bool) -> Iterator[None]:
+    """Wait until this thread may compute.
+
+    Raises:
+        OverloadError: Too many threads compute or wait already, and the view is not a common one.
+    """
+    if common:
+        with _making_common:
+            yield
+        return
+    if not _places.acquire(blocking=False):
+        raise OverloadError
+    try:
+        with _making_varied:
+            yield
+    finally:
+        _places.release()
+
+
+def kept(
+    question: Question, form: str, make: Callable[[], bytes], *, full: bool, common: bool = False
+) -> Kept:
+    """Return a view of a leaderboard, computed if this process has not cached it in the current state.
+
+    All times between two submissions share one view: `redated` replaces the time in it. The caller must check
+    access for each request.
+
+    Args:
+        question: What is asked for.
+        form: The kind of view, such as a page of the table, JSON or CSV.
+        make: Computes the content.
+        full: Whether all digits are shown.
+        common: Whether this is one of the few views that are always computed.
+
+    Raises:
+        OverloadError: The view is not common, and too many others are being computed.
+    """
+    return kept_by(lambda: key_of(question, full=full), form, make, common=common, as_of=question.as_of)
+
+
+def kept_by(
+    key_now: Callable[[], str],
+    form: str,
+    make: Callable[[], bytes],
+    *,
+    common: bool = False,
+    as_of: datetime | None = None,
+) -> Kept:
+    """Return a view of the state with a key, computed if this process has not cached it.
+
+    Args:
+        key_now: Looks up the key of the current state.
+        form: The kind of view.
+        make: Computes the content.
+        common: Whether this is one of the few views that are always computed.
+        as_of: The time in the content, if any.
+
+    Raises:
+        OverloadError: The view is not common, and too many others are being computed.
+    """
+    key = key_now()
+    found = _memory.get((key, form))
+    if found is None:
+        with _turn(common=common):
+            found = _memory.get((key, form))
+            if found is None:
+                content = make()
+                found = Kept(content, etag_of(content), as_of)
+                # A state that changed during the computation has another key, so the view is not cached.
+                if key_now() == key:
+                    _memory.put((key, form), found)
+    return found
+
+
+def redated(found: Kept, as_of: datetime | None, text: Callable[[datetime], str]) -> Kept:
+    """Return the view with another time of the same state.
+
+    Args:
+        found: The cached view.
+        as_of: The requested time.
+        text: Formats a time as in the content, with enough context that no other text is equal.
+    """
+    if as_of is None or found.as_of is None or as_of == found.as_of:
+        return found
+    content = found.content.replace(text(found.as_of).encode(), text(as_of).encode())
+    return Kept(content, etag_of(content), as_of)

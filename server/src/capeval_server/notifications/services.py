@@ -1,0 +1,143 @@
+"""What happens, as mail and for webhooks, written in the transaction in which it happens."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Any, Literal
+
+from allauth.account.models import EmailAddress
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import QuerySet
+from django.urls import reverse
+from django.utils import timezone
+
+from capeval_server.audit.models import record
+from capeval_server.challenges.models import Challenge, Phase
+from capeval_server.core.errors import ChallengeError
+from capeval_server.notifications.models import (
+    Announcement,
+    Delivery,
+    Mail,
+    PhaseTold,
+    Preferences,
+    Told,
+    Webhook,
+)
+from capeval_server.submissions.models import Submission
+
+__all__ = ["LONGEST_TEXT", "LONGEST_TITLE", "announce", "take_back", "tell_end", "tell_phases"]
+
+LONGEST_TITLE, LONGEST_TEXT = 200, 10_000
+# How long before its end a phase is about to close. What happened longer ago is no news either.
+_SOON = timedelta(days=1)
+_Kind = Literal["submissions", "phases", "announcements"]
+
+
+def announce(user: User | None, challenge: Challenge, title: str, text: str) -> Announcement:
+    """Announces something on a challenge's page, and by mail to all who take part.
+
+    Raises:
+        ChallengeError: There is no title or no text, or one is too long.
+    """
+    title, text = " ".join(title.split()), text.strip().replace("\r\n", "\n")
+    for name, given, longest in (("title", title, LONGEST_TITLE), ("text", text, LONGEST_TEXT)):
+        if not 0 < len(given) <= longest or "\0" in given:
+            raise ChallengeError(f"{name!r} must be text of 1 to {longest:,} characters")
+    with transaction.atomic():
+        made = Announcement.objects.create(challenge=challenge, title=title, text=text)
+        place = settings.ADDRESS + reverse("announcements", args=[challenge.slug])
+        _mail(_participants(challenge), "announcements", f"{challenge.title}: {title}", f"{text}\n\n{place}")
+        _deliver(challenge, "announcement", {"title": title, "text": text})
+        record(user, challenge, f"announced: {title}")
+    return made
+
+
+def take_back(user: User, announcement: Announcement) -> None:
+    """Takes an announcement off the challenge's page; mail that was sent stays sent."""
+    with transaction.atomic():
+        record(user, announcement.challenge, f"took back the announcement: {announcement.title}")
+        announcement.delete()
+
+
+def tell_end(*, submission: Submission, **_: object) -> None:
+    """Tells a user that their submission is scored or has failed, unless that was told before."""
+    phase, user = submission.phase, submission.user
+    before = Told.objects.filter(submission=submission).first()
+    if phase is None or (before is not None and before.state == submission.state):
+        return
+    Told.objects.update_or_create(submission=submission, defaults={"state": submission.state})
+    place = settings.ADDRESS + reverse("submission", args=[submission.pk])
+    title = phase.challenge.title
+    ends = _ENDS[submission.state]
+    if user is not None and submission.team and submission.team.memberships.filter(user=user).exists():
+        why = f": {submission.reason}" if submission.reason else ""
+        text = f"Your submission {submission.algorithm} to phase {phase.name} {ends}{why}."
+        _mail([user], "submissions", f"{title}: {submission.algorithm} {ends}", f"{text}\n\n{place}")
+    about = {
+        "id": str(submission.pk),
+        "phase": phase.name,
+        "team": submission.entrant,
+        "algorithm": submission.algorithm,
+        "state": submission.state,
+        "url": place,
+    }
+    _deliver(phase.challenge, f"submission.{submission.state}", {"submission": about})
+
+
+_ENDS: dict[str, str] = {Submission.State.SCORED: "is scored", Submission.State.FAILED: "failed"}
+
+
+def tell_phases() -> None:
+    """Tells participants which phases have opened and which are about to close."""
+    now = timezone.now()
+    opened = Phase.objects.filter(opens__lte=now, opens__gt=now - _SOON, closes__gt=now)
+    closing = Phase.objects.filter(closes__gt=now, closes__lte=now + _SOON, opens__lte=now)
+    for what, phases in (("opened", opened), ("closing", closing)):
+        for phase in phases.select_related("challenge").order_by("pk"):
+            _tell_phase(phase, what)
+
+
+def _tell_phase(phase: Phase, what: str) -> None:
+    time = phase.opens if what == "opened" else phase.closes
+    with transaction.atomic():
+        _, new = PhaseTold.objects.get_or_create(phase=phase, what=what, time=time)
+        if not new:
+            return
+        said = "is open" if what == "opened" else "closes soon"
+        place = settings.ADDRESS + reverse("submit", args=[phase.challenge.slug, phase.name])
+        text = (
+            f"Phase {phase.name} of {phase.challenge.title} {said}: it takes submissions until {_utc(phase)}."
+        )
+        subject = f"{phase.challenge.title}: phase {phase.name} {said}"
+        _mail(_participants(phase.challenge), "phases", subject, f"{text}\n\n{place}")
+        times = {"opens": phase.opens.isoformat(), "closes": phase.closes.isoformat()}
+        _deliver(phase.challenge, f"phase.{what}", {"phase": {"name": phase.name, **times}})
+
+
+def _utc(phase: Phase) -> str:
+    return f"{phase.closes:%Y-%m-%d %H:%M} UTC"
+
+
+def _participants(challenge: Challenge) -> QuerySet[User]:
+    return User.objects.filter(memberships__challenge=challenge)
+
+
+def _mail(users: Iterable[User], kind: _Kind, subject: str, text: str) -> None:
+    """Has a mail sent to users with a verified address who want mail of this kind."""
+    keys = [user.pk for user in users if user.is_active]
+    unwanted = Preferences.objects.filter(user__in=keys, **{kind: False}).values_list("user", flat=True)
+    known = EmailAddress.objects.filter(user__in=keys, primary=True, verified=True)
+    wanted = sorted(set(known.values_list("user", flat=True)) - set(unwanted))
+    Mail.objects.bulk_create(Mail(user_id=pk, subject=subject[:300], text=text) for pk in wanted)
+
+
+def _deliver(challenge: Challenge, event: str, content: dict[str, Any]) -> None:
+    """Has all webhooks of a challenge told what happened."""
+    about = {"event": event, "challenge": challenge.slug, "time": timezone.now().isoformat()}
+    body = json.dumps({**about, **content}, ensure_ascii=False)
+    hooks = Webhook.objects.filter(challenge=challenge)
+    Delivery.objects.bulk_create(Delivery(webhook=hook, event=event, body=body) for hook in hooks)

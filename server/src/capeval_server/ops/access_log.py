@@ -1,0 +1,60 @@
+"""The access log: each request has an id, which its answer and all lines of the log about it carry."""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+import uuid
+from collections.abc import Callable
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+
+from capeval_server.ops import metrics
+from capeval_server.ops.logging import request_named, route_of
+
+__all__ = ["AccessLog"]
+
+_log = logging.getLogger(__name__)
+_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
+
+
+class AccessLog:
+    """Middleware: gives a request its id, and logs and counts its answer."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """The answer, with the id of the request."""
+        began = time.perf_counter()
+        name = _id_of(request)
+        with request_named(name, request):
+            answer = self._get_response(request)
+            seconds = time.perf_counter() - began
+            metrics.count(request, answer.status_code, seconds)
+            if settings.ACCESS_LOG:
+                _note(request, answer, seconds)
+        answer["X-Request-ID"] = name
+        return answer
+
+
+def _id_of(request: HttpRequest) -> str:
+    """The id that a proxy gave the request, or a new one."""
+    given = request.headers.get("X-Request-ID", "") if settings.HTTPS else ""
+    return given if _ID.fullmatch(given) else uuid.uuid4().hex
+
+
+def _note(request: HttpRequest, answer: HttpResponse, seconds: float) -> None:
+    access = {
+        "method": request.method,
+        # Not the path: its parameters may be secrets.
+        "route": route_of(request),
+        "status": answer.status_code,
+        "milliseconds": round(1000 * seconds, 1),
+        "address": request.META.get("REMOTE_ADDR", ""),
+    }
+    _log.info(
+        "{method} {route} {status} {milliseconds} ms {address}".format(**access), extra={"access": access}
+    )

@@ -1,0 +1,248 @@
+"""The checks of `capeval server check`: whether an installation is as it must be, in plain words."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import shutil
+import smtplib
+import ssl
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.core.mail import get_connection
+from django.db import DatabaseError, InterfaceError, connection
+from django.http.request import validate_host
+from django.urls import reverse
+
+from capeval_server.accounts.models import PREFIX
+from capeval_server.jobs.leases import database_time
+from capeval_server.ops.probes import database_problem, storage_problem
+from capeval_server.ops.self_request import PATH, question
+from capeval_server.submissions.selectors.queue import jobs
+
+__all__ = ["Finding", "findings"]
+
+_GIBIBYTE = 2**30
+_ENOUGH_BYTES = 5 * _GIBIBYTE
+_SECONDS = 10
+# How long to wait for a proxy that may refuse a large body; one that takes it says nothing.
+_BODY_SECONDS = 2
+# An address for documents, which no client has.
+_INVENTED = "192.0.2.1"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a check found.
+
+    Attributes:
+        level: `ok`; `warning`, where the server works and may not be what is wanted; or `problem`.
+        about: What was checked.
+        text: What was found, and what to do.
+    """
+
+    level: Literal["ok", "warning", "problem"]
+    about: str
+    text: str
+
+
+def findings(*, started: bool) -> Iterator[Finding]:
+    """Checks the installation.
+
+    Args:
+        started: Whether the server and its workers are meant to run already.
+    """
+    yield from _settings()
+    database = list(_database())
+    yield from database
+    yield from _disk()
+    yield from _mail()
+    if not started:
+        return
+    if all(finding.level == "ok" for finding in database):
+        yield from _workers()
+    yield from _site()
+
+
+def _settings() -> Iterator[Finding]:
+    address = urlsplit(settings.ADDRESS)
+    host = address.hostname or ""
+    local = host in ("localhost", "127.0.0.1", "::1")
+    about = "settings"
+    if not validate_host(f"[{host}]" if ":" in host else host, settings.ALLOWED_HOSTS):
+        text = f"the site's address is {settings.ADDRESS}, but CAPEVAL_SERVER_HOSTS does not have {host!r}"
+        yield Finding("problem", about, text)
+    elif settings.HTTPS and address.scheme != "https":
+        text = f"CAPEVAL_SERVER_HTTPS is 1, but the site's address is {settings.ADDRESS}"
+        yield Finding("problem", about, text)
+    elif not settings.HTTPS and not local:
+        text = f"{settings.ADDRESS} is served without HTTPS: passwords can be read on their way"
+        yield Finding("warning", about, text)
+    elif "*" in settings.ALLOWED_HOSTS:
+        yield Finding("warning", about, "CAPEVAL_SERVER_HOSTS has '*': the server answers for any host name")
+    else:
+        yield Finding("ok", about, f"the site's address is {settings.ADDRESS}")
+
+
+def _database() -> Iterator[Finding]:
+    problem = database_problem(with_cause=True)
+    if problem:
+        yield Finding("problem", "database", problem)
+        return
+    if connection.vendor != "postgresql":
+        yield Finding("ok", "database", "SQLite, of this version of the server")
+        return
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW server_version")
+        ((version,),) = cursor.fetchall()
+    yield Finding("ok", "database", f"PostgreSQL {version}, of this version of the server")
+
+
+def _disk() -> Iterator[Finding]:
+    problem = storage_problem()
+    if problem:
+        inside = Path(settings.FILES).is_relative_to(settings.DATA)
+        places = f"{settings.DATA}" if inside else f"{settings.DATA} or {settings.FILES}"
+        yield Finding("problem", "disk", f"{places}: {problem}")
+    for folder in (settings.DATA, tempfile.gettempdir()):
+        free = shutil.disk_usage(folder).free
+        if free < _ENOUGH_BYTES:
+            yield Finding("warning", "disk", f"{folder}: only {free / _GIBIBYTE:.1f} GiB are free")
+        elif not problem:
+            yield Finding("ok", "disk", f"{folder}: {free / _GIBIBYTE:,.0f} GiB are free")
+
+
+def _mail() -> Iterator[Finding]:
+    if settings.EMAIL_BACKEND.endswith("console.EmailBackend"):
+        text = "CAPEVAL_SERVER_EMAIL is not set: mail goes to the log, and nobody who signs up gets any"
+        yield Finding("warning", "mail", text)
+        return
+    server = f"{settings.EMAIL_HOST}:{settings.EMAIL_PORT}"
+    mail = get_connection()
+    try:
+        mail.open()
+        mail.close()
+    except (OSError, smtplib.SMTPException) as error:
+        yield Finding("problem", "mail", f"{server} does not take mail ({_short(error)})")
+        return
+    if settings.DEFAULT_FROM_EMAIL.endswith("@localhost"):
+        text = (
+            f"{server} answers, but CAPEVAL_SERVER_EMAIL_FROM is not set: mail is from a sender on localhost"
+        )
+        yield Finding("warning", "mail", text)
+        return
+    yield Finding("ok", "mail", f"{server} answers; mail is from {settings.DEFAULT_FROM_EMAIL}")
+
+
+def _workers() -> Iterator[Finding]:
+    try:
+        found = jobs(database_time())
+    except (DatabaseError, InterfaceError):
+        yield Finding("problem", "workers", "the database failed while they were looked for")
+        return
+    waiting = f"submissions that wait: {found.waiting}"
+    if found.workers:
+        yield Finding("ok", "workers", f"seen within the last minute: {len(found.workers)}; {waiting}")
+    else:
+        text = f"none was seen within the last minute: start `capeval server worker`; {waiting}"
+        yield Finding("problem", "workers", text)
+
+
+def _site() -> Iterator[Finding]:
+    """Asks the site at its own address, as users do: through the proxy, if there is one."""
+    about = settings.ADDRESS
+    try:
+        answer, body = _get(f"/{PATH}?question={question()}")
+    except (OSError, http.client.HTTPException) as error:
+        yield Finding(
+            "problem", about, f"it does not answer ({_short(error)}): does `capeval server start` run?"
+        )
+        return
+    problem = _refusal(answer)
+    if problem:
+        yield Finding("problem", about, problem)
+        return
+    try:
+        seen = json.loads(body)
+        address = seen["address"]
+    except (ValueError, KeyError, TypeError):
+        yield Finding("problem", about, "something else than this server answers there")
+        return
+    if address == _INVENTED:
+        text = (
+            "the proxy passes on the X-Forwarded-For of clients, who can invent it: it must add their address"
+        )
+        yield Finding("problem", about, text)
+    else:
+        yield Finding("ok", about, f"it answers, and sees this machine as {address}")
+    yield from _body()
+
+
+def _refusal(answer: http.client.HTTPResponse) -> str:
+    if answer.status == 200:
+        return ""
+    if answer.status in (301, 302, 307, 308):
+        to = answer.headers.get("Location", "").partition("?")[0]
+        if to == f"{settings.ADDRESS}/{PATH}":
+            return "it redirects to itself: the proxy must set X-Forwarded-Proto"
+        return f"it redirects to {to}"
+    if answer.status == 400:
+        return (
+            "the server does not know the host that the proxy names: the proxy must pass the Host header on"
+        )
+    if answer.status in (502, 503, 504):
+        return f"{answer.status}: the proxy does not reach the server, or the server is not ready"
+    return f"the answer is {answer.status}: another server, or one with another secret key"
+
+
+def _body() -> Iterator[Finding]:
+    """Whether the proxy takes the largest upload: one that does not says so when it reads how large it is."""
+    size = settings.UPLOAD_BYTES
+    connected = _connection(_BODY_SECONDS)
+    try:
+        # Only routes of uploads accept as much, and only with a token; its form is enough while the body is
+        # missing.
+        connected.putrequest("POST", reverse("api:submit", args=[PATH, PATH]))
+        connected.putheader("Authorization", f"Bearer {PREFIX}{'x' * 43}")
+        connected.putheader("Content-Length", str(size))
+        connected.endheaders()
+        refused = connected.getresponse().status == 413
+    except (OSError, http.client.HTTPException):
+        # It waits for the body.
+        refused = False
+    finally:
+        connected.close()
+    if refused:
+        text = f"the proxy refuses uploads of {size:,} bytes, which CAPEVAL_SERVER_UPLOAD_BYTES allows"
+        yield Finding("problem", settings.ADDRESS, text)
+    else:
+        yield Finding("ok", settings.ADDRESS, f"uploads of {size:,} bytes are not refused")
+
+
+def _get(path: str) -> tuple[http.client.HTTPResponse, bytes]:
+    connected = _connection(_SECONDS)
+    try:
+        connected.request("GET", path, headers={"X-Forwarded-For": _INVENTED})
+        answer = connected.getresponse()
+        return answer, answer.read(100_000)
+    finally:
+        connected.close()
+
+
+def _connection(seconds: float) -> http.client.HTTPConnection:
+    parts = urlsplit(settings.ADDRESS)
+    host = parts.hostname or ""
+    if parts.scheme == "https":
+        context = ssl.create_default_context()
+        return http.client.HTTPSConnection(host, parts.port, timeout=seconds, context=context)
+    return http.client.HTTPConnection(host, parts.port, timeout=seconds)
+
+
+def _short(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0] or type(error).__name__

@@ -1,0 +1,153 @@
+"""Log lines: their form, the id of their request, and the removal of addresses and secrets."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from datetime import UTC, datetime
+from urllib.parse import parse_qsl
+
+from django.conf import settings
+from django.http import HttpRequest
+
+from capeval_server.core import transient_errors
+
+__all__ = ["JsonFormatter", "LineFormatter", "Routes", "ShortOutages", "request_named", "route_of"]
+
+# The id of the request that is being answered; empty outside of requests.
+_request: ContextVar[str] = ContextVar("request", default="")
+_answered: ContextVar[HttpRequest | None] = ContextVar("answered", default=None)
+_HIDDEN = "[hidden]"
+# Shorter texts are parts of other words. Only the codes of authenticator apps are secrets as short.
+_SHORTEST = 8
+# The shortest secret in an address that no route matches; fixed words of addresses are shorter.
+_SHORTEST_UNMATCHED = 16
+_URL = re.compile(
+    r"""(?P<scheme>[A-Za-z][A-Za-z0-9+.-]{0,20}://)(?P<user>[^\s/?#'"<>]*@)?(?P<host>[^\s/?#'"<>]*)(?P<rest>[^\s'"<>]*)"""
+)
+
+
+@contextmanager
+def request_named(name: str, request: HttpRequest | None = None) -> Iterator[None]:
+    """Add the id of a request to all log lines of a context, and hide the secrets of the request in them."""
+    token, answered = _request.set(name), _answered.set(request)
+    try:
+        yield
+    finally:
+        _request.reset(token)
+        _answered.reset(answered)
+
+
+def route_of(request: HttpRequest) -> str:
+    """Return the name of the request's route, or its pattern if it has no name; never a parameter."""
+    match = request.resolver_match
+    if match is not None:
+        return match.view_name if match.url_name else match.route
+    return "static" if request.path.startswith(settings.STATIC_URL) else "unmatched"
+
+
+def _clean(text: str) -> str:
+    """Remove the secrets of the request from a text, and all but scheme and host from its URLs."""
+    request = _answered.get()
+    for secret in _secrets_of(request) if request is not None else ():
+        text = text.replace(secret, _HIDDEN)
+    return _URL.sub(_origin, text)
+
+
+def _origin(found: re.Match[str]) -> str:
+    ending = "/..." if found["rest"].strip("/.,;:)]") else found["rest"]
+    return f"{found['scheme']}{found['host']}{ending}"
+
+
+def _secrets_of(request: HttpRequest) -> list[str]:
+    """Return all texts of a request that may be secrets, the longest first."""
+    match, meta = request.resolver_match, request.META
+    given = [
+        meta.get("QUERY_STRING", ""),
+        meta.get("HTTP_REFERER", ""),
+        meta.get("HTTP_AUTHORIZATION", "").rpartition(" ")[2],
+        *(value for _, value in parse_qsl(meta.get("QUERY_STRING", ""))),
+        *request.COOKIES.values(),
+    ]
+    # Reading the form here could fail again.
+    form = getattr(request, "_post", None)
+    if form is not None:
+        given += [value for values in form.lists() for value in values[1]]
+    if match is None:
+        given += [part for part in request.path.split("/") if len(part) >= _SHORTEST_UNMATCHED]
+    else:
+        given += map(str, match.kwargs.values())
+    if match is None or match.kwargs:
+        given += [request.path, meta.get("REQUEST_URI", "")]
+    return sorted({text for text in given if len(text) >= _SHORTEST}, key=len, reverse=True)
+
+
+class LineFormatter(logging.Formatter):
+    """One line: time, level, logger, message, and the id of the request."""
+
+    def __init__(self) -> None:
+        super().__init__("{asctime} {levelname} {name}: {message}", style="{")
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line, with any traceback."""
+        return _clean(super().format(record))
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's name.
+        """The line without a traceback."""
+        request = _request.get()
+        return super().formatMessage(record) + (f" [{request}]" if request else "")
+
+
+class JsonFormatter(logging.Formatter):
+    """One JSON object in a line; the access log adds its own fields."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line."""
+        found: dict[str, object] = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname,
+            "logger": record.name,
+            "message": _clean(record.getMessage()),
+        }
+        if request := _request.get():
+            found["request"] = request
+        found |= getattr(record, "access", {})
+        if record.exc_info:
+            found["traceback"] = _clean(self.formatException(record.exc_info))
+        return json.dumps(found, ensure_ascii=False, default=str)
+
+
+class Routes(logging.Filter):
+    """Replaces paths, which may contain secrets, by names of routes in messages of Django and waitress."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Change a record, and keep it."""
+        request = getattr(record, "request", None)
+        if isinstance(request, HttpRequest) and isinstance(record.args, tuple):
+            # Django escapes what it logs.
+            paths = (request.path, request.path.encode("unicode_escape").decode())
+            record.args = tuple(route_of(request) if arg in paths else arg for arg in record.args)
+        if record.name == "waitress":
+            # These messages end in the path.
+            record.msg = re.sub(r"(?s)(while serving) .*", r"\1 a request", str(record.msg))
+        return True
+
+
+class ShortOutages(logging.Filter):
+    """Has one line in place of a traceback where a temporary failure was logged, which may go on for long."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Shortens a record, and keeps it."""
+        error = record.exc_info[1] if record.exc_info else None
+        if text := transient_errors.text_of(error):
+            record.msg = f"{record.getMessage()}: {text} ({_first_line(error)})"
+            record.args, record.exc_info, record.exc_text = None, None, None
+        return True
+
+
+def _first_line(error: BaseException | None) -> str:
+    return str(error).strip().partition("\n")[0]

@@ -1,0 +1,117 @@
+"""Addresses for what watches the server, which answer whatever host they are asked for."""
+
+from __future__ import annotations
+
+import functools
+import hmac
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from django.conf import settings
+from django.core.files.storage import FileSystemStorage, default_storage
+from django.db import DatabaseError, InterfaceError, connection
+from django.db.migrations.executor import MigrationExecutor
+from django.http import HttpRequest, HttpResponse
+
+from capeval_server.core import transient_errors
+from capeval_server.ops import metrics
+from capeval_server.ops.migration_history import TOO_OLD, is_too_old
+
+__all__ = ["Probes", "database_problem", "storage_problem"]
+
+_KEPT_SECONDS = 2
+
+
+class Probes:
+    """Middleware, the first: answers `/healthz`, `/readyz` and, where they are set up, `/metrics`."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self._get_response = get_response
+        self._probes: dict[str, Callable[[HttpRequest], HttpResponse]] = {
+            "/healthz": _alive,
+            "/readyz": _ready,
+        }
+        if settings.METRICS:
+            self._probes["/metrics"] = _metrics
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """The answer."""
+        probe = self._probes.get(request.path)
+        return self._get_response(request) if probe is None else probe(request)
+
+
+def _plain(text: str, status: int) -> HttpResponse:
+    headers = {"Cache-Control": "no-store"}
+    return HttpResponse(f"{text}\n", status=status, content_type="text/plain", headers=headers)
+
+
+def _alive(_: HttpRequest) -> HttpResponse:
+    return _plain("the server runs", 200)
+
+
+def _ready(_: HttpRequest) -> HttpResponse:
+    problems = _problems(int(time.monotonic() / _KEPT_SECONDS))
+    return _plain("\n".join(problems), 503) if problems else _plain("ready", 200)
+
+
+@functools.lru_cache(maxsize=1)
+def _problems(_: int) -> list[str]:
+    """What is wrong now. It is looked for once in a while, however often anybody asks."""
+    return [problem for problem in (database_problem(), storage_problem()) if problem]
+
+
+def _metrics(request: HttpRequest) -> HttpResponse:
+    given = request.headers.get("Authorization", "").encode()
+    if not hmac.compare_digest(given, f"Bearer {settings.METRICS}".encode()):
+        return _plain("the token of CAPEVAL_SERVER_METRICS is needed", 401)
+    headers = {"Cache-Control": "no-store"}
+    return HttpResponse(metrics.text(), content_type=metrics.CONTENT_TYPE, headers=headers)
+
+
+def database_problem(*, with_cause: bool = False) -> str:
+    """Return the reason why the database can't be used; empty if it can.
+
+    Args:
+        with_cause: Whether to add the driver's message, which is for administrators only.
+    """
+    try:
+        if is_too_old():
+            return TOO_OLD
+        executor = MigrationExecutor(connection)
+    except (DatabaseError, InterfaceError) as error:
+        connection.close()
+        text = transient_errors.text_of(error) or "the database can't be read"
+        return text + (transient_errors.cause_of(error) if with_cause else "")
+    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+        return "the database is not of this version of the server: run `capeval server migrate`"
+    return ""
+
+
+def storage_problem() -> str:
+    """Why files can't be stored; empty if they can."""
+    places = {settings.DATA, *_folder_of_files()}
+    try:
+        for place in places:
+            with tempfile.NamedTemporaryFile(dir=place, prefix=".probe-") as file:
+                file.write(bytes(4096))
+                file.flush()
+                os.fsync(file.fileno())
+        # A store that is no folder says itself whether it answers.
+        getattr(default_storage, "check", lambda: None)()
+    except OSError as error:
+        return transient_errors.text_of(error)
+    if any(
+        shutil.disk_usage(place).free < settings.UPLOAD_BYTES + settings.UNPACKED_BYTES for place in places
+    ):
+        return "the server's storage is nearly full: there is no room for another upload"
+    return ""
+
+
+def _folder_of_files() -> Iterator[Path]:
+    """The folder of files, where they are in one, and it was made."""
+    if isinstance(default_storage, FileSystemStorage) and Path(default_storage.location).exists():
+        yield Path(default_storage.location)

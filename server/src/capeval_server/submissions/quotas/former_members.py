@@ -1,0 +1,83 @@
+"""Quotas of who leaves a team, or deletes their account and signs up again: what they used still counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from django.contrib.auth.models import User
+from django.db.models import Q
+from django.utils import timezone
+
+from capeval_server.challenges.models import Challenge
+from capeval_server.submissions.models import FormerAddress, FormerMember, FormerUse, Submission
+from capeval_server.submissions.quotas.limits import counted
+from capeval_server.teams.address_digests import digests, known_digests
+from capeval_server.teams.models import Membership
+
+__all__ = ["forget", "note_deletion", "note_leaving", "note_return"]
+
+
+def note_leaving(*, membership: Membership, **_: object) -> None:
+    """Notes what the team of a member has used, before the member leaves it."""
+    user, team, challenge = membership.user, membership.team, membership.challenge
+    # The same upload with the same key is another submission in another team.
+    Submission.objects.filter(team=team, user=user).update(idempotency_key=None)
+    uses = list(_uses(membership))
+    if uses:
+        member = FormerMember.objects.create(challenge=challenge, user=user)
+        _keep_addresses(member, user)
+        for use in uses:
+            use.member = member
+        FormerUse.objects.bulk_create(uses)
+
+
+def _uses(membership: Membership) -> Iterator[FormerUse]:
+    """What a team used itself, and what counts for it of the teams of which others came."""
+    now, team = timezone.now(), membership.team
+    phases = membership.challenge.phases.all()
+    for (_, phase), (used, today) in counted([team.pk], phases, now).items():
+        yield FormerUse(phase_id=phase, source=team, used=used, day=now.date(), today=today)
+    before = FormerUse.objects.filter(member__team=team)
+    for use in before.exclude(source=team):
+        yield FormerUse(
+            phase_id=use.phase_id, source_id=use.source_id, used=use.used, day=use.day, today=use.today
+        )
+
+
+def note_deletion(*, instance: User, **_: object) -> None:
+    """Has only hashes of a user's addresses tell what the user used, before the user is deleted."""
+    members = FormerMember.objects.filter(user=instance)
+    for member in members.select_related("challenge"):
+        _keep_addresses(member, instance)
+    # Without an address, nothing can tell whose it was.
+    members.filter(addresses=None).delete()
+    members.update(user=None)
+
+
+def _keep_addresses(member: FormerMember, user: User) -> None:
+    known = set(member.addresses.values_list("digest", flat=True))
+    new = [digest for digest in digests(user, member.challenge) if digest not in known]
+    FormerAddress.objects.bulk_create(FormerAddress(member=member, digest=digest) for digest in new)
+
+
+def note_return(*, instance: Membership, created: bool, raw: bool = False, **_: object) -> None:
+    """Has what a user used in another team, or by another account, count for the team that they join."""
+    if not created or raw:
+        return
+    user, challenge = instance.user, instance.challenge
+    same = Q(user=user) | Q(addresses__digest__in=known_digests(user, challenge))
+    found = FormerMember.objects.filter(same, challenge=challenge)
+    # The last one: it has what those before it have.
+    members = FormerMember.objects.filter(pk__in=found.values("pk")).order_by("-pk")
+    member = members.first()
+    if member is not None:
+        members.exclude(pk=member.pk).update(team=None)
+        member.team = instance.team
+        member.save(update_fields=["team"])
+
+
+def forget(now: datetime) -> None:
+    """Deletes what can't count any more, since all phases of the challenge are closed."""
+    going_on = Challenge.objects.filter(phases__closes__gt=now)
+    FormerMember.objects.exclude(challenge__in=going_on).delete()

@@ -1,0 +1,1 @@
+"""Scoring of submissions in child processes, and storage of the scores."""

@@ -1,0 +1,1 @@
+"""Queries of submissions, scores and the queue."""

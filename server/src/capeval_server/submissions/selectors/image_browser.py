@@ -1,0 +1,254 @@
+"""Images one by one: the captions of methods beside the references, where all of those are public.
+
+What is read from files is kept between requests, by the files' names: a file of references or results never
+changes, and what changed is another file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from django.core.files.storage import default_storage
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
+
+import capeval
+from capeval.data.captions import ImageId
+from capeval.data.scores import FloatArray
+from capeval_server.challenges.models import ReferenceSet, ReferenceVersion, Split
+from capeval_server.core.errors import NotFoundError
+from capeval_server.submissions.models import Result, Score, Submission, SubmissionFile
+from capeval_server.submissions.scoring.score_arrays import image_scores_of
+
+__all__ = [
+    "Example",
+    "ImageTable",
+    "Shown",
+    "candidates_in",
+    "examples",
+    "image_answer",
+    "image_table",
+    "methods",
+    "ordered",
+    "references_in",
+    "score_columns",
+    "splits_of",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImageTable:
+    """The scores of each image.
+
+    Attributes:
+        names: The scores, in the order of the split's metrics.
+        values: A row for each image, in the order of the split's; a column for each score. NaN where there
+            is none.
+    """
+
+    names: list[str]
+    values: FloatArray
+
+    def column(self, name: str) -> FloatArray:
+        """One score of all images."""
+        return self.values[:, self.names.index(name)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shown:
+    """The captions of an image by one method, and their scores by name, in the order asked for."""
+
+    submission: Submission
+    captions: Sequence[str]
+    scores: Mapping[str, float | None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Example:
+    """An image with its references and the captions of methods."""
+
+    image: ImageId
+    address: str
+    references: Sequence[str]
+    shown: Sequence[Shown]
+
+
+def splits_of(submission: Submission) -> list[Split]:
+    """The splits of a submission that can be browsed: those whose reference sets are all public."""
+    private = ReferenceSet.objects.filter(split=OuterRef("pk"), public=False)
+    there = ReferenceSet.objects.filter(split=OuterRef("pk"))
+    found = Split.objects.filter(Exists(there), ~Exists(private), submissionfile__submission=submission)
+    return list(found.defer("image_ids").prefetch_related("reference_sets").order_by("name"))
+
+
+def image_table(submission: Submission, references: ReferenceSet) -> ImageTable | None:
+    """The scores of each image by the current references; none where none are kept.
+
+    Scores by private references are not stored; scores by references that became private are not shown.
+    """
+    if not references.public:
+        return None
+    results = Result.objects.filter(
+        image_scores__isnull=False,
+        submission=submission,
+        reference_version__reference_set=references,
+        reference_version__number=references.version,
+        failure="",
+    )
+    order = {metric: place for place, metric in enumerate(references.split.metrics)}
+    found = results.values_list("metric", "pk", "image_scores")
+    keys = sorted(found, key=lambda key: order.get(key[0], len(order)))
+    parts = [part for _, *key in keys if (part := _image_scores(*key, str(submission.pk))) is not None]
+    if not parts:
+        return None
+    names = [name for part_names, _ in parts for name in part_names]
+    values = np.concatenate([values for _, values in parts], axis=1)
+    return ImageTable(names=names, values=_of_the_split(values, references))
+
+
+def _of_the_split(values: FloatArray, references: ReferenceSet) -> FloatArray:
+    """Scores with a row for each image of the split, where references are of a part of them."""
+    if references.part is None:
+        return values
+    covered = set(references.part)
+    found = np.full((len(references.split.image_ids), values.shape[1]), np.nan)
+    # Both are in the order of the split's images.
+    found[[image in covered for image in references.split.image_ids]] = values
+    return found
+
+
+@lru_cache(maxsize=64)
+def _image_scores(result: int, *_: int | str) -> tuple[list[str], FloatArray] | None:
+    """The scores of the images of a result.
+
+    The other arguments are only part of the cache's key: the number of a deleted row may be used again.
+    """
+    return image_scores_of(Result.objects.get(pk=result))
+
+
+def ordered(table: ImageTable | None, sort_by: str, best_first: bool, images: int) -> np.ndarray[Any, Any]:
+    """The places of the images in the order of a score; those without it come last, in either order."""
+    if table is None or sort_by not in table.names:
+        return np.arange(images)
+    values = table.column(sort_by)
+    keys = np.where(np.isfinite(values), -values if best_first else values, np.inf)
+    return np.argsort(keys, kind="stable")
+
+
+def methods(
+    split: Split, references: ReferenceSet, among: QuerySet[Submission], most: int
+) -> list[Submission]:
+    """Submissions with results of a split, the best first, by the score that leaderboards sort by."""
+    best = Score.objects.filter(
+        result__submission=OuterRef("pk"),
+        result__reference_version__reference_set=references,
+        result__reference_version__number=references.version,
+        subset="",
+        name=split.sort_by,
+    ).order_by("-value")
+    files = SubmissionFile.objects.filter(submission=OuterRef("pk"), split=split)
+    found = among.filter(Exists(files)).exclude(Q(state=Submission.State.WITHDRAWN))
+    ranked = found.annotate(sort_value=best.values("value")[:1])
+    return list(ranked.order_by(F("sort_value").desc(nulls_last=True), "created", "pk")[:most])
+
+
+def examples(
+    split: Split,
+    references: ReferenceSet,
+    shown: Sequence[Submission],
+    places: Sequence[int],
+    names: Sequence[str],
+) -> list[Example]:
+    """Some images of a split, by their places, with the captions and scores of some methods.
+
+    Args:
+        split: A split whose reference sets are all public.
+        references: One of them.
+        shown: The methods.
+        places: Places of images.
+        names: The scores to show, in order.
+    """
+    version = ReferenceVersion.objects.get(reference_set=references, number=references.version)
+    texts = references_in(version.file.name)
+    files = SubmissionFile.objects.filter(split=split, submission__in=[one.pk for one in shown])
+    captions = {file.submission_id: candidates_in(str(file.file.name)) for file in files}
+    tables = {one.pk: image_table(one, references) for one in shown}
+    found = []
+    for place in places:
+        image = split.image_ids[place]
+        rows = [
+            Shown(
+                submission=one,
+                # A human baseline is of the images of its references alone.
+                captions=captions[one.pk].get(image, ()),
+                scores=_row(tables[one.pk], names, place),
+            )
+            for one in shown
+            if one.pk in captions
+        ]
+        found.append(
+            Example(image=image, address=split.address_of(image), references=texts.get(image, ()), shown=rows)
+        )
+    return found
+
+
+def image_answer(
+    submission: Submission, own: bool, split: str, references: str, offset: int, limit: int
+) -> dict[str, Any]:
+    """Some of the scores of single images, as the API gives them.
+
+    Raises:
+        NotFoundError: There are none, or the user may not see them.
+    """
+    sets = ReferenceSet.objects.filter(split__submissionfile__submission=submission, public=True)
+    found = sets.select_related("split").filter(split__name=split, name=references).first()
+    if found is None:
+        raise NotFoundError
+    if not own and found.split.reference_sets.filter(public=False).exists():
+        raise NotFoundError
+    table = image_table(submission, found)
+    if table is None:
+        raise NotFoundError
+    rows = table.values[offset : offset + limit]
+    return {
+        "split": split,
+        "references": references,
+        "version": found.version,
+        "images": len(found.split.image_ids),
+        "names": table.names,
+        "image_ids": found.split.image_ids[offset : offset + limit],
+        "scores": [[float(value) if np.isfinite(value) else None for value in row] for row in rows],
+    }
+
+
+def score_columns(tables: Iterable[ImageTable | None]) -> list[str]:
+    """The names of the scores of some tables, each once."""
+    return list(dict.fromkeys(name for table in tables if table is not None for name in table.names))
+
+
+def _row(table: ImageTable | None, names: Sequence[str], place: int) -> dict[str, float | None]:
+    if table is None:
+        return dict.fromkeys(names)
+    at = {name: float(table.values[place, column]) for column, name in enumerate(table.names)}
+    return {name: value if np.isfinite(value := at.get(name, np.nan)) else None for name in names}
+
+
+def _stored(name: str) -> bytes:
+    with default_storage.open(name, "rb") as file:
+        data: bytes = file.read()
+    return data
+
+
+@lru_cache(maxsize=4)
+def references_in(name: str) -> capeval.References:
+    """The references in a stored file."""
+    return capeval.load_references(_stored(name), name=name)
+
+
+@lru_cache(maxsize=24)
+def candidates_in(name: str) -> capeval.Candidates:
+    """The captions in a stored file of results."""
+    return capeval.load_candidates(_stored(name), name=name, strict=True)

@@ -1,0 +1,172 @@
+"""The queue: how many submissions wait, the workers, the waiting time; not whose they are."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import pairwise
+
+from django.db.models import Count, Q, QuerySet
+from django.db.models.functions import TruncHour
+
+from capeval_server.jobs.models import Job, Worker
+from capeval_server.submissions.models import Submission
+from capeval_server.submissions.services.lifecycle import SCORING
+
+__all__ = [
+    "Jobs",
+    "Scoring",
+    "SeenWorker",
+    "ahead_of",
+    "expected_wait",
+    "jobs",
+    "scoring_of",
+    "workers_run",
+]
+
+_SEEN = timedelta(minutes=1)
+_RECENT = 50
+_HOURS = 24
+_WAITING, _RUNNING = Q(state=Submission.State.WAITING), Q(state=Submission.State.RUNNING)
+# Human baselines are scored after all other submissions, also those that come later.
+_BEFORE_NEW = _RUNNING | (_WAITING & Q(baseline_of=None))
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeenWorker:
+    """A worker that was seen within the last minute."""
+
+    started: datetime
+    seen: datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class Jobs:
+    """The queue and the workers.
+
+    Attributes:
+        waiting: How many submissions wait.
+        running: How many are being scored.
+        workers: The workers seen within the last minute.
+        expected_wait: For how many seconds a submission made now would wait; None if no worker is there,
+            or nothing was scored yet.
+        last_hour: How many submissions were scored in the last hour.
+        last_day: How many were in the last 24 hours.
+        by_hour: How many were in each hour of the clock, the last one being now's.
+    """
+
+    waiting: int
+    running: int
+    workers: list[SeenWorker]
+    expected_wait: float | None
+    last_hour: int
+    last_day: int
+    by_hour: list[tuple[datetime, int]]
+
+
+def jobs(now: datetime) -> Jobs:
+    """The queue and the workers at a time, by the database's clock."""
+    scored = Q(state=Submission.State.SCORED)
+    counts = Submission.objects.aggregate(
+        waiting=Count("pk", filter=_WAITING),
+        running=Count("pk", filter=_RUNNING),
+        ahead=Count("pk", filter=_BEFORE_NEW),
+        last_hour=Count("pk", filter=scored & Q(finished__gt=now - timedelta(hours=1))),
+        last_day=Count("pk", filter=scored & Q(finished__gt=now - timedelta(days=1))),
+    )
+    workers = _workers(now).order_by("started", "pk")
+    found = [SeenWorker(started=worker.started, seen=worker.seen) for worker in workers]
+    ahead = counts.pop("ahead")
+    return Jobs(
+        **counts,
+        workers=found,
+        expected_wait=_expected_wait(ahead) if found else None,
+        by_hour=_by_hour(now),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scoring:
+    """How far the scoring of a submission is.
+
+    Attributes:
+        elapsed: For how many seconds a worker has been scoring it.
+        split: The split that is being scored; empty if that is not known yet.
+        references: The reference set.
+        metric: The metric.
+        number: The how-manieth it is.
+        total: Of how many metrics, those of all splits and reference sets.
+    """
+
+    elapsed: float
+    split: str = ""
+    references: str = ""
+    metric: str = ""
+    number: int = 0
+    total: int = 0
+
+
+def scoring_of(submission: Submission, now: datetime) -> Scoring | None:
+    """How far the scoring of a submission is; none if no worker is scoring it."""
+    job = Job.objects.filter(kind=SCORING, subject=str(submission.pk), begun__isnull=False).first()
+    if job is None or job.begun is None:
+        return None
+    return Scoring(elapsed=max((now - job.begun).total_seconds(), 0.0), **job.progress)
+
+
+def ahead_of(submission: Submission) -> int:
+    """How many submissions are scored before one that waits."""
+    before = Q(created__lt=submission.created, baseline_of=None)
+    if submission.baseline_of_id is not None:
+        before = Q(baseline_of=None) | Q(created__lt=submission.created)
+    found = Submission.objects.filter(_RUNNING | (_WAITING & before))
+    return found.exclude(pk=submission.pk).count()
+
+
+def expected_wait(ahead: int, now: datetime) -> float | None:
+    """For how many seconds a submission waits that comes after `ahead` others; None as in `Jobs`."""
+    return _expected_wait(ahead) if workers_run(now) else None
+
+
+def workers_run(now: datetime) -> bool:
+    """Whether a worker was seen within the last minute."""
+    return _workers(now).exists()
+
+
+def _workers(now: datetime) -> QuerySet[Worker]:
+    return Worker.objects.filter(seen__gt=now - _SEEN)
+
+
+def _expected_wait(ahead: int) -> float | None:
+    recent = Submission.objects.filter(state=Submission.State.SCORED, finished__isnull=False)
+    times = recent.order_by("-finished").values_list("created", "finished")[:_RECENT]
+    seconds = _seconds_each([(came, done) for came, done in times if done is not None])
+    return None if seconds is None else ahead * seconds
+
+
+def _seconds_each(times: Sequence[tuple[datetime, datetime]]) -> float | None:
+    """The median time from one submission's end to the next one's, while there was something to do.
+
+    If a submission came after the one before it had ended, its time counts from when it came. So the
+    result is the time that all workers together take for one submission.
+
+    Args:
+        times: When submissions came and were done, the last done first.
+    """
+    spans = [(done - max(came, before)).total_seconds() for (came, done), (_, before) in pairwise(times)]
+    if not spans:
+        spans = [(done - came).total_seconds() for came, done in times]
+    return statistics.median(spans) if spans else None
+
+
+def _by_hour(now: datetime) -> list[tuple[datetime, int]]:
+    last = now.replace(minute=0, second=0, microsecond=0)
+    first = last - timedelta(hours=_HOURS - 1)
+    counted = Submission.objects.filter(state=Submission.State.SCORED, finished__gte=first)
+    counts = dict(
+        counted.annotate(hour=TruncHour("finished")).values_list("hour").annotate(number=Count("pk"))
+    )
+    hours = (first + timedelta(hours=hour) for hour in range(_HOURS))
+    return [(hour, counts.get(hour, 0)) for hour in hours]

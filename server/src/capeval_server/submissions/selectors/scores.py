@@ -1,0 +1,154 @@
+"""The scores of submissions, as pages show them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db.models import Q
+
+from capeval.metrics import METRICS
+from capeval_server.challenges.models import ReferenceVersion, Split
+from capeval_server.submissions.models import Result, Score, Submission
+from capeval_server.submissions.selectors.precision import shown
+
+__all__ = [
+    "Cell",
+    "ScoreRow",
+    "ScoreTable",
+    "headline",
+    "score_tables",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """A score of all images or of a subset, with its interval where there is one."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreRow:
+    """A score of each group of images; or why a metric gave none.
+
+    Attributes:
+        name: The score's name, or the metric's where it failed.
+        cells: One for each group, in the table's order; None where there is no score.
+        failure: Why the metric gave none; empty if it did.
+    """
+
+    name: str
+    cells: list[Cell | None] = field(default_factory=list)
+    failure: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreTable:
+    """All scores by one version of a split's references, rounded if these are private.
+
+    Attributes:
+        split: The split.
+        references: The name of the reference set.
+        public: Whether its references are public.
+        version: The version.
+        current: The current version.
+        groups: The subsets, in order; the empty name, which is all images, comes first.
+        rows: The scores.
+        signatures: The signature of each metric that gave scores.
+        reference_version: The references themselves, as they are stored.
+    """
+
+    split: Split
+    references: str
+    public: bool
+    version: int
+    current: int
+    groups: list[str]
+    rows: list[ScoreRow]
+    signatures: list[tuple[str, str]]
+    reference_version: ReferenceVersion
+
+    @property
+    def stale(self) -> bool:
+        """Whether there are newer references."""
+        return self.version != self.current
+
+
+def score_tables(submission: Submission) -> list[ScoreTable]:
+    """The scores of a submission: by split, reference set and version, the current versions first."""
+    results = submission.results.select_related("reference_version__reference_set__split")
+    results = results.defer("reference_version__reference_set__split__image_ids", "log")
+    by_version: dict[Any, list[Result]] = {}
+    for result in results:
+        by_version.setdefault(result.reference_version, []).append(result)
+    scores: dict[int, list[Score]] = {}
+    for score in Score.objects.filter(result__submission=submission).defer("samples").order_by("pk"):
+        scores.setdefault(score.result_id, []).append(score)
+    tables = [_table(version, found, scores) for version, found in by_version.items()]
+
+    def order(table: ScoreTable) -> tuple[bool, int, int, int]:
+        return table.stale, table.split.pk, table.reference_version.reference_set_id, -table.version
+
+    return sorted(tables, key=order)
+
+
+def _table(version: Any, results: Iterable[Result], scores: dict[int, list[Score]]) -> ScoreTable:
+    split, public = version.reference_set.split, version.reference_set.public
+    order = {metric: place for place, metric in enumerate(split.metrics)}
+    ordered = sorted(results, key=lambda result: (order.get(result.metric, len(order)), result.metric))
+    subsets = sorted({score.subset for result in ordered for score in scores.get(result.pk, ())})
+    groups = subsets or [""]
+    rows = [row for result in ordered for row in _rows(result, scores.get(result.pk, []), groups, public)]
+    return ScoreTable(
+        split=split,
+        references=version.reference_set.name,
+        public=public,
+        version=version.number,
+        current=version.reference_set.version,
+        groups=groups,
+        rows=rows,
+        signatures=[(result.metric, result.signature) for result in ordered if result.signature],
+        reference_version=version,
+    )
+
+
+def _rows(result: Result, scores: list[Score], groups: list[str], public: bool) -> list[ScoreRow]:
+    if result.failure:
+        return [ScoreRow(name=result.metric, failure=result.failure)]
+    found: dict[str, dict[str, Cell]] = {}
+    for score in scores:
+        value, low, high = (shown(number, full=public) for number in (score.value, score.low, score.high))
+        cell = Cell(value=value, low=low, high=high)
+        found.setdefault(score.name, {})[score.subset] = cell
+    known = list(METRICS[result.metric]().names) if result.metric in METRICS else []
+    names = sorted(found, key=lambda name: known.index(name) if name in known else len(known))
+    return [ScoreRow(name=name, cells=[found[name].get(group) for group in groups]) for name in names]
+
+
+def headline(
+    submissions: Iterable[Submission], splits: Iterable[Split]
+) -> dict[Any, dict[int, float | None]]:
+    """Of each submission, the score that leaderboards sort by: by reference set, of all its images.
+
+    Scores by private references are rounded.
+    """
+    wanted = Q(pk__in=[])
+    for split in splits:
+        wanted |= Q(result__reference_version__reference_set__split=split, name=split.sort_by)
+    found: dict[Any, dict[int, float | None]] = {}
+    scores = Score.objects.filter(wanted, result__submission__in=[one.pk for one in submissions], subset="")
+    for submission, references, public, number, current, value in scores.values_list(
+        "result__submission_id",
+        "result__reference_version__reference_set_id",
+        "result__reference_version__reference_set__public",
+        "result__reference_version__number",
+        "result__reference_version__reference_set__version",
+        "value",
+    ):
+        if number == current:
+            found.setdefault(submission, {})[references] = shown(value, full=public)
+    return found

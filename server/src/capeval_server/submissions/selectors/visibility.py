@@ -1,0 +1,61 @@
+"""Which submissions a user may see: all of their own teams, and the published ones of others."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django.contrib.auth.models import AnonymousUser, User
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.utils import timezone
+
+from capeval_server.challenges.models import Phase
+from capeval_server.challenges.selectors.access import organised_by
+from capeval_server.submissions.models import Submission
+
+__all__ = ["own", "published", "visible"]
+
+
+def own(user: User | AnonymousUser) -> QuerySet[Submission]:
+    """The submissions of a user's teams."""
+    found = Submission.objects.none()
+    if user.pk:
+        found = Submission.objects.filter(team__memberships__user=user.pk, team__memberships__approved=True)
+    return found.select_related("phase__challenge", "team", "user")
+
+
+def published(now: datetime) -> QuerySet[Submission]:
+    """The submissions on public leaderboards, human baselines included."""
+    shown = Phase.showing(now)
+    stands = Q(stands=True) & Exists(shown.filter(pk=OuterRef("phase_id")))
+    ended = (Submission.State.FAILED, Submission.State.WITHDRAWN)
+    baseline = (
+        Q(baseline_of__isnull=False)
+        & ~Q(state__in=ended)
+        & Exists(shown.filter(splits__reference_sets=OuterRef("baseline_of_id")))
+    )
+    found = Submission.objects.filter(stands | baseline).exclude(mark=Submission.Mark.HIDDEN)
+    return found.select_related("phase__challenge", "team", "baseline_of__split__challenge")
+
+
+def visible(user: User | AnonymousUser, pk: Any, *, manages: bool = True) -> tuple[Submission, bool] | None:
+    """A submission that a user may see, and whether it is their team's; None if they may not see it.
+
+    Args:
+        user: Who asks.
+        pk: The submission's id.
+        manages: Whether they may also see it as an organiser.
+    """
+    found = own(user).filter(pk=pk).first()
+    if found is not None:
+        return found, True
+    found = published(timezone.now()).filter(pk=pk).first()
+    if found is None and manages:
+        found = _managed(user).filter(pk=pk).first()
+    return None if found is None else (found, False)
+
+
+def _managed(user: User | AnonymousUser) -> QuerySet[Submission]:
+    """The submissions on leaderboards of the challenges that a user organises, also on hidden ones."""
+    standing = Submission.objects.filter(stands=True, phase__challenge__in=organised_by(user))
+    return standing.select_related("phase__challenge", "team")

@@ -1,0 +1,1 @@
+"""Changes of submissions: upload, life cycle, leaderboard selection, cleanup."""

@@ -1,0 +1,107 @@
+"""Deletes what is not used any more: files, scratch folders, rows of sessions and workers that are gone."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from django.contrib.sessions.models import Session
+from django.core.files.storage import default_storage
+
+from capeval_server.accounts.services.reservations import expire
+from capeval_server.challenges.models import Picture, ReferenceVersion
+from capeval_server.jobs import leases
+from capeval_server.jobs.handlers import Handler
+from capeval_server.jobs.models import Job, Worker
+from capeval_server.submissions.models import SubmissionFile
+from capeval_server.submissions.quotas.former_members import forget
+
+__all__ = ["SCRATCH", "TidyingHandler", "tidy"]
+
+SCRATCH = "capeval-worker-"
+# Younger files may belong to a transaction that has not ended yet.
+_AGE = timedelta(days=1)
+
+
+class TidyingHandler(Handler):
+    """Tidies every hour. Workers start with the scratch folders of their own machine."""
+
+    kind = "tidying"
+    every = timedelta(hours=1)
+
+    def __init__(self) -> None:
+        _delete_scratch()
+
+    def run(self, job: Job, renew: Callable[[], None]) -> None:
+        """Tidies, and has the job wait for the next time."""
+        tidy(renew)
+        leases.finish(job, again_after=self.every)
+
+
+def tidy(renew: Callable[[], None] = lambda: None) -> int:
+    """Deletes what is older than a day and not used.
+
+    These are: stored files of uploads and imports that ended before the file's row was written, drafts that
+    nobody confirmed, folders on this machine of workers that were killed, and the rows of workers that were
+    not seen since. Expired sessions are deleted too, and what is known of the quotas
+    of deleted accounts once it can't count any more. So are sign-ups whose address was not confirmed in time.
+
+    Args:
+        renew: Called before each file.
+
+    Returns:
+        How many files and folders were deleted.
+
+    Raises:
+        OSError: A file can't be deleted.
+    """
+    # By the database's clock: that of a worker's machine may be wrong, and what is new would go.
+    now = leases.database_time()
+    Worker.objects.filter(seen__lt=now - _AGE).delete()
+    Session.objects.filter(expire_date__lt=now).delete()
+    forget(now)
+    expire(now)
+    named = {str(name) for name in SubmissionFile.objects.values_list("file", flat=True)}
+    named |= {str(name) for name in ReferenceVersion.objects.values_list("file", flat=True)}
+    named |= {str(name) for name in Picture.objects.values_list("file", flat=True)}
+    deleted = _delete_scratch()
+    for kind in ("drafts", "pictures", "references", "submissions"):
+        for name in _stored(kind):
+            renew()
+            if name not in named and _old(name, now):
+                default_storage.delete(name)
+                deleted += 1
+    return deleted
+
+
+def _stored(kind: str) -> list[str]:
+    try:
+        return [f"{kind}/{name}" for name in default_storage.listdir(kind)[1]]
+    except FileNotFoundError:
+        # Nothing was stored yet.
+        return []
+
+
+def _old(name: str, now: datetime) -> bool:
+    try:
+        return now - default_storage.get_modified_time(name) > _AGE
+    except FileNotFoundError:
+        # Another worker was faster.
+        return False
+
+
+def _delete_scratch() -> int:
+    deleted = 0
+    for folder in Path(tempfile.gettempdir()).glob(f"{SCRATCH}*"):
+        try:
+            old = time.time() - folder.stat().st_mtime > _AGE.total_seconds()
+        except FileNotFoundError:
+            continue
+        if old:
+            shutil.rmtree(folder, ignore_errors=True)
+            deleted += 1
+    return deleted

@@ -1,0 +1,45 @@
+"""Putting a submission on the leaderboard or taking it off, and organisers' marks."""
+
+from __future__ import annotations
+
+from django.db import transaction
+
+from capeval_server.challenges.models import Phase
+from capeval_server.core.errors import StandingError
+from capeval_server.submissions.models import Submission
+from capeval_server.submissions.services.lifecycle import locked
+
+__all__ = ["mark", "set_standing"]
+
+
+def set_standing(submission: Submission, stands: bool) -> Submission:
+    """Puts a scored submission on the leaderboard in place of any other of its team, or takes it off.
+
+    Raises:
+        StandingError: The submission is not scored, or the results of its phase are final.
+    """
+    with transaction.atomic():
+        held = locked(submission, stands=stands)
+        # Read anew, and locked: results may become final at the same time.
+        phase = Phase.objects.select_for_update(no_key=True).filter(submissions=held).first()
+        if phase is not None and phase.final is not None:
+            raise StandingError(f"the results of phase {phase.name!r} are final")
+        if stands and held.state != Submission.State.SCORED:
+            raise StandingError(f"a submission must be scored to be on the leaderboard (it is {held.state})")
+        if stands:
+            Submission.objects.filter(team=held.team, phase=held.phase, stands=True).update(stands=False)
+        held.stands = stands
+        held.save(update_fields=["stands"])
+    return held
+
+
+def mark(submission: Submission, mark: str, reason: str) -> None:
+    """Marks a submission for an organiser, or takes the mark away.
+
+    Raises:
+        StandingError: There is a mark and no reason.
+    """
+    if mark and not reason.strip():
+        raise StandingError(f"'reason' must say why the submission is {mark} (got nothing)")
+    submission.mark, submission.mark_reason = mark, reason.strip() if mark else ""
+    submission.save(update_fields=["mark", "mark_reason"])

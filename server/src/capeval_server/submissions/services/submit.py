@@ -1,0 +1,203 @@
+"""Receiving a submission: its checks, quota and files in one step, or nothing of it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
+
+from django.contrib.auth.models import User
+from django.core.files.base import ContentFile
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from capeval_server.challenges.models import Phase
+from capeval_server.core.errors import PhaseError, RepeatedKeyError, TeamError, UploadError
+from capeval_server.submissions.models import Submission, SubmissionFile
+from capeval_server.submissions.quotas.limits import spend
+from capeval_server.submissions.quotas.upload_locks import unpacking
+from capeval_server.submissions.services import lifecycle
+from capeval_server.submissions.services.upload_files import Upload, read_upload
+from capeval_server.teams.models import Membership, Team
+from capeval_server.teams.services.enrollment import membership_of
+
+__all__ = ["LONGEST_FIELD", "entrant", "submit"]
+
+LONGEST_FIELD = 2000
+_REPEATED = "the idempotency key was already used for another upload"
+
+
+def submit(
+    user: User,
+    phase: Phase,
+    name: str,
+    file: Iterable[bytes],
+    *,
+    declared: Mapping[str, str],
+    key: str | None = None,
+    arrived: datetime | None = None,
+) -> tuple[Submission, bool]:
+    """Receives a submission.
+
+    Args:
+        user: Who submits, for their team.
+        phase: The phase submitted to.
+        name: The name of the uploaded file.
+        file: Its bytes, in chunks.
+        declared: What the submitter declares, by the field's name.
+        key: An idempotency key: the same upload with the same key again is the same submission.
+        arrived: When it arrived: now by default.
+
+    Returns:
+        The submission, and whether it is new.
+
+    Raises:
+        UploadError: The upload or what is declared is not valid.
+        PhaseError: The phase is not open.
+        TeamError: The user has not joined the challenge.
+        QuotaError: The quota is used up.
+        RepeatedKeyError: The key was used for another upload.
+        BusyError: Too many uploads are being checked.
+    """
+    # The deadline and the day's quota count by when an upload arrives, however long its checks take.
+    arrived = arrived or timezone.now()
+    team = entrant(user, phase, arrived)
+    _check_declared(phase, declared)
+    with unpacking():
+        return _checked_and_added(team, user, phase, name, file, declared=declared, key=key, arrived=arrived)
+
+
+def _checked_and_added(
+    team: Team,
+    user: User,
+    phase: Phase,
+    name: str,
+    file: Iterable[bytes],
+    *,
+    declared: Mapping[str, str],
+    key: str | None,
+    arrived: datetime,
+) -> tuple[Submission, bool]:
+    splits = list(phase.splits.order_by("name"))
+    upload = read_upload(name, file, splits)
+    submission = Submission(
+        team=team,
+        user=user,
+        phase=phase,
+        created=arrived,
+        declared=dict(declared),
+        algorithm=upload.algorithm,
+        sha256=_digest(phase, upload, declared),
+        idempotency_key=key,
+    )
+    files = [
+        (SubmissionFile(submission=submission, split=split), upload.files[split.name]) for split in splits
+    ]
+    with _deleted_after_errors(files):
+        try:
+            return _add_once(submission, files, team, phase, user)
+        except IntegrityError:
+            if key is None:
+                raise
+            # Used at the same time for another challenge, where another team's row is locked.
+            raise RepeatedKeyError(_REPEATED) from None
+
+
+def _check_open(phase: Phase, arrived: datetime) -> None:
+    if (when := phase.when(arrived)) != "open":
+        state = f"opens at {phase.opens.isoformat()}" if when == "upcoming" else "is closed"
+        raise PhaseError(f"phase {phase.name!r} {state}")
+    if phase.final is not None:
+        raise PhaseError(f"the results of phase {phase.name!r} are final")
+
+
+def entrant(user: User, phase: Phase, arrived: datetime) -> Team:
+    """The team that a user submits for.
+
+    Raises:
+        PhaseError: The phase is not open.
+        TeamError: The user has not joined the challenge, or waits for approval.
+    """
+    _check_open(phase, arrived)
+    member = membership_of(user, phase.challenge)
+    if member is None:
+        raise TeamError(f"to submit, join the challenge {phase.challenge.slug!r} first, alone or in a team")
+    if not member.approved:
+        raise TeamError("an organiser must approve you before you can submit")
+    return member.team
+
+
+def _add_once(
+    submission: Submission,
+    files: Iterable[tuple[SubmissionFile, bytes]],
+    team: Team,
+    phase: Phase,
+    user: User,
+) -> tuple[Submission, bool]:
+    """Adds a submission and its files, unless its key was used before; and whether it was added."""
+    with transaction.atomic():
+        _lock(team, user)
+        key = submission.idempotency_key
+        known = Submission.objects.filter(user=user, idempotency_key=key).first() if key else None
+        if known is not None:
+            return _same(known, submission.sha256), False
+        # As it is now: an organiser may have changed it while the upload was checked.
+        phase = Phase.objects.select_related("challenge").get(pk=phase.pk)
+        _check_open(phase, submission.created)
+        spend(team, phase, submission.created)
+        lifecycle.add(submission)
+        for row, content in files:
+            row.file.save(_file_name(row), ContentFile(content), save=False)
+            row.save()
+    return submission, True
+
+
+@contextmanager
+def _deleted_after_errors(files: Iterable[tuple[SubmissionFile, bytes]]) -> Iterator[None]:
+    """Deletes the files that were stored, should an error end the context."""
+    try:
+        yield
+    except BaseException:
+        for row, _ in files:
+            # By the name that it would have: Django keeps no name of a file that is half written.
+            row.file.storage.delete(f"submissions/{_file_name(row)}")
+        raise
+
+
+def _lock(team: Team, user: User) -> None:
+    """Two submissions of a team at the same time wait for each other, so the quota is counted correctly."""
+    locked = Team.objects.select_for_update(of=("self",), no_key=True).filter(
+        pk=team.pk, memberships__in=Membership.objects.filter(user=user, approved=True)
+    )
+    if locked.first() is None:
+        raise TeamError(f"{user.username!r} is no longer in team {team.name!r}")
+
+
+def _file_name(row: SubmissionFile) -> str:
+    return f"{row.submission_id}-{row.split.name}.json"
+
+
+def _check_declared(phase: Phase, declared: Mapping[str, str]) -> None:
+    fields = {field["name"]: field["required"] for field in phase.challenge.fields}
+    for name, value in declared.items():
+        if name not in fields:
+            known = ", ".join(fields) or "none"
+            raise UploadError(f"the declared fields must be among {known} (got {name!r})")
+        if len(value) > LONGEST_FIELD or "\0" in value:
+            raise UploadError(f"{name!r} must be text of at most {LONGEST_FIELD:,} characters")
+    missing = [name for name, required in fields.items() if required and not declared.get(name, "").strip()]
+    if missing:
+        raise UploadError(f"a submission must declare {', '.join(map(repr, missing))}")
+
+
+def _digest(phase: Phase, upload: Upload, declared: Mapping[str, str]) -> str:
+    parts = [str(phase.pk), *(f"{name}={value}" for name, value in sorted(declared.items()))]
+    parts += [hashlib.sha256(data).hexdigest() for _, data in sorted(upload.files.items())]
+    return hashlib.sha256("\0".join([upload.algorithm, *parts]).encode()).hexdigest()
+
+
+def _same(known: Submission, digest: str) -> Submission:
+    if known.sha256 != digest:
+        raise RepeatedKeyError(_REPEATED)
+    return known

@@ -1,0 +1,128 @@
+"""What is in an upload: one JSON file, or a zip of several, each checked before anything is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from django.conf import settings
+
+import capeval
+from capeval.data.captions import ImageId
+from capeval.errors import FormatError
+from capeval.errors.messages import images_problem
+from capeval.formats.io.archives import is_archive, is_zip, read_zip
+from capeval_server.challenges.models import Split
+from capeval_server.core.errors import UploadError
+
+__all__ = ["Upload", "check_results", "read_archive", "read_upload"]
+
+
+class Upload:
+    """A valid submission.
+
+    Attributes:
+        files: The bytes of the result file of each split, by the split's name.
+        algorithm: The algorithm that the files' names name.
+    """
+
+    def __init__(self, files: dict[str, bytes], algorithm: str) -> None:
+        self.files = files
+        self.algorithm = algorithm
+
+
+def read_upload(name: str, file: Iterable[bytes], splits: Sequence[Split]) -> Upload:
+    """Checks an upload to a phase with some splits.
+
+    Args:
+        name: The name of the uploaded file.
+        file: Its bytes, in chunks.
+        splits: The splits that it must have results of.
+
+    Raises:
+        UploadError: It is not a valid submission; the error names the file in it that is wrong.
+    """
+    data = _bounded(file)
+    entries = _unzipped(data) if is_zip(name, data) else {name: data}
+    named = {entry: _split_of(entry, splits) for entry in entries}
+    for split in splits:
+        if split.name not in {found.name for found, _ in named.values()}:
+            raise UploadError(f"the upload must have {split.results!r}, the results of split {split.name!r}")
+    algorithms = sorted({algorithm for _, algorithm in named.values()})
+    if len(algorithms) > 1 or len(named) > len(splits):
+        raise UploadError(f"the files must be of one algorithm (got {', '.join(map(repr, algorithms))})")
+    for entry, content in entries.items():
+        split = named[entry][0]
+        check_results(entry, content, split.name, split.image_ids)
+    return Upload({named[entry][0].name: content for entry, content in entries.items()}, algorithms[0])
+
+
+def read_archive(file: Iterable[bytes]) -> dict[str, bytes]:
+    """The files in a zip by their names. None may be a path or another archive.
+
+    Args:
+        file: The bytes of the zip, in chunks.
+
+    Raises:
+        UploadError: It is not a zip, or is too large or damaged; the error names the wrong file.
+    """
+    return _unzipped(_bounded(file))
+
+
+def _bounded(chunks: Iterable[bytes]) -> bytes:
+    """All of the chunks. Bytes are counted as they come, since a declared size may be wrong."""
+    parts, total, limit = [], 0, settings.UPLOAD_BYTES
+    for chunk in chunks:
+        total += len(chunk)
+        if total > limit:
+            raise UploadError(f"the upload must have at most {limit:,} bytes (got more)")
+        parts.append(chunk)
+    return b"".join(parts)
+
+
+def _unzipped(data: bytes) -> dict[str, bytes]:
+    try:
+        return read_zip(data, limit=settings.UNPACKED_BYTES)
+    except FormatError as error:
+        raise UploadError(error.message, entry=error.entry) from None
+
+
+def _split_of(entry: str, splits: Sequence[Split]) -> tuple[Split, str]:
+    for split in splits:
+        algorithm = split.algorithm(entry)
+        if algorithm is not None:
+            return split, algorithm
+    expected = " or ".join(repr(split.results) for split in splits)
+    raise UploadError(f"the file must be named {expected}", entry=entry)
+
+
+def check_results(entry: str, data: bytes, split: str, images: Sequence[ImageId]) -> None:
+    """Checks a file of results.
+
+    Args:
+        entry: Its name.
+        data: Its bytes.
+        split: The name of the split that it is of.
+        images: The split's images.
+
+    Raises:
+        UploadError: It is not a file of results, or not of these images.
+    """
+    if is_archive(data):
+        raise UploadError("the file must be JSON (got another archive)", entry=entry)
+    if data.lstrip()[:1] not in (b"[", b"{"):
+        raise UploadError("the file must be JSON: a list or a mapping of captions", entry=entry)
+    try:
+        candidates = capeval.load_candidates(data, limit=settings.UNPACKED_BYTES, strict=True)
+    except FormatError as error:
+        raise UploadError(error.message, entry=entry) from None
+    problem = images_problem(candidates, images, f"split {split!r}", "a caption")
+    if problem:
+        raise UploadError(problem, entry=entry)
+    limit = settings.CAPTION_CHARACTERS
+    for image, captions in candidates.items():
+        longest = max(map(len, captions))
+        if longest > limit:
+            raise UploadError(
+                f"a caption must have at most {limit:,} characters (that of image {image!r} has {longest:,})",
+                entry=entry,
+            )

@@ -1,0 +1,1 @@
+"""Changes of teams: enrollment, membership, blocks."""

@@ -1,0 +1,114 @@
+"""How far people agree, and what a campaign takes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_POST, require_safe
+
+from capeval.studies.effort import Agreement, Prices
+from capeval_server.annotation.campaigns.effort import SHARES, effort_of, ends_by_pair, measured_agreement
+from capeval_server.annotation.campaigns.progress import pace_of
+from capeval_server.annotation.core.agreement import LEAST_OTHERS, LIMIT, agreements_of, captions_of
+from capeval_server.annotation.core.options import options_of
+from capeval_server.annotation.models import Campaign, ReviewRequest
+from capeval_server.annotation.responses.text_flags import UNLIKE, compare
+from capeval_server.annotation.task_types import task_named
+from capeval_server.core.errors import NotFoundError
+from capeval_server.web.campaigns.common import for_managers, show
+from capeval_server.web.campaigns.forms import PlanForm
+from capeval_server.web.campaigns.presenters import counted, early_end
+from capeval_server.web.hosting.common import form_status, tell
+from capeval_server.web.participant.histograms import histogram
+
+__all__ = ["agreement", "plan", "review_unlike"]
+
+
+@for_managers
+@require_safe
+def agreement(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    """How far people agree: by class where they choose, by caption where they write."""
+    if task_named(campaign.kind).choices:
+        return show(
+            request,
+            campaign,
+            "agreement",
+            tab="agreement",
+            agreements=agreements_of(campaign),
+            captions=None,
+            early=early_end(options_of(campaign)),
+        )
+    captions = captions_of(campaign)
+    unlike = captions.unlike
+    asked = ReviewRequest.objects.filter(reason=UNLIKE, response__item__campaign=campaign)
+    context: dict[str, Any] = {
+        "captions": captions,
+        "number": len(captions.scores),
+        "histogram": histogram(np.array(list(captions.scores.values()), dtype=np.float64)),
+        "unlike": len(unlike),
+        "new": len(set(unlike) - set(asked.values_list("response_id", flat=True))),
+        "limit": LIMIT,
+        "least": LEAST_OTHERS + 1,
+    }
+    return show(request, campaign, "agreement", tab="agreement", **context)
+
+
+@for_managers
+@require_POST
+def review_unlike(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    """Asks for reviews of the captions that agree too little with the others of their image."""
+    if task_named(campaign.kind).choices:
+        raise NotFoundError
+    number = compare(campaign)
+    tell(request, f"{counted(number, 'more caption')} will be reviewed.")
+    return redirect("campaign_agreement", campaign.slug)
+
+
+@for_managers
+@require_safe
+def plan(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    """What the campaign takes, and what its result will show."""
+    pace = pace_of(campaign)
+    measured = measured_agreement(campaign)
+    begins: dict[str, Any] = {
+        "hourly": 12,
+        "fee": 0,
+        "workers": 10,
+        "hours": 2,
+        "yes": 50,
+        "concentration": "1",
+    }
+    begins["seconds"] = round(pace.seconds, 1) if pace.seconds else 60 if campaign.kind == "write" else 10
+    rate = options_of(campaign).pay_per_answer
+    if rate:
+        begins["hourly"] = round(float(rate) * 3600 / begins["seconds"], 2)
+    asked = {name: request.GET.get(name, value) for name, value in begins.items()}
+    form = PlanForm(asked, shares=campaign.kind in SHARES and measured is None)
+    effort = None
+    if form.is_valid():
+        given = form.cleaned_data
+        prices = Prices(
+            seconds=given["seconds"],
+            hourly=given["hourly"],
+            fee=given["fee"] / 100,
+            workers=given["workers"],
+            hours=given["hours"],
+        )
+        assumed = Agreement(
+            yes=given.get("yes", 50) / 100, concentration=float(given.get("concentration", 1))
+        )
+        effort = effort_of(campaign, prices, measured or assumed)
+    said = effort.forecast if effort else None
+    context: dict[str, Any] = {"form": form, "effort": effort, "pace": pace, "measured": measured}
+    if said:
+        context |= {
+            "width": f"{100 * said.width:.1f}",
+            "difference": f"{100 * said.difference:.1f}",
+            "yes": " or ".join(SHARES[campaign.kind]),
+            "early": early_end(options_of(campaign)),
+            "of": "pairs" if ends_by_pair(campaign, options_of(campaign)) else "items",
+        }
+    return show(request, campaign, "plan", tab="plan", **context, status=form_status(form))

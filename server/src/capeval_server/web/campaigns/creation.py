@@ -1,0 +1,201 @@
+"""The campaigns that somebody manages, and making a new one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from capeval.errors import CapevalError
+from capeval_server.accounts.services.users import user_of
+from capeval_server.annotation.campaigns.creation import Preview, make_from_files, preview_files
+from capeval_server.annotation.campaigns.form_files import formed_files, unzipped
+from capeval_server.annotation.campaigns.lifecycle import managed_by
+from capeval_server.annotation.campaigns.progress import with_counts
+from capeval_server.annotation.models import Campaign
+from capeval_server.annotation.task_types import TASKS, TaskType
+from capeval_server.annotation.task_types.base import template_consent, template_text
+from capeval_server.annotation.task_types.quiz import quiz_lines, quizzes
+from capeval_server.challenges.models import Challenge
+from capeval_server.challenges.selectors.access import makes_challenges, organised_by
+from capeval_server.core.errors import NotFoundError
+from capeval_server.hosting.services import drafts
+from capeval_server.hosting.services.new_challenge import zipped
+from capeval_server.http.request_limits import accepts_uploads
+from capeval_server.web.campaigns.forms import NewForm, show_new_problem
+from capeval_server.web.campaigns.presenters import EXAMPLES, options_in_words
+from capeval_server.web.hosting.common import form_status, tell
+from capeval_server.web.hosting.forms import ConfirmForm
+from capeval_server.web.markdown import excerpt, to_html
+from capeval_server.web.presenters import title_and_rest
+
+__all__ = ["apply_new", "campaigns", "new", "new_from_text", "preview_texts"]
+
+_KIND_OF_DRAFT = "campaign"
+View = Callable[..., HttpResponseBase]
+
+
+def _for_makers(view: View) -> View:
+    """Lets those in who may make campaigns: who organises a challenge, and who may make challenges."""
+
+    @never_cache
+    @wraps(view)
+    def answer(request: HttpRequest, **named: Any) -> HttpResponseBase:
+        if not _makes(request):
+            raise NotFoundError
+        return view(request, **named)
+
+    return answer
+
+
+def _makes(request: HttpRequest) -> bool:
+    return makes_challenges(request.user) or organised_by(request.user).exists()
+
+
+@never_cache
+def campaigns(request: HttpRequest) -> HttpResponseBase:
+    """The campaigns that a user manages; also for who may make the first one."""
+    if not isinstance(request.user, User):
+        raise NotFoundError
+    found = managed_by(request.user)
+    if not (_makes(request) or found.exists()):
+        raise NotFoundError
+    return _list(request, found)
+
+
+@require_safe
+def _list(request: HttpRequest, found: QuerySet[Campaign]) -> HttpResponse:
+    context = {"campaigns": with_counts(found), "makes": _makes(request)}
+    return render(request, "web/campaigns/list.html", context)
+
+
+@_for_makers
+@require_safe
+def new(request: HttpRequest) -> HttpResponse:
+    """The texts that ship, each with its kind of task, to begin a campaign with."""
+    kinds = [
+        {"task": task, "texts": [{"name": name, **_about(name)} for name in task.texts]}
+        for task in TASKS.values()
+    ]
+    context = {"kinds": kinds, "challenge": _asked_challenge(request)}
+    return render(request, "web/campaigns/templates.html", context)
+
+
+def _about(text: str) -> dict[str, str]:
+    title, rest = title_and_rest(template_text(text))
+    return {"title": title, "about": excerpt(rest)}
+
+
+def _asked_challenge(request: HttpRequest) -> Challenge | None:
+    """The challenge from whose page somebody comes."""
+    return organised_by(request.user).filter(slug=request.GET.get("challenge", "")).first()
+
+
+def _task_of(text: str) -> TaskType:
+    """The kind of task that a text ships for."""
+    found = next((task for task in TASKS.values() if text in task.texts), None)
+    if found is None:
+        raise NotFoundError
+    return found
+
+
+@accepts_uploads
+@_for_makers
+def new_from_text(request: HttpRequest, text: str) -> HttpResponse:
+    """Takes what a new campaign is, and shows what would be made."""
+    task, user = _task_of(text), user_of(request)
+    sent = (request.POST, request.FILES) if request.method == "POST" else ()
+    challenge = _asked_challenge(request)
+    begins = {
+        "instructions": template_text(text),
+        "consent": template_consent(),
+        "challenge": challenge.slug if challenge else "",
+        "quiz": text if text in quizzes() else "",
+        **{f"rule-{rule}": level for rule, level in task.text_rules.get(text, {}).items()},
+    }
+    form = NewForm(user, task, *sent, initial=begins)
+    if form.is_valid():
+        try:
+            files = _files(form, task)
+            preview = preview_files(user, files)
+        except CapevalError as error:
+            show_new_problem(form, str(error))
+        else:
+            sha256 = drafts.keep_draft(user, None, _KIND_OF_DRAFT, zipped(files))
+            confirm = ConfirmForm(initial={"sha256": sha256, "seen": "0"})
+            return render(request, "web/campaigns/confirm.html", {"confirm": confirm, **_in_words(preview)})
+    context = {
+        "form": form,
+        "task": task,
+        "text": text,
+        "example": EXAMPLES[task.name],
+        "quiz": b"\n".join(quiz_lines(text)).decode() if text in quizzes() else "",
+    }
+    return render(request, "web/campaigns/new.html", context, status=form_status(form))
+
+
+def _files(form: NewForm, task: TaskType) -> dict[str, bytes]:
+    given = form.cleaned_data
+    pictures = None
+    if "pictures" in given:
+        pictures = unzipped(given["pictures"].read(), limit=settings.UNPACKED_BYTES)
+    about = {name: given[name] for name in ("slug", "title", "challenge", "instructions", "consent")}
+    about |= {"kind": task.name, "quiz": given.get("quiz", "")}
+    return formed_files(
+        about, form.options(), items=given["items"].read(), rules=form.rules(), pictures=pictures
+    )
+
+
+def _in_words(preview: Preview) -> dict[str, Any]:
+    wanted = preview.definition
+    title, rest = title_and_rest(wanted.instructions)
+    return {
+        "preview": preview,
+        "wanted": wanted,
+        "answers": preview.items * wanted.options.answers,
+        "options": options_in_words(wanted.kind, wanted.options),
+        "rules": [f"{name}: {level}" for name, level in wanted.rules.items()],
+        "heading": title,
+        "instructions": to_html(rest),
+        "consent": to_html(wanted.consent),
+    }
+
+
+@_for_makers
+@require_POST
+def preview_texts(request: HttpRequest) -> HttpResponse:
+    """The texts of a form as workers would see them: a part of a page."""
+    title, rest = title_and_rest(request.POST.get("instructions", ""))
+    context = {
+        "title": title,
+        "instructions": to_html(rest),
+        "consent": to_html(request.POST.get("consent", "")),
+    }
+    return render(request, "web/campaigns/_texts.html", context)
+
+
+@_for_makers
+@require_POST
+def apply_new(request: HttpRequest) -> HttpResponse:
+    """Makes the campaign that was shown before."""
+    form, user = ConfirmForm(request.POST), user_of(request)
+    if form.is_valid():
+        try:
+            data = drafts.read_draft(user, None, _KIND_OF_DRAFT, form.cleaned_data["sha256"])
+            made = make_from_files(user, unzipped(data, limit=2 * settings.UNPACKED_BYTES))
+        except CapevalError as error:
+            messages.error(request, f"No campaign is made: {error}.")
+        else:
+            drafts.drop_draft(user, None, _KIND_OF_DRAFT)
+            tell(request, "The campaign is made. Nobody can work on it until you open it.")
+            return redirect("campaign", made.slug)
+    return redirect("campaign_new")

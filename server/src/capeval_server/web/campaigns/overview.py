@@ -1,0 +1,199 @@
+"""A campaign's page: its state, how far it is, and its items."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from capeval.errors import CapevalError
+from capeval_server.accounts.services.users import user_of
+from capeval_server.annotation.campaigns import lifecycle
+from capeval_server.annotation.campaigns.progress import classes_of, items_with_counts, pace_of, progress_of
+from capeval_server.annotation.campaigns.progress_plot import progress_plot
+from capeval_server.annotation.core.options import options_of
+from capeval_server.annotation.models import Campaign, Response
+from capeval_server.annotation.responses.adaptive_sampling import latest_choice
+from capeval_server.annotation.review import moderation
+from capeval_server.annotation.task_types import task_named
+from capeval_server.annotation.workers.enrollment import latest_texts
+from capeval_server.annotation.workers.trust import trust_warnings
+from capeval_server.core.errors import NotFoundError
+from capeval_server.core.svg_plots import theme_named
+from capeval_server.jobs.leases import database_time
+from capeval_server.web.campaigns.common import for_managers, show
+from capeval_server.web.campaigns.forms import AnswersForm, QualityForm, ReasonForm
+from capeval_server.web.campaigns.presenters import ACTIONS, options_in_words, pace_in_words
+from capeval_server.web.hosting.common import form_status, paged, tell
+from capeval_server.web.markdown import to_html
+from capeval_server.web.presenters import title_and_rest
+
+__all__ = ["answers", "hold", "items", "overview", "plot", "quality_settings", "state"]
+
+
+@for_managers
+@require_safe
+def overview(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    """How the campaign goes."""
+    return _overview(request, campaign)
+
+
+def _overview(request: HttpRequest, campaign: Campaign, **forms: Any) -> HttpResponse:
+    task, options = task_named(campaign.kind), options_of(campaign)
+    texts = latest_texts(campaign)
+    title, rest = title_and_rest(texts.instructions)
+    trial = Response.objects.filter(item__campaign=campaign, item__is_check=False, may_count=False)
+    pace = pace_of(campaign)
+    context = {
+        "progress": progress_of(campaign),
+        "pace": pace,
+        "forecast": pace_in_words(pace, is_open=campaign.state == Campaign.State.OPEN),
+        "classes": classes_of(campaign),
+        "actions": [
+            {"to": after, "label": label, "does": does}
+            for (before, after), (label, does) in ACTIONS.items()
+            if before == campaign.state
+        ],
+        "trial": trial.count(),
+        "options": options_in_words(task, options),
+        "next": latest_choice(campaign),
+        "number": texts.number,
+        "heading": title,
+        "instructions": to_html(rest),
+        "consent": to_html(texts.consent),
+        "reason": ReasonForm(),
+        "form": AnswersForm(initial={"answers": options.answers}),
+        **forms,
+    }
+    status = max(form_status(context["form"]), form_status(context["reason"]))
+    return show(request, campaign, "overview", tab="overview", **context, status=status)
+
+
+@for_managers
+@require_POST
+def state(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    """Opens, pauses or closes the campaign, or tries it."""
+    form = ReasonForm(request.POST)
+    wanted = request.POST.get("state", "")
+    if not form.is_valid() and campaign.state == Campaign.State.CLOSED:
+        return _overview(request, campaign, reason=form)
+    try:
+        reason = form.cleaned_data.get("reason", "")
+        now = lifecycle.change_state(user_of(request), campaign, wanted, reason=reason)
+    except CapevalError as error:
+        messages.error(request, f"Nothing changed: {error}.")
+    else:
+        tell(request, f"The campaign is now: {now.get_state_display()}.")
+    return redirect("campaign", campaign.slug)
+
+
+@for_managers
+@require_POST
+def answers(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    """Sets how many answers each item needs."""
+    form = AnswersForm(request.POST)
+    if form.is_valid():
+        try:
+            lifecycle.set_answers(user_of(request), campaign, form.cleaned_data["answers"])
+        except CapevalError as error:
+            form.add_error("answers", str(error))
+        else:
+            tell(request, "Saved.")
+            return redirect("campaign", campaign.slug)
+    return _overview(request, campaign, form=form)
+
+
+@for_managers
+@require_http_methods(["GET", "HEAD", "POST"])
+def quality_settings(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    """Show and change the quality settings."""
+    task = task_named(campaign.kind)
+    sent = (request.POST,) if request.method == "POST" else ()
+    form = QualityForm(task, *sent, initial=lifecycle.quality_settings(campaign))
+    if form.is_valid():
+        try:
+            now = lifecycle.set_quality(user_of(request), campaign, form.cleaned_data)
+        except CapevalError as error:
+            for problem in str(error).split("; "):
+                name, _, message = problem.partition(": ")
+                form.add_error(name, message)
+        else:
+            tell(request, "Quality settings saved.")
+            return redirect("campaign_quality", now.slug)
+    context = {
+        "form": form,
+        "warnings": trust_warnings(campaign),
+        "changes": lifecycle.quality_changes(campaign),
+    }
+    return show(request, campaign, "quality", tab="overview", **context, status=form_status(form))
+
+
+@for_managers
+@require_safe
+def plot(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    """The answers by day, as SVG."""
+    pace = pace_of(campaign)
+    if not pace.days:
+        raise NotFoundError
+    ends = None
+    if pace.days_left is not None and campaign.state == Campaign.State.OPEN:
+        # Nobody plans further ahead, and a date has an end.
+        ends = (database_time() + timedelta(days=min(pace.days_left, 3650))).date()
+    wanted = sum(number for _, number in pace.days) + pace.to_go
+    narrow = request.GET.get("width") == "narrow"
+    theme = theme_named(request.GET.get("theme", ""))
+    drawn = progress_plot(pace.days, wanted, ends=ends, theme=theme, narrow=narrow)
+    return HttpResponse(drawn, content_type="image/svg+xml")
+
+
+_WHICH = {
+    "unfinished": "that lack answers",
+    "reported": "out of work",
+    "checks": "that are checks",
+    "training": "of the training",
+    "repeats": "shown again, mirrored",
+}
+
+
+@for_managers
+@require_safe
+def items(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    """The items, with how far each is."""
+    which = request.GET.get("which", "")
+    rows = items_with_counts(campaign).select_related("image").prefetch_related("reports")
+    if which != "repeats":
+        rows = rows.filter(repeats=None)
+    if which == "unfinished":
+        rows = rows.filter(pk__in=lifecycle.unfinished(campaign))
+    elif which == "reported":
+        rows = rows.filter(held=True)
+    elif which == "checks":
+        rows = rows.filter(is_check=True, is_training=False)
+    elif which == "training":
+        rows = rows.filter(is_training=True)
+    elif which == "repeats":
+        rows = rows.filter(repeats__isnull=False)
+    context = {"which": which, "choices": _WHICH, **paged(request, rows)}
+    context["rows"] = [(item, moderation.releases_of(item) if item.held else ()) for item in context["found"]]
+    return show(request, campaign, "items", tab="items", **context)
+
+
+@for_managers
+@require_POST
+def hold(request: HttpRequest, campaign: Campaign, pk: int) -> HttpResponse:
+    """Takes an item out of work, or puts it back."""
+    found = get_object_or_404(campaign.items, pk=pk)
+    out = request.POST.get("held") == "on"
+    try:
+        names = moderation.hold(user_of(request), found, held=out, reason=request.POST.get("reason", ""))
+    except CapevalError as error:
+        messages.error(request, f"Nothing changed: {error}.")
+        return redirect("campaign_items", campaign.slug)
+    tell(request, f"The item {found.key} is {'out of work' if out else 'given out again'}.")
+    if out and names:
+        tell(request, f"Its answers are in releases, which stay as they are: {', '.join(names)}.")
+    return redirect("campaign_items", campaign.slug)

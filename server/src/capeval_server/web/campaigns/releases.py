@@ -1,0 +1,201 @@
+"""Freezing what counts, looking at releases, and using them in a challenge."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from django.contrib import messages
+from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from capeval.errors import CapevalError
+from capeval_server.accounts.services.users import user_of
+from capeval_server.annotation.models import Campaign, Release
+from capeval_server.annotation.releases import release_files as stored
+from capeval_server.annotation.releases.judgments import JUDGED
+from capeval_server.annotation.releases.result_files import write_results
+from capeval_server.audit.models import record
+from capeval_server.challenges.models import ReferenceSet
+from capeval_server.challenges.selectors.access import makes_challenges, organised_by
+from capeval_server.core.errors import CampaignError, NotFoundError
+from capeval_server.hosting.services import drafts, settings
+from capeval_server.hosting.services.definition_files import preview_files
+from capeval_server.hosting.services.new_challenge import zipped
+from capeval_server.http.request_limits import accepts_uploads
+from capeval_server.web.campaigns.common import for_managers, show
+from capeval_server.web.campaigns.forms import FreezeForm, UseForm
+from capeval_server.web.hosting import presenters
+from capeval_server.web.hosting.common import form_status, tell
+from capeval_server.web.hosting.common import show as show_to_organisers
+from capeval_server.web.hosting.forms import ConfirmForm
+
+__all__ = ["download", "releases", "results", "use_as_references", "use_in_new", "verify"]
+
+
+@accepts_uploads
+@for_managers
+def releases(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    """The releases; freezes another."""
+    judged = campaign.kind in JUDGED
+    sent = (request.POST, request.FILES) if request.method == "POST" else ()
+    form = FreezeForm(*sent, judged=judged)
+    if form.is_valid():
+        try:
+            made = _frozen(request, campaign, form.cleaned_data)
+        except CapevalError as error:
+            form.add_error(_field_of(str(error)), str(error))
+        else:
+            tell(request, f"The release {made.name} is frozen, with {made.responses.count():,} answers.")
+            return redirect("campaign_releases", campaign.slug)
+    found = [
+        {
+            "release": one,
+            "answers": one.responses.count(),
+            "changed": stored.changed_since(one),
+            "splits": [] if judged else stored.splits_of(one),
+        }
+        for one in campaign.releases.order_by("-time", "-pk")
+    ]
+    user = user_of(request)
+    context = {
+        "form": form,
+        "releases": found,
+        "judged": judged,
+        "makes": makes_challenges(user),
+        "uses": not judged and organised_by(user).exists(),
+    }
+    return show(request, campaign, "releases", tab="releases", **context, status=form_status(form))
+
+
+def _frozen(request: HttpRequest, campaign: Campaign, given: dict[str, Any]) -> Release:
+    names = ("seed", "leave_out", "without_invisible")
+    options = {name: given[name] for name in names if name in given}
+    file = given.get("plans")
+    if not file:
+        return stored.freeze(user_of(request), campaign, given["name"], **options)
+    with tempfile.TemporaryDirectory() as folder:
+        # Errors name the file, so it is called by its own name.
+        plans = Path(folder) / Path(file.name).name
+        plans.write_bytes(file.read())
+        try:
+            return stored.freeze(user_of(request), campaign, given["name"], plans=plans, **options)
+        except CapevalError as error:
+            raise CampaignError(str(error).replace(f"{folder}/", "")) from None
+
+
+def _field_of(text: str) -> str:
+    """The field that an error is about."""
+    if text.startswith("each "):
+        return "leave_out"
+    if "invisible characters" in text:
+        return "without_invisible"
+    return "name" if "release" in text else "plans"
+
+
+def _release(campaign: Campaign, name: str) -> Release:
+    return get_object_or_404(campaign.releases.select_related("campaign"), name=name)
+
+
+@for_managers
+@require_POST
+def verify(request: HttpRequest, campaign: Campaign, name: str) -> HttpResponse:
+    """Checks that a release is as it was frozen."""
+    try:
+        number = stored.verify(_release(campaign, name))
+    except CapevalError as error:
+        messages.error(request, f"The release {name} is not as it was frozen: {error}.")
+    else:
+        tell(request, f"All {number} files of the release {name} are as they were frozen.")
+    return redirect("campaign_releases", campaign.slug)
+
+
+@for_managers
+@require_safe
+def download(request: HttpRequest, campaign: Campaign, name: str) -> HttpResponseBase:
+    """The files of a release in a zip, with which worker, by a pseudonym, gave which answer."""
+    place = stored.folder_of(_release(campaign, name)).parent
+    what = f"downloaded the release {name} of the campaign {campaign.slug}"
+    record(user_of(request), campaign.challenge, what)
+    return _sent(place, f"{campaign.slug}-{name}.zip")
+
+
+@for_managers
+@require_safe
+def results(request: HttpRequest, campaign: Campaign) -> HttpResponseBase:
+    """The answers that count now, as the library's studies read them, in a zip."""
+    if campaign.kind not in JUDGED:
+        raise NotFoundError
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            write_results(campaign, Path(folder), complete_only="complete" in request.GET)
+        except CapevalError as error:
+            messages.error(request, f"There is nothing to download: {error}.")
+            return redirect("campaign_releases", campaign.slug)
+        record(
+            user_of(request), campaign.challenge, f"downloaded the results of the campaign {campaign.slug}"
+        )
+        return _sent(Path(folder), f"{campaign.slug}-results.zip")
+
+
+def _sent(folder: Path, name: str) -> FileResponse:
+    """All files of a folder, in a zip."""
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    data = zipped({path.relative_to(folder).as_posix(): path.read_bytes() for path in paths})
+    answer = FileResponse([data], as_attachment=True, filename=name, content_type="application/zip")
+    answer["Content-Length"] = str(len(data))
+    return answer
+
+
+@for_managers
+@require_POST
+def use_in_new(request: HttpRequest, campaign: Campaign, name: str) -> HttpResponse:
+    """Shows the new challenge that a release makes; it is confirmed as any other."""
+    user = user_of(request)
+    if not makes_challenges(user):
+        raise NotFoundError
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            path = stored.write_challenge(_release(campaign, name), Path(folder))
+            data = zipped({each.name: each.read_bytes() for each in path.parent.iterdir()})
+        preview = preview_files(None, [data])
+    except CapevalError as error:
+        messages.error(request, f"No challenge can be made of the release {name}: {error}.")
+        return redirect("campaign_releases", campaign.slug)
+    sha256 = drafts.keep_draft(user, None, "files", data)
+    context = {
+        "challenge": None,
+        "confirm": ConfirmForm(initial={"sha256": sha256, "seen": preview.seen}),
+        "preview": preview,
+        "sections": presenters.in_words(preview.changes),
+    }
+    return render(request, "web/hosting/files.html", context)
+
+
+@for_managers
+def use_as_references(request: HttpRequest, campaign: Campaign, name: str) -> HttpResponse:
+    """Shows what a release does as the next version of references; it is confirmed as any other."""
+    release, user = _release(campaign, name), user_of(request)
+    if campaign.kind in JUDGED:
+        raise NotFoundError
+    form = UseForm(user, stored.splits_of(release), request.POST or None)
+    if form.is_valid():
+        entry = ReferenceSet.objects.select_related("split__challenge").get(
+            pk=form.cleaned_data["references"]
+        )
+        challenge = entry.split.challenge
+        try:
+            file, data = stored.split_file(release, form.cleaned_data["split"])
+            found = settings.check_references(entry, file, data)
+        except CapevalError as error:
+            form.add_error("split", str(error))
+        else:
+            drafts.keep_draft(user, challenge, f"references-{entry.pk}", data)
+            confirm = ConfirmForm(initial={"sha256": found.sha256, "seen": entry.version, "name": file})
+            shown: dict[str, Any] = {"entry": entry, "found": found, "form": confirm, "file_name": file}
+            return show_to_organisers(request, challenge, "publish", tab="references", **shown)
+    return show(
+        request, campaign, "use", tab="releases", release=release, form=form, status=form_status(form)
+    )

@@ -1,0 +1,104 @@
+"""The review of answers: never by whom they are, and never of one's own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.core.files.storage import default_storage
+from django.db.models import QuerySet
+from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect
+from django.views.decorators.http import require_POST, require_safe
+
+from capeval.errors import CapevalError
+from capeval_server.accounts.services.users import user_of
+from capeval_server.annotation.models import Campaign, Response
+from capeval_server.annotation.review import moderation
+from capeval_server.annotation.task_types import task_named
+from capeval_server.annotation.workers.enrollment import latest_texts
+from capeval_server.core.errors import NotFoundError
+from capeval_server.web.campaigns.common import for_managers, show
+from capeval_server.web.campaigns.forms import ReviewForm
+from capeval_server.web.hosting.common import tell
+from capeval_server.web.markdown import to_html
+from capeval_server.web.presenters import title_and_rest
+
+__all__ = ["image", "review", "reviews"]
+
+# How many answers are on the page.
+_SHOWN = 10
+
+
+@for_managers
+@require_safe
+def reviews(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    """The earliest answers that wait for a review."""
+    return _reviews(request, campaign)
+
+
+def _waiting(request: HttpRequest, campaign: Campaign) -> QuerySet[Response]:
+    """The answers that wait for a review by this user."""
+    own = Response.objects.filter(item__campaign=campaign, participation__worker__user=user_of(request))
+    return moderation.queue(campaign).exclude(pk__in=own.values("pk"))
+
+
+def _reviews(
+    request: HttpRequest, campaign: Campaign, wrong: Response | None = None, form: ReviewForm | None = None
+) -> HttpResponse:
+    waiting = _waiting(request, campaign)
+    task = task_named(campaign.kind)
+    found = waiting.select_related("item").prefetch_related("review_requests")[:_SHOWN]
+    shown = [
+        {
+            "response": response,
+            "image": response.item.image_id,
+            "caption": response.answer["caption"],
+            "keywords": task.shown(response.item.payload, mirrored=False)["keywords"],
+            "reasons": [asked.reason for asked in response.review_requests.all()],
+            "form": form if form and response == wrong else ReviewForm(prefix=f"r{response.pk}"),
+        }
+        for response in (found if task.reviewed else [])
+    ]
+    _, rest = title_and_rest(latest_texts(campaign).instructions)
+    context: dict[str, Any] = {"shown": shown, "waiting": waiting.count(), "instructions": to_html(rest)}
+    return show(request, campaign, "reviews", tab="reviews", **context, status=422 if form else 200)
+
+
+@for_managers
+@require_POST
+def review(request: HttpRequest, campaign: Campaign, pk: int) -> HttpResponse:
+    """Says that an answer is fine, or rejects it."""
+    rows = Response.objects.filter(item__campaign=campaign).select_related("participation__worker")
+    found = get_object_or_404(rows, pk=pk)
+    form = ReviewForm(request.POST, prefix=f"r{pk}")
+    if form.is_valid():
+        given = form.cleaned_data
+        try:
+            moderation.review(
+                user_of(request), found, given["verdict"], reason=given["reason"], note=given["note"]
+            )
+        except CapevalError as error:
+            form.add_error("reason", str(error))
+        else:
+            fine = given["verdict"] == "fine"
+            tell(request, "Stored: fine." if fine else "Stored: rejected. Somebody else gets the item.")
+            return redirect("campaign_reviews", campaign.slug)
+    if found not in _waiting(request, campaign)[:_SHOWN]:
+        problems = " ".join(str(text) for texts in form.errors.values() for text in texts)
+        messages.error(request, f"Not stored: {problems}")
+        return redirect("campaign_reviews", campaign.slug)
+    return _reviews(request, campaign, found, form)
+
+
+@for_managers
+@require_safe
+def image(request: HttpRequest, campaign: Campaign, pk: int, size: str) -> HttpResponseBase:  # noqa: ARG001
+    """The picture of an item, for who manages the campaign."""
+    picture = get_object_or_404(campaign.images, pk=pk)
+    if size not in ("small", "large"):
+        raise NotFoundError
+    sent = FileResponse(default_storage.open(getattr(picture, size)), content_type="image/jpeg")
+    sent["Content-Disposition"] = 'inline; filename="image"'
+    sent["Cache-Control"] = "private, max-age=600"
+    return sent

@@ -1,0 +1,175 @@
+"""The workers of a campaign: what their answers say of them, inviting, blocking, lifting a block, paying."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.views.decorators.http import require_POST, require_safe
+
+from capeval.errors import CapevalError
+from capeval_server.accounts.services.users import user_of
+from capeval_server.annotation.models import Campaign, Participation
+from capeval_server.annotation.responses.content_warnings import warned_of
+from capeval_server.annotation.review import moderation
+from capeval_server.annotation.review.worker_summaries import summaries_of
+from capeval_server.annotation.workers import enrollment, training
+from capeval_server.annotation.workers.payments import payments_csv
+from capeval_server.core.errors import CampaignError
+from capeval_server.web.campaigns.common import for_managers, show, worker_of
+from capeval_server.web.campaigns.forms import InviteForm, ReasonForm
+from capeval_server.web.campaigns.presenters import counted
+from capeval_server.web.hosting.common import form_status, tell
+
+__all__ = ["block", "invite", "lift", "payments", "resume", "revoke", "worker", "workers"]
+
+
+@for_managers
+@require_safe
+def workers(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    """What the answers say of each worker."""
+    return _workers(request, campaign, InviteForm())
+
+
+def _workers(
+    request: HttpRequest, campaign: Campaign, form: InviteForm, links: list[str] | None = None
+) -> HttpResponse:
+    waiting = campaign.participations.filter(stage=Participation.Stage.INVITED).count()
+    return show(
+        request,
+        campaign,
+        "workers",
+        tab="workers",
+        workers=summaries_of(campaign),
+        invited=waiting,
+        form=form,
+        links=links or [],
+        status=form_status(form),
+    )
+
+
+@for_managers
+@require_POST
+def invite(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    """Makes invite links, and shows them this once."""
+    form = InviteForm(request.POST)
+    links: list[str] = []
+    if form.is_valid():
+        tokens = enrollment.invite(user_of(request), campaign, form.cleaned_data["number"])
+        links = [
+            request.build_absolute_uri(reverse("annotate_enter", args=(campaign.slug, token)))
+            for token in tokens
+        ]
+    return _workers(request, campaign, form, links)
+
+
+@for_managers
+@require_safe
+def worker(request: HttpRequest, campaign: Campaign, pseudonym: str) -> HttpResponse:
+    """A worker, and what blocking them would do."""
+    return _worker(request, campaign, worker_of(campaign, pseudonym), ReasonForm())
+
+
+def _worker(
+    request: HttpRequest, campaign: Campaign, participation: Participation, form: ReasonForm
+) -> HttpResponse:
+    rows = summaries_of(campaign)
+    summary = next((one for one in rows if one.participation.pk == participation.pk), None)
+    return show(
+        request,
+        campaign,
+        "worker",
+        tab="workers",
+        participation=participation,
+        summary=summary,
+        warned=warned_of(participation),
+        effect=moderation.effect_of_blocking(participation),
+        exclusions=participation.exclusions.order_by("-time", "-pk"),
+        blocked=participation.stage == Participation.Stage.BLOCKED,
+        paused=participation.stage == Participation.Stage.PAUSED,
+        again=ReasonForm(auto_id="again_%s"),
+        form=form,
+        status=form_status(form),
+    )
+
+
+@for_managers
+@require_POST
+def block(request: HttpRequest, campaign: Campaign, pseudonym: str) -> HttpResponse:
+    """Blocks a worker: none of their answers counts from then on."""
+
+    def done(participation: Participation, reason: str) -> str:
+        _, effect = moderation.block(user_of(request), participation, reason)
+        return f"The worker is blocked. {counted(effect.answers, 'answer')} no longer count."
+
+    return _with_reason(request, campaign, pseudonym, done)
+
+
+@for_managers
+@require_POST
+def lift(request: HttpRequest, campaign: Campaign, pseudonym: str) -> HttpResponse:
+    """Lifts a block: the worker's answers fill what is still free."""
+
+    def done(participation: Participation, reason: str) -> str:
+        exclusion = participation.exclusions.filter(lifted=None).first()
+        if exclusion is None:
+            raise CampaignError("this worker is not blocked")
+        number = moderation.lift(user_of(request), exclusion, reason)
+        return f"The block is lifted. {counted(number, 'answer')} count again."
+
+    return _with_reason(request, campaign, pseudonym, done)
+
+
+@for_managers
+@require_POST
+def resume(request: HttpRequest, campaign: Campaign, pseudonym: str) -> HttpResponse:
+    """Gives a worker items again who failed checks, after a look at them."""
+
+    def done(participation: Participation, reason: str) -> str:
+        training.resume(user_of(request), participation, reason)
+        return "The worker gets items again."
+
+    return _with_reason(request, campaign, pseudonym, done)
+
+
+def _with_reason(
+    request: HttpRequest, campaign: Campaign, pseudonym: str, do: Callable[[Participation, str], str]
+) -> HttpResponse:
+    """Does something with a worker for the reason that is given, and says what `do` says of it."""
+    participation = worker_of(campaign, pseudonym)
+    form = ReasonForm(request.POST)
+    if form.is_valid():
+        try:
+            said = do(participation, form.cleaned_data["reason"])
+        except CapevalError as error:
+            form.add_error("reason", str(error))
+        else:
+            tell(request, said)
+            return redirect("campaign_worker", campaign.slug, pseudonym)
+    return _worker(request, campaign, participation, form)
+
+
+@for_managers
+@require_POST
+def revoke(request: HttpRequest, campaign: Campaign, pseudonym: str) -> HttpResponse:
+    """Ends the validity of a worker's invite link."""
+    participation = worker_of(campaign, pseudonym)
+    if request.POST.get("confirm") != "on":
+        messages.error(request, "Nothing changed: confirm that the link ends.")
+    else:
+        enrollment.revoke(user_of(request), participation)
+        tell(request, "The worker's link is no longer valid. Their answers stay.")
+    return redirect("campaign_worker", campaign.slug, pseudonym)
+
+
+@for_managers
+@require_safe
+def payments(request: HttpRequest, campaign: Campaign) -> HttpResponse:
+    """What the workers are to be paid, as lines of CSV."""
+    text = payments_csv(user_of(request), campaign)
+    answer = HttpResponse(text, content_type="text/csv; charset=utf-8")
+    answer["Content-Disposition"] = f'attachment; filename="payments-{campaign.slug}.csv"'
+    return answer

@@ -1,0 +1,79 @@
+"""The pages of organisers. They answer 404 to everybody else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.urls import path
+
+from capeval_server.web.hosting import (
+    campaigns,
+    challenge,
+    notifications,
+    overview,
+    participants,
+    pictures,
+    references,
+    submissions,
+)
+from capeval_server.web.hosting.common import View
+
+__all__ = ["urlpatterns"]
+
+
+def _at(place: str, view: View, name: str) -> Any:
+    return path(f"<slug:slug>/organise/{place}", view, name=f"organiser_{name}")
+
+
+urlpatterns = [
+    path("new/", challenge.new, name="organiser_new"),
+    path("new/form/", challenge.new_by_form, name="organiser_new_by_form"),
+    path("new/sample.zip", challenge.sample, name="organiser_sample"),
+    path("new/apply/", challenge.apply_new, name="organiser_apply_new"),
+    _at("", overview.overview_page, "overview"),
+    _at("trail/", overview.trail, "trail"),
+    _at("notices/", notifications.notices, "notices"),
+    _at("notices/<int:pk>/remove/", notifications.take_back, "take_back"),
+    _at("webhooks/", notifications.add_webhook, "add_webhook"),
+    _at("webhooks/<int:pk>/remove/", notifications.remove_webhook, "remove_webhook"),
+    _at("pictures/", pictures.pictures, "pictures"),
+    _at("pictures/<int:pk>/remove/", pictures.remove_picture, "remove_picture"),
+    _at("edit/", challenge.edit, "edit"),
+    _at("phases/", challenge.phase, "add_phase"),
+    _at("phases/<slug:phase>/", challenge.phase, "phase"),
+    _at("phases/<slug:phase>/final/", challenge.make_final, "final"),
+    _at("references/", references.references, "references"),
+    _at("references/<slug:split>/<slug:references>/", references.send_references, "send_references"),
+    _at(
+        "references/<slug:split>/<slug:references>/publish/",
+        references.publish_references,
+        "publish_references",
+    ),
+    _at("references/<slug:split>/<slug:references>/reported/", references.import_reported, "reported"),
+    _at(
+        "references/<slug:split>/<slug:references>/reported/<slug:name>.csv",
+        references.reported_file,
+        "reported_file",
+    ),
+    _at(
+        "references/<slug:split>/<slug:references>/reported/<slug:name>/remove/",
+        references.remove_reported,
+        "remove_reported",
+    ),
+    _at("campaigns/", campaigns.campaigns, "campaigns"),
+    _at("files/", challenge.files, "files"),
+    _at("files/apply/", challenge.apply_to, "apply"),
+    _at("files/challenge.toml", challenge.definition, "definition"),
+    _at("submissions/", submissions.submissions, "submissions"),
+    _at("submissions/<uuid:pk>/", submissions.submission, "submission"),
+    _at("submissions/<uuid:pk>/rerun/", submissions.rerun_one, "rerun_one"),
+    _at("submissions/<uuid:pk>/mark/", submissions.mark, "mark"),
+    _at("submissions/<uuid:pk>/off/", submissions.take_off, "take_off"),
+    _at("rerun/", submissions.rerun_many, "rerun"),
+    _at("teams/", participants.teams, "teams"),
+    _at("teams/<int:pk>/", participants.team, "team"),
+    _at("participants/", participants.participants, "participants"),
+    _at("organisers/", participants.organisers, "organisers"),
+    _at("organisers/<int:pk>/remove/", participants.remove_organiser, "remove_organiser"),
+    _at("export/", overview.export_page, "export"),
+]

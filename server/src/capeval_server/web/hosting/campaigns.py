@@ -1,0 +1,20 @@
+"""The page of a challenge's campaigns, for its organisers."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_safe
+
+from capeval_server.annotation.campaigns.progress import with_counts
+from capeval_server.challenges.models import Challenge
+from capeval_server.web.hosting.common import for_organisers, show
+
+__all__ = ["campaigns"]
+
+
+@for_organisers
+@require_safe
+def campaigns(request: HttpRequest, challenge: Challenge) -> HttpResponse:
+    """The campaigns of the challenge."""
+    found = with_counts(challenge.campaigns.all())
+    return show(request, challenge, "campaigns", tab="campaigns", campaigns=found)

@@ -1,0 +1,238 @@
+"""The pages where organisers change a challenge: by forms, or by its files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms as django_forms
+from django.contrib import messages
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from capeval.errors import CapevalError
+from capeval_server.accounts.services.users import user_of
+from capeval_server.challenges.models import Challenge, Phase
+from capeval_server.core.errors import ConflictError
+from capeval_server.hosting.services import drafts, final_results, settings
+from capeval_server.hosting.services.definition_files import apply_files, preview_files
+from capeval_server.hosting.services.description import describe_phase, fingerprint, to_toml
+from capeval_server.hosting.services.new_challenge import formed_zip, sample_zip
+from capeval_server.http.error_pages import STATUSES
+from capeval_server.http.request_limits import accepts_uploads
+from capeval_server.web.hosting import forms
+from capeval_server.web.hosting.common import for_makers, for_organisers, form_status, show, tell
+from capeval_server.web.hosting.presenters import in_words
+
+__all__ = [
+    "apply_new",
+    "apply_to",
+    "definition",
+    "edit",
+    "files",
+    "make_final",
+    "new",
+    "new_by_form",
+    "phase",
+    "sample",
+]
+
+
+@for_organisers
+def edit(request: HttpRequest, challenge: Challenge) -> HttpResponse:
+    """Changes texts and declared fields."""
+    about = settings.about_of(challenge)
+    form = forms.AboutForm(request.POST or None, initial={**about, "seen": fingerprint(about)})
+    fields = forms.FieldSet(request.POST or None, initial=about["fields"], prefix="fields")
+    if request.method == "POST" and form.is_valid() and fields.is_valid():
+        given = form.cleaned_data
+        texts = ("title", "description", "rules", "data", "faq", "contact")
+        wanted: dict[str, Any] = {name: given[name].replace("\r\n", "\n") for name in texts}
+        wanted |= {"fields": forms.declared(fields), "approval": given["approval"]}
+        try:
+            changed = settings.edit_about(user_of(request), challenge, wanted, seen=given["seen"])
+        except settings.FieldsError as error:
+            forms.show_problems(form, error)
+        except ConflictError as error:
+            shown = {"fields": fields, "current": about, "phases": _phases(challenge)}
+            return _conflict(request, challenge, error, form, "edit", **shown)
+        else:
+            tell(request, f"Saved: {', '.join(changed)}." if changed else "Nothing changed.")
+            return redirect("organiser_edit", challenge.slug)
+    shown = {"form": form, "fields": fields, "phases": _phases(challenge)}
+    return show(request, challenge, "edit", tab="edit", **shown, status=form_status(form, fields))
+
+
+def _phases(challenge: Challenge) -> QuerySet[Phase]:
+    return challenge.phases.order_by("opens", "name")
+
+
+def _conflict(
+    request: HttpRequest,
+    challenge: Challenge,
+    error: ConflictError,
+    form: django_forms.Form,
+    page: str,
+    **context: Any,
+) -> HttpResponse:
+    """Keeps what was sent in the form, and shows the current values; sent again, it replaces them."""
+    form.add_error(None, f"{error}. The current values are below; saving again replaces them.")
+    data = form.data.copy()  # type: ignore[attr-defined]
+    data["seen"] = fingerprint(context["current"])
+    form.data = data
+    return show(request, challenge, page, tab="edit", form=form, status=STATUSES[type(error)], **context)
+
+
+@for_organisers
+def phase(request: HttpRequest, challenge: Challenge, phase: str | None = None) -> HttpResponse:
+    """Changes a phase, or adds one."""
+    found = None if phase is None else get_object_or_404(challenge.phases, name=phase)
+    initial = (
+        describe_phase(found) if found else {"quota_per_day": 5, "quota_total": 100, "captions_by": "agreed"}
+    )
+    seen = fingerprint(initial) if found else ""
+    form = forms.PhaseForm(challenge, found, request.POST or None, initial={**initial, "seen": seen})
+    if request.method == "POST" and form.is_valid():
+        wanted = {name: value for name, value in form.cleaned_data.items() if name != "seen"}
+        given = form.cleaned_data["seen"] if found else None
+        try:
+            changed = settings.edit_phase(user_of(request), challenge, wanted, seen=given)
+        except settings.FieldsError as error:
+            forms.show_problems(form, error)
+        except ConflictError as error:
+            return _conflict(request, challenge, error, form, "phase", phase=found, current=initial)
+        else:
+            name = wanted["name"]
+            done = "Saved" if found else "Added"
+            tell(request, f"{done} phase {name}." if changed else "Nothing changed.")
+            return redirect("organiser_phase", challenge.slug, name)
+    problem = final_results.problem_of(found) if found else ""
+    shown = {"form": form, "phase": found, "not_final": problem}
+    return show(request, challenge, "phase", tab="edit", **shown, status=form_status(form))
+
+
+@for_organisers
+@require_POST
+def make_final(request: HttpRequest, challenge: Challenge, phase: str) -> HttpResponse:
+    """Makes the results of a phase final."""
+    found = get_object_or_404(challenge.phases.select_related("challenge"), name=phase)
+    if request.POST.get("confirm") != "on":
+        messages.error(request, "Nothing changed: confirm that this can't be undone.")
+        return redirect("organiser_phase", challenge.slug, phase)
+    try:
+        final_results.make_final(user_of(request), found)
+    except CapevalError as error:
+        messages.error(request, f"Nothing changed: {error}.")
+    else:
+        tell(request, f"The results of phase {phase} are final.")
+    return redirect("organiser_phase", challenge.slug, phase)
+
+
+@accepts_uploads
+@for_organisers
+def files(request: HttpRequest, challenge: Challenge) -> HttpResponse:
+    """Takes a zip of the challenge's files, and shows what would change."""
+    return _files(request, challenge)
+
+
+@accepts_uploads
+@for_makers
+def new(request: HttpRequest) -> HttpResponse:
+    """Takes a zip of a new challenge's files, and shows what would be made."""
+    return _files(request, None)
+
+
+def _files(request: HttpRequest, challenge: Challenge | None) -> HttpResponse:
+    context: dict[str, Any] = {"challenge": challenge, "tab": "files"}
+    form = forms.FilesForm(request.POST or None, request.FILES or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            data = form.cleaned_data["file"].read()
+            preview = preview_files(challenge, [data])
+        except CapevalError as error:
+            form.add_error("file", str(error))
+        else:
+            sha256 = drafts.keep_draft(user_of(request), challenge, "files", data)
+            context["confirm"] = forms.ConfirmForm(initial={"sha256": sha256, "seen": preview.seen})
+            context["preview"] = preview
+            context["sections"] = in_words(preview.changes)
+    return render(request, "web/hosting/files.html", {**context, "form": form}, status=form_status(form))
+
+
+@accepts_uploads
+@for_makers
+def new_by_form(request: HttpRequest) -> HttpResponse:
+    """Takes what a new challenge is, and shows what would be made."""
+    context: dict[str, Any] = {"challenge": None}
+    sent = (request.POST, request.FILES) if request.method == "POST" else ()
+    form = forms.NewForm(*sent)
+    if form.is_valid():
+        uploads = {
+            name: file for name in ("references", "human", "subsets") if (file := form.cleaned_data.get(name))
+        }
+        files = {name: (str(file.name), file.read()) for name, file in uploads.items()}
+        try:
+            data = formed_zip(form.cleaned_data, files)
+            preview = preview_files(None, [data])
+        except CapevalError as error:
+            forms.show_new_problem(form, str(error))
+        else:
+            sha256 = drafts.keep_draft(user_of(request), None, "files", data)
+            context["confirm"] = forms.ConfirmForm(initial={"sha256": sha256, "seen": preview.seen})
+            context["preview"] = preview
+            context["sections"] = in_words(preview.changes)
+            return render(request, "web/hosting/files.html", context)
+    return render(request, "web/hosting/new.html", {"form": form}, status=form_status(form))
+
+
+@for_makers
+@require_safe
+def sample(request: HttpRequest) -> HttpResponse:
+    """The files of a small challenge, to start with."""
+    answer = HttpResponse(sample_zip(), content_type="application/zip")
+    answer["Content-Disposition"] = 'attachment; filename="small-challenge.zip"'
+    return answer
+
+
+@for_organisers
+@require_POST
+def apply_to(request: HttpRequest, challenge: Challenge) -> HttpResponse:
+    """Applies the zip that was sent before."""
+    return _apply(request, challenge)
+
+
+@for_makers
+@require_POST
+def apply_new(request: HttpRequest) -> HttpResponse:
+    """Makes a challenge of the zip that was sent before."""
+    return _apply(request, None)
+
+
+def _apply(request: HttpRequest, challenge: Challenge | None) -> HttpResponse:
+    form = forms.ConfirmForm(request.POST)
+    user = user_of(request)
+    if form.is_valid():
+        given = form.cleaned_data
+        try:
+            data = drafts.read_draft(user, challenge, "files", given["sha256"])
+            changed = apply_files(user, challenge, [data], seen=given["seen"])
+        except CapevalError as error:
+            messages.error(request, f"Nothing changed: {error}.")
+        else:
+            drafts.drop_draft(user, challenge, "files")
+            tell(
+                request,
+                "The challenge is changed." if challenge else "The challenge is created.",
+            )
+            return redirect("organiser_overview", changed.slug)
+    return redirect("organiser_files", challenge.slug) if challenge else redirect("organiser_new")
+
+
+@for_organisers
+@require_safe
+def definition(request: HttpRequest, challenge: Challenge) -> HttpResponse:
+    """The definition as it is now."""
+    answer = HttpResponse(to_toml(challenge), content_type="application/toml; charset=utf-8")
+    answer["Content-Disposition"] = 'attachment; filename="challenge.toml"'
+    return answer

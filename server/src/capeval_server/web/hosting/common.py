@@ -1,0 +1,101 @@
+"""What all pages of organisers use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+
+from capeval_server.audit.models import Action
+from capeval_server.challenges.models import Challenge
+from capeval_server.challenges.selectors.access import makes_challenges, organised
+from capeval_server.core.errors import NotFoundError
+from capeval_server.submissions.models import Result
+
+__all__ = [
+    "FAILURES",
+    "LATEST",
+    "PAGE",
+    "View",
+    "actions_of",
+    "for_makers",
+    "for_organisers",
+    "form_status",
+    "paged",
+    "show",
+    "tell",
+]
+
+PAGE = 50
+LATEST = 8
+_FAILED = Result.objects.filter(submission=OuterRef("pk"), failure__gt="").order_by().values("submission")
+# On how many metrics a submission failed. It is counted for the rows of a page alone: a join with the results
+# would first count for all.
+FAILURES = Coalesce(Subquery(_FAILED.annotate(metrics=Count("metric", distinct=True)).values("metrics")), 0)
+View = Callable[..., HttpResponseBase]
+
+
+def for_organisers(view: View) -> View:
+    """Lets organisers of a challenge in, and gives the view the challenge in place of its slug."""
+
+    @never_cache
+    @wraps(view)
+    def answer(request: HttpRequest, slug: str, **named: Any) -> HttpResponseBase:
+        return view(request, organised(request.user, slug), **named)
+
+    return answer
+
+
+def for_makers(view: View) -> View:
+    """Lets those in who may make challenges."""
+
+    @never_cache
+    @wraps(view)
+    def answer(request: HttpRequest) -> HttpResponseBase:
+        if not makes_challenges(request.user):
+            raise NotFoundError
+        return view(request)
+
+    return answer
+
+
+def show(
+    request: HttpRequest, challenge: Challenge, page: str, *, status: int = 200, **context: Any
+) -> HttpResponse:
+    """A page of a challenge's organisers, by the name of its template."""
+    context = {"challenge": challenge, "now": timezone.now(), **context}
+    return render(request, f"web/hosting/{page}.html", context, status=status)
+
+
+def form_status(*sent: forms.Form | forms.BaseFormSet[Any]) -> int:
+    """The status of a page with forms: 422 if a form that was sent is not valid."""
+    return 422 if any(form.is_bound and not form.is_valid() for form in sent) else 200
+
+
+def actions_of(challenge: Challenge) -> QuerySet[Action]:
+    """What organisers did, the latest first."""
+    return challenge.actions.select_related("submission", "team").order_by("-time", "-pk")
+
+
+def paged(request: HttpRequest, rows: QuerySet[Any]) -> dict[str, Any]:
+    """The page that was asked for, the numbers of others near it, and what else was asked for."""
+    found = Paginator(rows, PAGE).get_page(request.GET.get("page"))
+    asked = request.GET.copy()
+    asked.pop("page", None)
+    numbers = list(found.paginator.get_elided_page_range(found.number))
+    return {"found": found, "numbers": numbers, "query": asked.urlencode()}
+
+
+def tell(request: HttpRequest, text: str) -> None:
+    """Shows a message of success on the next page."""
+    messages.success(request, text)

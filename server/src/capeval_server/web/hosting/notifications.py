@@ -1,0 +1,92 @@
+"""The page of announcements and webhooks, for organisers."""
+
+from __future__ import annotations
+
+from django import forms as django_forms
+from django.conf import settings
+from django.db.models import Prefetch
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.views.decorators.http import require_POST
+
+from capeval.errors import CapevalError
+from capeval_server.accounts.services.users import user_of
+from capeval_server.challenges.models import Challenge
+from capeval_server.notifications import services, webhooks
+from capeval_server.notifications.models import Delivery, Webhook
+from capeval_server.web.hosting import forms
+from capeval_server.web.hosting.common import PAGE, for_organisers, form_status, show, tell
+
+__all__ = ["add_webhook", "notices", "remove_webhook", "take_back"]
+
+
+@for_organisers
+def notices(request: HttpRequest, challenge: Challenge) -> HttpResponse:
+    """What was announced, and who is told by webhooks; announces something."""
+    form = forms.AnnouncementForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        given = form.cleaned_data
+        try:
+            services.announce(user_of(request), challenge, given["title"], given["text"])
+        except CapevalError as error:
+            form.add_error(None, f"{error}.")
+        else:
+            tell(request, "It is announced, and is mailed to all participants.")
+            return redirect("organiser_notices", challenge.slug)
+    return _show(request, challenge, form, forms.WebhookForm())
+
+
+def _show(
+    request: HttpRequest,
+    challenge: Challenge,
+    form: django_forms.Form,
+    hook_form: django_forms.Form,
+    made: Webhook | None = None,
+) -> HttpResponse:
+    latest = Prefetch("deliveries", Delivery.objects.order_by("-pk")[:5], to_attr="latest")
+    return show(
+        request,
+        challenge,
+        "notices",
+        tab="notices",
+        form=form,
+        hook_form=hook_form,
+        made=made,
+        announcements=challenge.announcements.order_by("-created", "-pk")[:PAGE],
+        hooks=challenge.webhooks.prefetch_related(latest).order_by("pk"),
+        hosts=settings.WEBHOOK_HOSTS,
+        status=form_status(form, hook_form),
+    )
+
+
+@for_organisers
+@require_POST
+def take_back(request: HttpRequest, challenge: Challenge, pk: int) -> HttpResponse:
+    """Takes an announcement back."""
+    services.take_back(user_of(request), get_object_or_404(challenge.announcements, pk=pk))
+    tell(request, "The announcement is taken back. Mail that was sent stays sent.")
+    return redirect("organiser_notices", challenge.slug)
+
+
+@for_organisers
+@require_POST
+def add_webhook(request: HttpRequest, challenge: Challenge) -> HttpResponse:
+    """Adds a webhook, and shows its secret: only the answer to the form itself does."""
+    form, made = forms.WebhookForm(request.POST), None
+    if form.is_valid():
+        try:
+            made = webhooks.add(user_of(request), challenge, form.cleaned_data["url"])
+        except CapevalError as error:
+            form.add_error("url", str(error))
+        else:
+            form = forms.WebhookForm()
+    return _show(request, challenge, forms.AnnouncementForm(), form, made)
+
+
+@for_organisers
+@require_POST
+def remove_webhook(request: HttpRequest, challenge: Challenge, pk: int) -> HttpResponse:
+    """Removes a webhook."""
+    webhooks.remove(user_of(request), get_object_or_404(challenge.webhooks, pk=pk))
+    tell(request, "The webhook is removed.")
+    return redirect("organiser_notices", challenge.slug)

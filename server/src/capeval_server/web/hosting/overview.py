@@ -1,0 +1,73 @@
+"""How a challenge goes, what was done, and everything of it."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from capeval_server.accounts.services.users import user_of
+from capeval_server.audit.models import Export
+from capeval_server.challenges.models import Challenge
+from capeval_server.core.errors import ConflictError
+from capeval_server.hosting.jobs import ask_for_export, opened_export
+from capeval_server.hosting.selectors import overview
+from capeval_server.hosting.selectors.score_disclosure import LEAST_IMAGES, small_groups, unscored_subsets
+from capeval_server.hosting.services import moderation
+from capeval_server.http.range_requests import goes_on, sent
+from capeval_server.submissions.models import UNFINISHED
+from capeval_server.web.hosting.common import FAILURES, LATEST, actions_of, for_organisers, paged, show, tell
+
+__all__ = ["export_page", "overview_page", "trail"]
+
+
+@for_organisers
+@require_safe
+def overview_page(request: HttpRequest, challenge: Challenge) -> HttpResponse:
+    """How the challenge goes."""
+    failed = moderation.repeatable(challenge, failed=True).annotate(failures=FAILURES)
+    waiting = moderation.of_challenge(challenge).filter(state__in=UNFINISHED)
+    return show(
+        request,
+        challenge,
+        "overview",
+        tab="overview",
+        phases=overview.phases_of(challenge),
+        states=overview.states_of(challenge),
+        waiting=waiting.order_by("created")[:LATEST],
+        failed=failed.order_by("-created")[:LATEST],
+        latest=moderation.of_challenge(challenge).order_by("-created")[:LATEST],
+        actions=actions_of(challenge)[:LATEST],
+        teams=challenge.teams.count(),
+        unapproved=challenge.memberships.filter(approved=False).count(),
+        small=small_groups(challenge),
+        unscored=unscored_subsets(challenge),
+        least=LEAST_IMAGES,
+        export=Export.objects.filter(challenge=challenge).first(),
+    )
+
+
+@for_organisers
+@require_safe
+def trail(request: HttpRequest, challenge: Challenge) -> HttpResponse:
+    """What organisers did."""
+    return show(request, challenge, "trail", tab="trail", **paged(request, actions_of(challenge)))
+
+
+@for_organisers
+def export_page(request: HttpRequest, challenge: Challenge) -> HttpResponseBase:
+    """Has everything of the challenge exported; or sends that as a zip."""
+    user = user_of(request)
+    if request.method == "POST":
+        ask_for_export(user, challenge)
+        tell(request, "The export is being prepared.")
+        return redirect(f"{reverse('organiser_overview', args=(challenge.slug,))}#export")
+    try:
+        found, file = opened_export(user, challenge, again=goes_on(request))
+    except ConflictError as error:
+        messages.error(request, f"{error}.")
+        return redirect(f"{reverse('organiser_overview', args=(challenge.slug,))}#export")
+    name = f"{challenge.slug}-{found.created:%Y-%m-%d}.zip"
+    return sent(request, file, name, size=found.size, etag=f'"{found.pk.hex}"')

@@ -1,0 +1,168 @@
+"""The pages of teams and organisers, for organisers."""
+
+from __future__ import annotations
+
+from django import forms as django_forms
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.utils.html import format_html
+from django.views.decorators.http import require_POST, require_safe
+
+from capeval.errors import CapevalError
+from capeval_server.accounts.services.users import user_of
+from capeval_server.challenges.models import Challenge
+from capeval_server.hosting.selectors import overview
+from capeval_server.hosting.services import moderation
+from capeval_server.hosting.services import participants as people
+from capeval_server.submissions.quotas.limits import Use
+from capeval_server.web.hosting import forms
+from capeval_server.web.hosting.common import (
+    LATEST,
+    PAGE,
+    actions_of,
+    for_organisers,
+    form_status,
+    paged,
+    show,
+    tell,
+)
+
+__all__ = ["organisers", "participants", "remove_organiser", "team", "teams"]
+
+# What is told of what was done with a participant.
+_DONE = {
+    "approve": "<bdi>{}</bdi> is approved.",
+    "remove": "<bdi>{}</bdi> no longer takes part.",
+    "block": "<bdi>{}</bdi> is blocked.",
+    "unblock": "<bdi>{}</bdi> is no longer blocked.",
+}
+
+
+@for_organisers
+@require_safe
+def teams(request: HttpRequest, challenge: Challenge) -> HttpResponse:
+    """The teams, their members, and what they used of the quotas."""
+    listed = challenge.teams.prefetch_related("memberships__user").order_by("name")
+    listing = paged(request, listed)
+    uses = overview.use_of(challenge, listing["found"].object_list)
+    return show(request, challenge, "teams", tab="teams", teams=uses, **listing)
+
+
+@for_organisers
+def team(request: HttpRequest, challenge: Challenge, pk: int) -> HttpResponse:
+    """A team; gives it more of a phase's quota."""
+    found = get_object_or_404(challenge.teams.prefetch_related("memberships__user"), pk=pk)
+    form = None
+    if request.method == "POST":
+        form = forms.RaiseForm(challenge, request.POST)
+        if form.is_valid():
+            given = form.cleaned_data
+            chosen = challenge.phases.get(name=given["phase"])
+            moderation.raise_quota(
+                user_of(request), found, chosen, per_day=given["per_day"], total=given["total"]
+            )
+            tell(request, f"The team's quota in phase {chosen.name} is changed.")
+            return redirect("organiser_team", challenge.slug, pk)
+    (use,) = overview.use_of(challenge, [found])
+    return show(
+        request,
+        challenge,
+        "team",
+        tab="teams",
+        team=found,
+        use=use,
+        raises=[(each, _raise_form(challenge, each, form)) for each in use.uses],
+        submissions=moderation.of_challenge(challenge).filter(team=found).order_by("-created")[:PAGE],
+        actions=actions_of(challenge).filter(team=found)[:LATEST],
+        status=form_status(form) if form else 200,
+    )
+
+
+def _raise_form(challenge: Challenge, use: Use, sent: django_forms.Form | None) -> django_forms.Form:
+    """The form of one phase, with what was sent if it was the form of this phase."""
+    if sent is not None and sent.data.get("phase") == use.phase.name:
+        return sent
+    given = (use.raised.per_day, use.raised.total) if use.raised else (0, 0)
+    initial = {"phase": use.phase.name, "per_day": given[0], "total": given[1]}
+    return forms.RaiseForm(challenge, initial=initial, auto_id=f"id_{use.phase.name}_%s")
+
+
+@for_organisers
+def participants(request: HttpRequest, challenge: Challenge) -> HttpResponse:
+    """Who takes part, waits for approval or is blocked; approves, removes and blocks them."""
+    form = forms.ParticipantForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            tell(request, _act(user_of(request), challenge, form.cleaned_data))
+        except CapevalError as error:
+            form.add_error(None, f"{error}.")
+        else:
+            return redirect("organiser_participants", challenge.slug)
+    return show(
+        request,
+        challenge,
+        "participants",
+        tab="participants",
+        form=form,
+        blocking=forms.BlockForm(form.data if form.data.get("act") == "block" else None),
+        blocked=people.blocked(challenge),
+        waiting=challenge.memberships.filter(approved=False).count(),
+        **paged(request, people.participants(challenge)),
+        status=form_status(form),
+    )
+
+
+def _act(user: User, challenge: Challenge, given: dict[str, str]) -> str:
+    """Does what was sent, and says what was done."""
+    act, name = given["act"], given["username"]
+    if act == "approve_all":
+        number = people.approve_all(user, challenge)
+        return f"{number} participants are approved."
+    if act == "block":
+        people.block(user, challenge, name, given["reason"])
+    else:
+        done = {"approve": people.approve, "remove": people.remove, "unblock": people.unblock}
+        done[act](user, challenge, name)
+    return format_html(_DONE[act], name)
+
+
+@for_organisers
+def organisers(request: HttpRequest, challenge: Challenge) -> HttpResponse:
+    """The organisers of the challenge; adds one."""
+    form = forms.OrganiserForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            added = moderation.add_organiser(user_of(request), challenge, form.cleaned_data["username"])
+        except CapevalError as error:
+            form.add_error("username", str(error))
+        else:
+            tell(request, format_html("<bdi>{}</bdi> is an organiser.", added.username))
+            return redirect("organiser_organisers", challenge.slug)
+    shown = challenge.organisers.order_by("username")
+    return show(
+        request,
+        challenge,
+        "organisers",
+        tab="organisers",
+        form=form,
+        organisers=shown,
+        status=form_status(form),
+    )
+
+
+@for_organisers
+@require_POST
+def remove_organiser(request: HttpRequest, challenge: Challenge, pk: int) -> HttpResponse:
+    """Removes an organiser."""
+    removed = get_object_or_404(challenge.organisers, pk=pk)
+    try:
+        moderation.remove_organiser(user_of(request), challenge, removed)
+    except CapevalError as error:
+        messages.error(request, f"{error}.")
+    else:
+        tell(request, format_html("<bdi>{}</bdi> no longer organises the challenge.", removed.username))
+        if removed == request.user and not removed.is_staff:
+            return redirect("home")
+    return redirect("organiser_organisers", challenge.slug)

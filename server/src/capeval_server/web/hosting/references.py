@@ -1,0 +1,168 @@
+"""The pages where organisers publish references."""
+
+from __future__ import annotations
+
+from django import forms as django_forms
+from django.contrib import messages
+from django.db.models import Prefetch
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.views.decorators.http import require_POST, require_safe
+
+from capeval.errors import CapevalError
+from capeval_server.accounts.services.users import user_of
+from capeval_server.challenges.models import Challenge, ReferenceSet, ReferenceVersion
+from capeval_server.core.errors import NotFoundError
+from capeval_server.hosting.services import drafts, reported_scores, settings
+from capeval_server.http.request_limits import accepts_uploads
+from capeval_server.web.hosting import forms
+from capeval_server.web.hosting.common import for_organisers, form_status, show, tell
+
+__all__ = [
+    "import_reported",
+    "publish_references",
+    "references",
+    "remove_reported",
+    "reported_file",
+    "send_references",
+]
+
+
+@for_organisers
+@require_safe
+def references(request: HttpRequest, challenge: Challenge) -> HttpResponse:
+    """The reference sets and their versions; never what is in them."""
+    return _references(request, challenge)
+
+
+def _references(
+    request: HttpRequest,
+    challenge: Challenge,
+    *,
+    wrong: ReferenceSet | None = None,
+    form: django_forms.Form | None = None,
+) -> HttpResponse:
+    versions = Prefetch("reference_sets__versions", ReferenceVersion.objects.order_by("-number"))
+    splits = challenge.splits.prefetch_related("reference_sets", versions).order_by("name")
+    return show(
+        request,
+        challenge,
+        "references",
+        tab="references",
+        splits=splits,
+        blank=forms.ReferencesForm(),
+        wrong=wrong,
+        form=form,
+        status=form_status(form) if form else 200,
+    )
+
+
+def _reference_set(challenge: Challenge, split: str, references: str) -> ReferenceSet:
+    sets = ReferenceSet.objects.select_related("split__challenge")
+    return get_object_or_404(sets, split__challenge=challenge, split__name=split, name=references)
+
+
+@accepts_uploads
+@for_organisers
+@require_POST
+def send_references(request: HttpRequest, challenge: Challenge, split: str, references: str) -> HttpResponse:
+    """Takes a file of references, and says what publishing it would do."""
+    entry = _reference_set(challenge, split, references)
+    form = forms.ReferencesForm(request.POST, request.FILES)
+    if form.is_valid():
+        name, data = form.cleaned_data["file"].name, form.cleaned_data["file"].read()
+        try:
+            found = settings.check_references(entry, name, data)
+        except CapevalError as error:
+            form.add_error("file", str(error))
+        else:
+            drafts.keep_draft(user_of(request), challenge, f"references-{entry.pk}", data)
+            sent = {"sha256": found.sha256, "seen": entry.version, "name": name}
+            confirm = forms.ConfirmForm(initial=sent)
+            shown = {"entry": entry, "found": found, "form": confirm, "file_name": name}
+            return show(request, challenge, "publish", tab="references", **shown)
+    return _references(request, challenge, wrong=entry, form=form)
+
+
+@for_organisers
+@require_POST
+def publish_references(
+    request: HttpRequest, challenge: Challenge, split: str, references: str
+) -> HttpResponse:
+    """Publishes the file of references that was sent before."""
+    entry = _reference_set(challenge, split, references)
+    form = forms.ConfirmForm(request.POST)
+    user, kind = user_of(request), f"references-{entry.pk}"
+    if form.is_valid() and form.cleaned_data["seen"].isdecimal():
+        given = form.cleaned_data
+        try:
+            data = drafts.read_draft(user, challenge, kind, given["sha256"])
+            number = settings.publish_references(user, entry, given["name"], data, seen=int(given["seen"]))
+        except CapevalError as error:
+            messages.error(request, f"Nothing is published: {error}.")
+        else:
+            drafts.drop_draft(user, challenge, kind)
+            tell(
+                request,
+                f"Version {number} of {entry.name} is now the current one. Submissions are scored again.",
+            )
+    return redirect("organiser_references", challenge.slug)
+
+
+@accepts_uploads
+@for_organisers
+def import_reported(request: HttpRequest, challenge: Challenge, split: str, references: str) -> HttpResponse:
+    """Takes scores that were reported elsewhere, and shows what there is of them."""
+    entry = reported_scores.reference_set(challenge, split, references)
+    sent = (request.POST, request.FILES) if request.method == "POST" else ()
+    form = forms.ReportedForm(*sent)
+    if form.is_valid():
+        given = dict(form.cleaned_data)
+        file = given.pop("file")
+        try:
+            rows, left_out = reported_scores.add_reported(
+                user_of(request), entry, given.pop("name"), file.name, file.read(), **given
+            )
+        except CapevalError as error:
+            form.add_error(None, str(error))
+        else:
+            left = f" Left out, since the split has no such score: {', '.join(left_out)}." if left_out else ""
+            tell(request, f"{rows} rows are shown beside the leaderboards of {entry.name}.{left}")
+            return redirect("organiser_reported", challenge.slug, split, references)
+    return show(
+        request,
+        challenge,
+        "reported",
+        tab="references",
+        entry=entry,
+        form=form,
+        found=entry.reported.order_by("name"),
+        status=form_status(form),
+    )
+
+
+@for_organisers
+@require_POST
+def remove_reported(
+    request: HttpRequest, challenge: Challenge, split: str, references: str, name: str
+) -> HttpResponse:
+    """Takes scores that were reported elsewhere off the leaderboards."""
+    reported_scores.remove_reported(
+        user_of(request), reported_scores.reference_set(challenge, split, references), name
+    )
+    tell(request, f"The rows of {name} are removed.")
+    return redirect("organiser_reported", challenge.slug, split, references)
+
+
+@for_organisers
+@require_safe
+def reported_file(
+    request: HttpRequest, challenge: Challenge, split: str, references: str, name: str
+) -> HttpResponse:
+    """Scores that were reported elsewhere as CSV, which a zip of the challenge's files needs."""
+    found = reported_scores.reference_set(challenge, split, references).reported.filter(name=name).first()
+    if found is None:
+        raise NotFoundError
+    answer = HttpResponse(reported_scores.reported_csv(found), content_type="text/csv; charset=utf-8")
+    answer["Content-Disposition"] = f'attachment; filename="reported_{split}_{references}_{name}.csv"'
+    return answer

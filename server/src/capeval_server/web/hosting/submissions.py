@@ -1,0 +1,169 @@
+"""The pages of submissions, for organisers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from uuid import UUID
+
+from django import forms as django_forms
+from django.contrib import messages
+from django.db.models import Prefetch
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.views.decorators.http import require_POST, require_safe
+
+from capeval.errors import CapevalError
+from capeval_server.accounts.services.users import user_of
+from capeval_server.challenges.models import Challenge, Phase
+from capeval_server.hosting.services import moderation
+from capeval_server.submissions.models import Result, Score, Submission
+from capeval_server.web.hosting import forms
+from capeval_server.web.hosting.common import (
+    FAILURES,
+    actions_of,
+    for_organisers,
+    form_status,
+    paged,
+    show,
+    tell,
+)
+from capeval_server.web.presenters import label
+
+__all__ = ["mark", "rerun_many", "rerun_one", "submission", "submissions", "take_off"]
+
+
+@for_organisers
+@require_safe
+def submissions(request: HttpRequest, challenge: Challenge) -> HttpResponse:
+    """All submissions, or some of them."""
+    form = forms.FilterForm(challenge, request.GET)
+    given = form.cleaned_data if form.is_valid() else {}
+    listed = moderation.of_challenge(challenge).annotate(failures=FAILURES).order_by("-created", "-pk")
+    for name in ("state", "mark"):
+        if given.get(name):
+            listed = listed.filter(**{name: "" if given[name] == "none" else given[name]})
+    if given.get("phase"):
+        listed = listed.filter(phase__name=given["phase"])
+    if given.get("team"):
+        listed = listed.filter(team__name__icontains=given["team"])
+    if given.get("failures"):
+        listed = listed.filter(failures__gt=0)
+    some = any(given.values())
+    return show(
+        request, challenge, "submissions", tab="submissions", form=form, some=some, **paged(request, listed)
+    )
+
+
+def _submission(challenge: Challenge, pk: UUID) -> Submission:
+    return get_object_or_404(moderation.of_challenge(challenge), pk=pk)
+
+
+@for_organisers
+@require_safe
+def submission(request: HttpRequest, challenge: Challenge, pk: UUID) -> HttpResponse:
+    """A submission with its scores, failures and logs."""
+    found = _submission(challenge, pk)
+    form = forms.MarkForm(initial={"mark": found.mark, "reason": found.mark_reason})
+    return _show_submission(request, challenge, found, form)
+
+
+def _show_submission(
+    request: HttpRequest, challenge: Challenge, found: Submission, form: django_forms.Form
+) -> HttpResponse:
+    scores = Score.objects.filter(subset="").defer("samples").order_by("pk")
+    results = (
+        Result.objects.filter(submission=found)
+        .select_related("reference_version__reference_set__split")
+        .defer("reference_version__reference_set__split__image_ids")
+        .prefetch_related(Prefetch("scores", scores))
+        .order_by("reference_version__reference_set_id", "-reference_version__number", "pk")
+    )
+    return show(
+        request,
+        challenge,
+        "submission",
+        tab="submissions",
+        submission=found,
+        results=results,
+        files=found.files.select_related("split").defer("split__image_ids").order_by("split__name"),
+        actions=actions_of(challenge).filter(submission=found),
+        form=form,
+        declared=[
+            (label(field["name"]), found.declared.get(field["name"], "")) for field in challenge.fields
+        ],
+        logs=bool(found.log) or any(result.log for result in results),
+        status=form_status(form),
+    )
+
+
+@for_organisers
+@require_POST
+def rerun_one(request: HttpRequest, challenge: Challenge, pk: UUID) -> HttpResponse:
+    """Has a submission scored again."""
+    return _done(
+        request,
+        challenge,
+        pk,
+        lambda found: moderation.rerun(user_of(request), challenge, found),
+        "The submission waits to be scored again.",
+    )
+
+
+@for_organisers
+@require_POST
+def take_off(request: HttpRequest, challenge: Challenge, pk: UUID) -> HttpResponse:
+    """Takes a submission off the leaderboard."""
+    return _done(
+        request,
+        challenge,
+        pk,
+        lambda found: moderation.take_off(user_of(request), challenge, found),
+        "The submission is no longer on the leaderboard.",
+    )
+
+
+def _done(
+    request: HttpRequest, challenge: Challenge, pk: UUID, act: Callable[[Submission], None], text: str
+) -> HttpResponse:
+    found = _submission(challenge, pk)
+    try:
+        act(found)
+    except CapevalError as error:
+        messages.error(request, f"{error}.")
+    else:
+        tell(request, text)
+    return redirect("organiser_submission", challenge.slug, pk)
+
+
+@for_organisers
+@require_POST
+def mark(request: HttpRequest, challenge: Challenge, pk: UUID) -> HttpResponse:
+    """Flags or hides a submission, or takes the mark off."""
+    found = _submission(challenge, pk)
+    form = forms.MarkForm(request.POST)
+    if form.is_valid():
+        given = form.cleaned_data
+        try:
+            moderation.mark(user_of(request), challenge, found, given["mark"], given["reason"])
+        except CapevalError as error:
+            form.add_error("reason", str(error))
+        else:
+            tell(request, "The mark is saved." if given["mark"] else "The submission has no mark.")
+            return redirect("organiser_submission", challenge.slug, pk)
+    return _show_submission(request, challenge, found, form)
+
+
+@for_organisers
+def rerun_many(request: HttpRequest, challenge: Challenge) -> HttpResponse:
+    """Shows how many submissions would be scored again, and scores them again."""
+    form = forms.RerunForm(challenge, request.POST or request.GET or None)
+    if not form.is_valid():
+        return show(request, challenge, "rerun", tab="submissions", form=form, status=form_status(form))
+    chosen: Phase | None = challenge.phases.filter(name=form.cleaned_data["phase"]).first()
+    failed = form.cleaned_data["which"] == "failed"
+    if request.method == "POST":
+        number = moderation.rerun_all(user_of(request), challenge, phase=chosen, failed=failed)
+        tell(request, f"{number} submissions wait to be scored again.")
+        return redirect("organiser_submissions", challenge.slug)
+    number = moderation.repeatable(challenge, phase=chosen, failed=failed).count()
+    return show(request, challenge, "rerun", tab="submissions", form=form, number=number, asked=True)

@@ -1,0 +1,33 @@
+"""What the pages of participants have in common."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+
+from capeval_server.accounts.services.users import user_of
+from capeval_server.challenges.models import Challenge
+from capeval_server.teams.models import Team
+from capeval_server.teams.services import enrollment
+
+__all__ = ["TEMPLATES", "member", "no_such_submission"]
+
+TEMPLATES = "web/participant"
+
+
+def member(request: HttpRequest, challenge: Challenge) -> Team | HttpResponse:
+    """The user's team; or a redirect to where they join or wait for approval, if they may not submit."""
+    found = enrollment.membership_of(user_of(request), challenge)
+    if found is not None and found.approved:
+        return found.team
+    if found is not None:
+        messages.info(request, "An organiser must approve you first.")
+        return redirect("team", challenge.slug)
+    messages.info(request, "Join the challenge first, alone or in a team.")
+    return redirect("join", challenge.slug)
+
+
+def no_such_submission(request: HttpRequest) -> HttpResponse:
+    """The same page if there is no such submission and if the user may not see it: it tells neither."""
+    return render(request, f"{TEMPLATES}/not_found.html", status=404)

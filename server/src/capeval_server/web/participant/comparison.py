@@ -1,0 +1,109 @@
+"""The page that compares a submission with another one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from capeval_server.challenges.selectors.access import organises
+from capeval_server.leaderboards.comparison import Compared, ComparedSet, compared
+from capeval_server.submissions.models import Submission
+from capeval_server.submissions.selectors import visibility
+from capeval_server.web.participant.common import TEMPLATES, no_such_submission
+
+__all__ = ["compare"]
+
+# The most submissions that are offered, of one's own and of others.
+_OFFERED = 200
+# The width of the drawn intervals.
+_WIDTH = 160
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Line:
+    """A row; where its interval is drawn between the ends of all intervals of its table; its p-value."""
+
+    row: Compared
+    low: str
+    high: str
+    at: str
+    zero: str
+    p_value: str
+
+
+@require_safe
+@never_cache
+def compare(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """A submission and another one, their scores side by side, each difference with its interval."""
+    found = visibility.visible(request.user, pk)
+    if found is None:
+        return no_such_submission(request)
+    submission, own = found
+    others = _others(request, submission)
+    chosen = request.GET.get("with", "")
+    other = next((one for one in others if str(one.pk) == chosen), None)
+    if chosen and other is None:
+        return no_such_submission(request)
+    full = organises(request.user, submission.challenge)
+    sets = compared(submission, other, full=full) if other is not None else []
+    context: dict[str, Any] = {
+        "submission": submission,
+        "own": own,
+        "phase": submission.phase,
+        "challenge": submission.challenge,
+        "others": others,
+        "other": other,
+        "sets": [(one, _lines(one, full=full or one.references.public)) for one in sets],
+        "rounded": not full and any(not one.references.public for one in sets),
+        "width": _WIDTH,
+    }
+    return render(request, f"{TEMPLATES}/compare.html", context)
+
+
+def _others(request: HttpRequest, submission: Submission) -> list[Submission]:
+    """What a submission can be compared with: one's own, and what is published, of the same challenge."""
+    found: dict[Any, Submission] = {}
+    public = visibility.published(timezone.now())
+    queries: list[QuerySet[Submission]] = [
+        visibility.own(request.user).filter(phase__challenge=submission.challenge),
+        public.filter(phase__challenge=submission.challenge),
+        public.filter(baseline_of__split__challenge=submission.challenge),
+    ]
+    for query in queries:
+        scored = query.filter(state=Submission.State.SCORED).exclude(pk=submission.pk)
+        found |= {one.pk: one for one in scored.order_by("-created")[:_OFFERED]}
+    return list(found.values())
+
+
+def _p_text(value: float, *, full: bool) -> str:
+    digits = 3 if full else 2
+    return f"< {10**-digits}" if value < 10**-digits else f"{value:.{digits}f}"
+
+
+def _lines(part: ComparedSet, *, full: bool) -> list[_Line]:
+    ends = [0.0, *(end for row in part.rows for end in (row.low, row.high))]
+    low, high = min(ends), max(ends)
+    scale = (_WIDTH - 12) / ((high - low) or 1)
+
+    def place(value: float) -> str:
+        return f"{6 + (value - low) * scale:.1f}"
+
+    return [
+        _Line(
+            row=row,
+            low=place(row.low),
+            high=place(row.high),
+            at=place(row.difference),
+            zero=place(0.0),
+            p_value=_p_text(row.p_value, full=full),
+        )
+        for row in part.rows
+    ]

@@ -1,0 +1,196 @@
+"""The pages of a team's submissions, and of one submission."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.http import FileResponse, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from capeval_server.challenges.models import ALGORITHM, Challenge, Phase
+from capeval_server.core.errors import NotFoundError, StandingError
+from capeval_server.jobs.leases import database_time
+from capeval_server.submissions.models import UNFINISHED, Submission
+from capeval_server.submissions.selectors import image_browser, scores, visibility
+from capeval_server.submissions.selectors.queue import (
+    Scoring,
+    ahead_of,
+    expected_wait,
+    scoring_of,
+    workers_run,
+)
+from capeval_server.submissions.services.leaderboard_selection import set_standing
+from capeval_server.submissions.services.lifecycle import withdraw
+from capeval_server.teams.models import Team
+from capeval_server.web import presenters
+from capeval_server.web.participant.common import TEMPLATES, member, no_such_submission
+from capeval_server.web.participant.placements import placings
+from capeval_server.web.participant.results import joined
+
+__all__ = ["download", "stand", "state", "submission", "submissions", "take_back"]
+
+_PER_PAGE = 25
+# After how many seconds a page shows anew how long scoring has taken.
+_ANNOUNCED = 10
+
+
+@login_required
+@never_cache
+def submissions(request: HttpRequest, slug: str) -> HttpResponse:
+    """The submissions of the user's team to a phase."""
+    challenge = get_object_or_404(Challenge.objects.prefetch_related("phases"), slug=slug)
+    team = member(request, challenge)
+    if isinstance(team, HttpResponse):
+        return team
+    phases = sorted(challenge.phases.all(), key=lambda phase: (phase.opens, phase.pk))
+    last = team.submissions.order_by("-created").select_related("phase").first()
+    phase = next((one for one in phases if one.name == request.GET.get("phase")), None)
+    phase = phase or (last.phase if last else None) or (phases[0] if phases else None)
+    context: dict[str, Any] = {"challenge": challenge, "team": team, "phases": phases, "phase": phase}
+    if phase is not None:
+        context |= _listed(request, team, phase)
+    return render(request, f"{TEMPLATES}/submissions.html", context)
+
+
+def _listed(request: HttpRequest, team: Team, phase: Phase) -> dict[str, Any]:
+    found = team.submissions.filter(phase=phase).select_related("user").order_by("-created", "pk")
+    page = Paginator(found, _PER_PAGE).get_page(request.GET.get("page"))
+    splits = list(phase.splits.defer("image_ids").prefetch_related("reference_sets").order_by("name"))
+    columns = [
+        (split, references)
+        for split in splits
+        for references in sorted(split.reference_sets.all(), key=lambda one: one.pk)
+    ]
+    headline = scores.headline(page.object_list, splits)
+    rows = [
+        {
+            "submission": submission,
+            "scores": [headline.get(submission.pk, {}).get(references.pk) for _, references in columns],
+        }
+        for submission in page.object_list
+    ]
+    return {"page": page, "columns": columns, "rows": rows}
+
+
+@require_safe
+@never_cache
+def submission(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """A submission: all of it for its team, and for others what is published."""
+    found = visibility.visible(request.user, pk)
+    if found is None:
+        return no_such_submission(request)
+    context = _of_submission(*found)
+    if context["own"]:
+        context["team"] = found[0].team
+    return render(request, f"{TEMPLATES}/submission.html", context)
+
+
+def _of_submission(submission: Submission, own: bool) -> dict[str, Any]:
+    tables = scores.score_tables(submission)
+    current = [table for table in tables if not table.stale]
+    files = submission.files.select_related("split").defer("split__image_ids").order_by("split__name")
+    phase = submission.phase
+    unfinished = submission.state in UNFINISHED
+    ahead = ahead_of(submission) if submission.state == Submission.State.WAITING else 0
+    now = database_time()
+    scoring = scoring_of(submission, now) if submission.state == Submission.State.RUNNING else None
+    alone = unfinished and not workers_run(now)
+    return {
+        "submission": submission,
+        "challenge": submission.challenge,
+        "phase": phase,
+        "own": own,
+        "results": joined(current),
+        "placings": placings(submission, current, timezone.now()),
+        "stale_results": joined([table for table in tables if table.stale]),
+        "declared": [
+            (presenters.label(name), value)
+            for name, value in (
+                submission.declared if own else submission.challenge.shown(submission.declared)
+            ).items()
+        ],
+        "browsable": tables and image_browser.splits_of(submission),
+        "files": files if own else [],
+        "unfinished": unfinished,
+        "ahead": ahead,
+        "wait": presenters.wait(expected_wait(ahead, now)) if ahead else "",
+        "scoring": scoring,
+        "elapsed": presenters.elapsed(scoring.elapsed) if scoring else "",
+        "no_worker": alone,
+        "seen": _seen(submission, ahead, scoring, alone=alone),
+        "everybody_sees": phase.shows_leaderboard(timezone.now()) if phase else True,
+    }
+
+
+def _seen(submission: Submission, ahead: int, scoring: Scoring | None, *, alone: bool) -> str:
+    """What a page shows of a state: the same while nothing else is to be shown, and announced."""
+    # The time alone is announced rarely.
+    far = f"-{scoring.number}-{int(scoring.elapsed / _ANNOUNCED)}" if scoring else ""
+    return f"{submission.state}-{ahead}{far}{'-alone' if alone else ''}"
+
+
+@require_safe
+@never_cache
+def state(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """A submission's state: the part of its page that changes while it is scored."""
+    found = visibility.visible(request.user, pk)
+    if found is None:
+        raise NotFoundError
+    context = _of_submission(*found)
+    if request.GET.get("seen") == context["seen"]:
+        # Nothing changed: the page stays as it is, and nothing is announced again.
+        return HttpResponse(status=204)
+    return render(request, f"{TEMPLATES}/_state.html", {**context, "part": True})
+
+
+def _own_submission(request: HttpRequest, pk: UUID) -> Submission:
+    return get_object_or_404(visibility.own(request.user), pk=pk)
+
+
+@login_required
+@require_POST
+def stand(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Puts a submission on the leaderboard, or takes it off."""
+    stands = request.POST.get("stands") == "yes"
+    try:
+        set_standing(_own_submission(request, pk), stands)
+    except StandingError as error:
+        messages.error(request, f"This is not possible: {error}.")
+    else:
+        done = "is now on the leaderboard" if stands else "is no longer on the leaderboard"
+        messages.success(request, f"The submission {done}.")
+    return redirect("submission", pk)
+
+
+@login_required
+@require_POST
+def take_back(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Withdraws a submission."""
+    try:
+        withdraw(_own_submission(request, pk))
+    except StandingError as error:
+        messages.error(request, f"This is not possible: {error}.")
+    else:
+        messages.success(request, "The submission is withdrawn.")
+    return redirect("submission", pk)
+
+
+@login_required
+@require_safe
+@never_cache
+def download(request: HttpRequest, pk: UUID, split: str) -> HttpResponseBase:
+    """A file of the user's team, as it was uploaded."""
+    found = _own_submission(request, pk)
+    file = get_object_or_404(found.files.select_related("split"), split__name=split)
+    name = file.split.results.replace(ALGORITHM, found.algorithm)
+    return FileResponse(
+        file.file.open("rb"), as_attachment=True, filename=name, content_type="application/json"
+    )

@@ -1,0 +1,176 @@
+"""The pages to join a challenge, and the page of the user's team."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST
+
+from capeval_server.accounts.services.users import user_of
+from capeval_server.challenges.models import Challenge
+from capeval_server.core.errors import NotFoundError, TeamError
+from capeval_server.submissions.quotas import limits
+from capeval_server.teams.models import Membership
+from capeval_server.teams.services import enrollment
+from capeval_server.teams.services import membership as teams
+from capeval_server.web.markdown import to_html
+from capeval_server.web.participant.common import TEMPLATES
+from capeval_server.web.participant.forms import InvitationForm, JoinForm
+from capeval_server.web.public.about import pictures_of
+
+__all__ = ["captions", "join", "leave", "members", "renew_code", "revoke_code", "team"]
+
+
+@login_required
+def join(request: HttpRequest, slug: str) -> HttpResponse:
+    """Shows the rules, and has the user take part."""
+    challenge = get_object_or_404(Challenge, slug=slug)
+    if enrollment.team_of(user_of(request), challenge) is not None:
+        messages.info(request, "You already take part in this challenge.")
+        return redirect("team", slug)
+    code = request.GET.get("code", "")
+    initial = {"how": "code", "code": code} if code else {}
+    form = JoinForm(challenge, request.POST or None, initial=initial)
+    if form.is_valid():
+        try:
+            team = form.join(user_of(request))
+        except TeamError as error:
+            form.refuse(str(error))
+        else:
+            waits = " An organiser must approve you before you can submit." if challenge.approval else ""
+            text = format_html("You take part in {} as <bdi>{}</bdi>.{}", challenge.title, team.name, waits)
+            messages.success(request, text)
+            return redirect("team", slug)
+    context = {
+        "challenge": challenge,
+        "rules": to_html(challenge.rules, pictures_of(challenge)),
+        "form": form,
+        "invited": enrollment.invited(challenge, code),
+    }
+    return render(request, f"{TEMPLATES}/join.html", context, status=422 if form.errors else 200)
+
+
+@login_required
+@never_cache
+def team(request: HttpRequest, slug: str) -> HttpResponse:
+    """The user's team, and how others join it."""
+    challenge = get_object_or_404(Challenge, slug=slug)
+    own = enrollment.membership_of(user_of(request), challenge)
+    if own is None:
+        messages.info(request, "Join the challenge first, alone or in a team.")
+        return redirect("join", slug)
+    return _show(request, challenge, own, InvitationForm(), 200)
+
+
+def _show(
+    request: HttpRequest, challenge: Challenge, own: Membership, form: InvitationForm, status: int
+) -> HttpResponse:
+    found, now = own.team, timezone.now()
+    valid = found.code and found.code_expires and found.code_expires > now
+    place = f"{reverse('join', args=[challenge.slug])}?{urlencode({'code': found.code})}"
+    phases = challenge.phases.filter(closes__gt=now).order_by("opens", "pk")
+    context = {
+        "challenge": challenge,
+        "team": found,
+        "own": own,
+        "members": found.memberships.select_related("user").order_by("joined", "pk"),
+        "link": request.build_absolute_uri(place) if valid else "",
+        "form": form,
+        "submitted": found.submissions.exists(),
+        "phases": [(phase, limits.quota(found, phase, now)) for phase in phases] if own.approved else [],
+        "shown": [phase for phase in challenge.phases.order_by("opens", "pk") if phase.captions],
+        "now": now,
+    }
+    return render(request, f"{TEMPLATES}/team.html", context, status=status)
+
+
+def _owner(request: HttpRequest, slug: str) -> Membership:
+    """The membership of a user who owns their team.
+
+    Raises:
+        NotFoundError: They own none.
+    """
+    own = enrollment.membership_of(user_of(request), get_object_or_404(Challenge, slug=slug))
+    if own is None or not own.owner:
+        raise NotFoundError
+    return own
+
+
+@login_required
+@require_POST
+def renew_code(request: HttpRequest, slug: str) -> HttpResponse:
+    """Gives the team that the user owns another code."""
+    own = _owner(request, slug)
+    form = InvitationForm(request.POST)
+    if not form.is_valid():
+        return _show(request, own.challenge, own, form, 422)
+    enrollment.invite(own.team, form.cleaned_data["days"])
+    messages.success(request, "There is a new link and code. Earlier ones no longer work.")
+    return redirect("team", slug)
+
+
+@login_required
+@require_POST
+def revoke_code(request: HttpRequest, slug: str) -> HttpResponse:
+    """Ends the code of the team that the user owns."""
+    enrollment.revoke_invitation(_owner(request, slug).team)
+    messages.success(request, "The link and the code no longer work.")
+    return redirect("team", slug)
+
+
+@login_required
+@require_POST
+def members(request: HttpRequest, slug: str) -> HttpResponse:
+    """Removes a member from the team that the user owns, or passes the ownership on to one."""
+    own, name = _owner(request, slug), request.POST.get("username", "").replace("\0", "")
+    try:
+        if request.POST.get("act") == "own":
+            teams.pass_on(user_of(request), own.challenge, name)
+            text = "<bdi>{}</bdi> owns the team now."
+        else:
+            teams.remove(user_of(request), own.challenge, name)
+            text = "<bdi>{}</bdi> is no longer in the team. The link and the code no longer work."
+    except TeamError as error:
+        messages.error(request, f"This is not possible: {error}.")
+    else:
+        messages.success(request, format_html(text, name))
+    return redirect("team", slug)
+
+
+@login_required
+@require_POST
+def captions(request: HttpRequest, slug: str) -> HttpResponse:
+    """Has the team that the user owns agree that everybody may read its captions, or take that back."""
+    own, agreed = _owner(request, slug), request.POST.get("act") == "show"
+    try:
+        teams.agree(user_of(request), own.challenge, shows_captions=agreed)
+    except TeamError as error:
+        messages.error(request, f"This is not possible: {error}.")
+    else:
+        messages.success(
+            request,
+            "You agreed to show your captions." if agreed else "You no longer agree to show your captions.",
+        )
+    return redirect("team", slug)
+
+
+@login_required
+@require_POST
+def leave(request: HttpRequest, slug: str) -> HttpResponse:
+    """Takes the user out of their team."""
+    challenge = get_object_or_404(Challenge, slug=slug)
+    try:
+        teams.leave(user_of(request), challenge)
+    except TeamError as error:
+        messages.error(request, f"You can't leave: {error}.")
+        return redirect("team", slug)
+    messages.success(request, "You left the team.")
+    return redirect("join", slug)

@@ -1,0 +1,134 @@
+"""The page to submit to a phase."""
+
+from __future__ import annotations
+
+import re
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import BadRequest
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import csrf_exempt, csrf_protect
+
+from capeval_server.accounts.services.users import user_of
+from capeval_server.challenges.models import Phase
+from capeval_server.challenges.selectors.access import phase_named
+from capeval_server.core import errors
+from capeval_server.http.error_pages import STATUSES, passing_text
+from capeval_server.http.request_limits import accepts_uploads
+from capeval_server.submissions.quotas import limits
+from capeval_server.submissions.services.admission import Admission, admitted
+from capeval_server.teams.models import Team
+from capeval_server.web import presenters
+from capeval_server.web.participant.common import TEMPLATES, member
+from capeval_server.web.participant.forms import SubmitForm
+
+__all__ = ["submit"]
+
+
+# Exempt, since the token of a form is in its body, which is read only once the upload is let in: `_received`
+# asks for the token.
+@accepts_uploads
+@csrf_exempt
+@login_required
+@never_cache
+def submit(request: HttpRequest, slug: str, name: str) -> HttpResponse:
+    """Shows what to submit and what the quota allows, and takes a submission in."""
+    phase = phase_named(slug, name)
+    team = member(request, phase.challenge)
+    if isinstance(team, HttpResponse):
+        return team
+    if request.method != "POST":
+        return _submit_page(request, phase, team, _new_form(phase, team), 200)
+    key = request.GET.get("key", "")
+    if not re.fullmatch("[!-~]{1,100}", key):
+        raise BadRequest
+    size = int(request.headers.get("Content-Length") or 0)
+    try:
+        with admitted(user_of(request), phase, size=size, key=key) as admission:
+            return _received(request, phase, team, admission)
+    except (errors.QuotaError, errors.PhaseError, errors.TeamError, errors.UploadError) as error:
+        form = _new_form(phase, team)
+        return _submit_page(request, phase, team, form, STATUSES[type(error)], refusal=error)
+
+
+def _new_form(phase: Phase, team: Team) -> SubmitForm:
+    """A form that declares what the team declared last."""
+    last = team.submissions.filter(phase=phase).order_by("-created").first()
+    return SubmitForm(phase.challenge, declared=last.declared if last else {})
+
+
+@csrf_protect
+def _received(request: HttpRequest, phase: Phase, team: Team, admission: Admission) -> HttpResponse:
+    """Reads a form, and takes its submission in."""
+    form = SubmitForm(phase.challenge, request.POST, request.FILES, declared={})
+    if not form.is_valid():
+        return _submit_page(request, phase, team, form, 422)
+    file = form.cleaned_data["file"]
+    try:
+        submission, new = admission.submit(file.name or "", file.chunks(), declared=form.declared())
+    except errors.UploadError as error:
+        form.add_error("file", str(error))
+        return _submit_page(request, phase, team, form, STATUSES[type(error)])
+    except errors.RepeatedKeyError as error:
+        form.add_error(
+            None,
+            "This form was already submitted with other content. "
+            "To make another submission, choose the file again and submit.",
+        )
+        return _submit_page(request, phase, team, form, STATUSES[type(error)])
+    except (OSError, errors.BusyError) as error:
+        admission.costs = False
+        form.add_error(None, f"{passing_text(error).capitalize()}. Nothing was submitted: try again later.")
+        return _submit_page(request, phase, team, form, 503)
+    if new:
+        messages.success(request, "Your submission was received. This page shows its progress.")
+    else:
+        messages.info(request, "This was already submitted: this is that submission.")
+    return redirect("submission", submission.pk)
+
+
+def _submit_page(
+    request: HttpRequest,
+    phase: Phase,
+    team: Team,
+    form: SubmitForm,
+    status: int,
+    refusal: Exception | None = None,
+) -> HttpResponse:
+    now = timezone.now()
+    when = phase.when(now)
+    per_day, total = limits.allowance(team, phase, now)
+    splits = list(phase.splits.order_by("name"))
+    context = {
+        "challenge": phase.challenge,
+        "phase": phase,
+        "team": team,
+        "form": form,
+        "refusal": refusal,
+        "quota": limits.quota(team, phase, now),
+        "per_day": per_day,
+        "total": total,
+        "now": now,
+        "opens_later": when == "upcoming",
+        "closed": when == "closed",
+        "files": [
+            {
+                "split": split,
+                "example": presenters.example_name(split),
+                "images": len(split.image_ids),
+                "sample": presenters.example_results(split),
+            }
+            for split in splits
+        ],
+        "longest_caption": settings.CAPTION_CHARACTERS,
+        "server": request.build_absolute_uri("/").rstrip("/"),
+    }
+    answer = render(request, f"{TEMPLATES}/submit.html", context, status=status)
+    if isinstance(refusal, errors.QuotaError) and (seconds := refusal.seconds_left(now)):
+        answer["Retry-After"] = str(seconds)
+    return answer

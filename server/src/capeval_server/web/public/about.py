@@ -1,0 +1,72 @@
+"""The pages of a challenge's texts, its announcements, and the pictures in them."""
+
+from __future__ import annotations
+
+from django.core.paginator import Paginator
+from django.http import FileResponse, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from capeval_server.challenges.models import Challenge, Picture
+from capeval_server.core.errors import NotFoundError
+from capeval_server.web.markdown import to_html
+
+__all__ = ["announcements", "contact", "faq", "pictures_of", "show_picture"]
+
+_PAGE = 20
+
+
+def pictures_of(challenge: Challenge) -> dict[str, str]:
+    """The addresses of a challenge's pictures, by their names."""
+    names = challenge.pictures.values_list("name", flat=True)
+    return {name: reverse("picture", args=[challenge.slug, name]) for name in names}
+
+
+@require_safe
+def faq(request: HttpRequest, slug: str) -> HttpResponse:
+    """Questions that are often asked about a challenge."""
+    challenge = get_object_or_404(Challenge, slug=slug)
+    return _show_text(request, challenge, "faq", "FAQ", challenge.faq)
+
+
+@require_safe
+def contact(request: HttpRequest, slug: str) -> HttpResponse:
+    """How to reach the organisers of a challenge."""
+    challenge = get_object_or_404(Challenge, slug=slug)
+    return _show_text(request, challenge, "contact", "Contact", challenge.contact)
+
+
+def _show_text(
+    request: HttpRequest, challenge: Challenge, name: str, heading: str, text: str
+) -> HttpResponse:
+    if not text.strip():
+        raise NotFoundError
+    html = to_html(text, pictures_of(challenge))
+    context = {"challenge": challenge, "text": html, "name": name, "heading": heading}
+    return render(request, "web/public/text.html", context)
+
+
+@require_safe
+def announcements(request: HttpRequest, slug: str) -> HttpResponse:
+    """What the organisers announced, the latest first."""
+    challenge = get_object_or_404(Challenge, slug=slug)
+    found = Paginator(challenge.announcements.order_by("-created", "-pk"), _PAGE)
+    page = found.get_page(request.GET.get("page"))
+    pictures = pictures_of(challenge)
+    shown = [(one, to_html(one.text, pictures)) for one in page.object_list]
+    context = {"challenge": challenge, "announcements": shown, "page": page}
+    return render(request, "web/public/announcements.html", context)
+
+
+@require_safe
+def show_picture(_: HttpRequest, slug: str, name: str) -> HttpResponseBase:
+    """A picture in a challenge's texts."""
+    # PostgreSQL's text has no zero character, so nothing has a name with one.
+    if "\0" in name:
+        raise NotFoundError
+    picture = get_object_or_404(Picture, challenge__slug=slug, name=name)
+    answer = FileResponse(picture.file.open("rb"), content_type=picture.media_type)
+    answer["Cache-Control"] = "public, max-age=300"
+    return answer

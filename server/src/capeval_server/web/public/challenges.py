@@ -1,0 +1,126 @@
+"""The pages of all challenges, and of one."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Count, Q
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.utils import timezone
+
+from capeval_server.challenges.models import Challenge, Phase, Split
+from capeval_server.challenges.selectors.access import makes_challenges, organises
+from capeval_server.leaderboards.query import ask
+from capeval_server.leaderboards.ranking import places
+from capeval_server.teams.services.enrollment import team_of
+from capeval_server.web import presenters
+from capeval_server.web.markdown import excerpt, to_html
+from capeval_server.web.public import about
+from capeval_server.web.tabs import nearest
+
+__all__ = ["challenge", "data", "home", "rules"]
+
+_BEST = 5
+
+
+def home(request: HttpRequest) -> HttpResponse:
+    """All challenges."""
+    now = timezone.now()
+    found = Challenge.objects.prefetch_related("phases").annotate(
+        submissions=Count("phases__submissions", filter=~Q(phases__submissions__state="withdrawn"))
+    )
+    challenges = [
+        {
+            "challenge": challenge,
+            "about": excerpt(challenge.description),
+            "phases": _timeline(challenge, now),
+            "best": _best(challenge, now),
+        }
+        for challenge in found.order_by("title")
+    ]
+    context = {"challenges": challenges, "makes": makes_challenges(request.user)}
+    return render(request, "web/public/home.html", context)
+
+
+def _timeline(challenge: Challenge, now: datetime) -> dict[str, list[tuple[Phase, bool]]]:
+    """The phases by their state, each with whether everybody may see its leaderboard."""
+    found: dict[str, list[tuple[Phase, bool]]] = {"upcoming": [], "open": [], "closed": []}
+    for phase in sorted(challenge.phases.all(), key=lambda phase: (phase.closes, phase.pk)):
+        found[phase.when(now)].append((phase, phase.shows_leaderboard(now)))
+    return found
+
+
+def _best(challenge: Challenge, now: datetime) -> dict[str, Any]:
+    """The first rows of the leaderboard that a visitor would open first; nothing where none is public."""
+    phases = [one for one in nearest(challenge.phases.all(), now) if one.shows_leaderboard(now)]
+    phase = next((one for one in phases if one.when(now) != "upcoming"), None)
+    if phase is None:
+        return {}
+    phase.challenge = challenge
+    question = ask(phase)
+    rows = [place for place in places(question)[:_BEST] if place.score is not None]
+    return {"phase": phase, "score": question.sort_by, "rows": rows}
+
+
+def challenge(request: HttpRequest, slug: str) -> HttpResponse:
+    """About a challenge: its description and its phases."""
+    found = get_object_or_404(Challenge.objects.prefetch_related("phases__splits"), slug=slug)
+    now = timezone.now()
+    phases = nearest(found.phases.all(), now)
+    organiser = organises(request.user, found)
+    context = {
+        "challenge": found,
+        "organiser": organiser,
+        "team": request.user.is_authenticated and team_of(request.user, found),
+        "description": to_html(found.description, about.pictures_of(found)),
+        "announcement": found.announcements.order_by("-created", "-pk").first(),
+        "phases": [
+            {
+                "phase": phase,
+                "state": phase.when(now),
+                "shown": organiser or phase.shows_leaderboard(now),
+            }
+            for phase in phases
+        ],
+        "open": any(phase.when(now) == "open" for phase in phases),
+    }
+    return render(request, "web/public/challenge.html", context)
+
+
+def data(request: HttpRequest, slug: str) -> HttpResponse:
+    """What to caption, and what the captions are compared with: the splits of a challenge."""
+    found = get_object_or_404(Challenge, slug=slug)
+    splits = found.splits.prefetch_related("reference_sets", "subsets").order_by("pk")
+    context = {
+        "challenge": found,
+        "text": to_html(found.data, about.pictures_of(found)),
+        "splits": [{"split": split, **_facts(split)} for split in splits],
+    }
+    return render(request, "web/public/data.html", context)
+
+
+def rules(request: HttpRequest, slug: str) -> HttpResponse:
+    """The rules of a challenge, its quotas, and what is declared with a submission."""
+    found = get_object_or_404(Challenge.objects.prefetch_related("phases"), slug=slug)
+    context = {
+        "challenge": found,
+        "rules": to_html(found.rules, about.pictures_of(found)),
+        "phases": sorted(found.phases.all(), key=lambda phase: (phase.opens, phase.pk)),
+        "declared": [
+            (presenters.label(field["name"]), field["required"], field.get("shown", True))
+            for field in found.fields
+        ],
+    }
+    return render(request, "web/public/rules.html", context)
+
+
+def _facts(split: Split) -> dict[str, Any]:
+    return {
+        "images": len(split.image_ids),
+        "example": presenters.example_results(split),
+        "file": presenters.example_name(split),
+        "subsets": [subset.name for subset in split.subsets.all()],
+        "references": sorted(split.reference_sets.all(), key=lambda found: found.pk),
+    }

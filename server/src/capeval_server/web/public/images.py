@@ -1,0 +1,133 @@
+"""What to caption: the images of a split as a page and as a file, and all that is needed to begin."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import zipfile
+from urllib.parse import urlencode
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.template.loader import render_to_string
+from django.urls import reverse
+
+from capeval_server.challenges.link_validation import safe_link
+from capeval_server.challenges.models import Challenge, ImageList, Phase, Split
+from capeval_server.challenges.services.image_lists import as_image_info, images_of
+from capeval_server.core.errors import NotFoundError
+from capeval_server.http.conditional_get import answered
+from capeval_server.leaderboards.render_cache import kept_by
+from capeval_server.web.presenters import example_name
+from capeval_server.web.public.leaderboard_table import near_pages
+
+__all__ = ["kit", "send_images", "show_images"]
+
+# Rows of a page.
+_PAGE = 100
+_CAPTION = "a photo"
+
+
+def _split(slug: str, split: str) -> Split:
+    return get_object_or_404(Split.objects.select_related("challenge"), challenge__slug=slug, name=split)
+
+
+def show_images(request: HttpRequest, slug: str, split: str) -> HttpResponse:
+    """The images of a split: ids, file names, sizes, licences, and where each can be had."""
+    found = _split(slug, split)
+    images = images_of(found)
+    wanted = request.GET.get("image", "").strip()[:200]
+    matching = [image for image in images if wanted in (str(image.id), image.file_name)] if wanted else images
+    pages = max(1, -(-len(matching) // _PAGE))
+    page = _page(request, pages)
+    rows = [
+        {"image": image, "url": safe_link(image.url), "license_url": safe_link(image.license_url)}
+        for image in matching[(page - 1) * _PAGE : page * _PAGE]
+    ]
+    place = reverse("images", args=(slug, split))
+    context = {
+        "challenge": found.challenge,
+        "split": found,
+        "rows": rows,
+        "wanted": wanted,
+        "images": len(images),
+        "named": any(image.file_name for image in images),
+        "sized": any(image.width and image.height for image in images),
+        "licensed": any(image.license for image in images),
+        "pages": [(number, f"{place}?{urlencode({'page': number})}") for number in near_pages(page, pages)],
+        "page": page,
+    }
+    return render(request, "web/public/images.html", context)
+
+
+def _page(request: HttpRequest, pages: int) -> int:
+    text = request.GET.get("page", "1")
+    if not (text.isascii() and text.isdigit() and len(text) <= 6 and 1 <= int(text) <= pages):
+        raise NotFoundError
+    return int(text)
+
+
+def send_images(_: HttpRequest, slug: str, split: str) -> HttpResponse:
+    """The images of a split as a file of COCO's form, `image_info`."""
+    found = _split(slug, split)
+    answer = HttpResponse(as_image_info(found), content_type="application/json")
+    answer["Content-Disposition"] = f'attachment; filename="{_file_name(found)}"'
+    return answer
+
+
+def _file_name(split: Split) -> str:
+    return f"image_info_{split.name}.json"
+
+
+def kit(request: HttpRequest, slug: str) -> HttpResponse:
+    """All that is needed to begin, as a zip: lists of images, results that are valid, how to submit."""
+    found = get_object_or_404(Challenge, slug=slug)
+    server = request.build_absolute_uri("/").rstrip("/")
+    packed = kept_by(lambda: _kit_key(found.pk), f"kit {server}", lambda: _kit(found.pk, server))
+
+    def answer() -> HttpResponse:
+        made = HttpResponse(packed.content, content_type="application/zip")
+        made["Content-Disposition"] = f'attachment; filename="{slug}-kit.zip"'
+        return made
+
+    return answered(request, packed.etag, answer)
+
+
+def _kit_key(challenge: int) -> str:
+    """Return a key of everything that a kit contains."""
+    rows = [
+        list(kind.objects.filter(**{name: challenge}).order_by("pk").values_list())
+        for kind, name in ((Challenge, "pk"), (Phase, "challenge"), (Split, "challenge"))
+    ]
+    images = (
+        ImageList.objects.filter(split__challenge=challenge).order_by("pk").values_list("split", "sha256")
+    )
+    return hashlib.sha256(repr((rows, list(images))).encode()).hexdigest()
+
+
+def _kit(pk: int, server: str) -> bytes:
+    challenge = Challenge.objects.get(pk=pk)
+    splits = list(challenge.splits.order_by("name"))
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        about = {
+            "challenge": challenge,
+            "phase": challenge.phases.order_by("-closes", "name").first(),
+            "splits": [
+                {"split": split, "images": _file_name(split), "example": example_name(split, "example")}
+                for split in splits
+            ],
+            "declared": [(field["name"], field["required"]) for field in challenge.fields],
+            "server": server,
+        }
+        archive.writestr("README.md", render_to_string("web/public/kit.md", about))
+        for split in splits:
+            archive.writestr(_file_name(split), as_image_info(split))
+            archive.writestr(example_name(split, "example"), _example(split))
+    return out.getvalue()
+
+
+def _example(split: Split) -> str:
+    """Results that are valid, with one caption for all images."""
+    return json.dumps([{"image_id": image, "caption": _CAPTION} for image in split.image_ids])

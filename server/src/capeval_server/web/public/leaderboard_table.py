@@ -1,0 +1,379 @@
+"""A leaderboard as the table of a page: texts and links, ready for its template."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+from django.urls import reverse
+
+from capeval_server.challenges.link_validation import safe_link
+from capeval_server.challenges.models import Phase, ReferenceSet
+from capeval_server.leaderboards.query import LAYOUTS, Column, Question, score_names
+from capeval_server.leaderboards.ranking import Leaderboard, Row
+from capeval_server.leaderboards.render_cache import shown_phases
+from capeval_server.leaderboards.reported_entries import ReportedEntry
+from capeval_server.web.presenters import label
+
+__all__ = ["Table", "address", "current", "near_pages", "reported_names", "table", "time_asked"]
+
+_STRIP = 132
+_METHOD = 200
+
+
+@dataclass(frozen=True, kw_only=True)
+class Link:
+    """A choice among others."""
+
+    text: str
+    address: str
+    chosen: bool
+    note: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Head:
+    """The head of a column of scores; `above` is of it and those after it, up to the next that has one."""
+
+    name: str
+    address: str
+    sort: str
+    above: str = ""
+    width: int = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """A score: as it is shown and in full."""
+
+    text: str
+    full: str
+    low: str
+    high: str
+    sorted: bool
+    failed: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Strip:
+    """Where a score and its interval lie between the lowest and the highest that are shown."""
+
+    low: str
+    score: str
+    high: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """A row of the table."""
+
+    row: Row
+    method: str
+    link: str
+    host: str
+    # What else was declared: labels, texts, and addresses that can be linked to.
+    about: list[tuple[str, str, str]]
+    cells: list[Cell]
+    strip: Strip | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportedLine:
+    """A row of what was reported elsewhere."""
+
+    entry: ReportedEntry
+    host: str
+    cells: list[Cell]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """All that a page shows of a leaderboard."""
+
+    columns: list[Head]
+    grouped: bool
+    lines: list[Line]
+    choices: list[tuple[str, list[Link]]]
+    pages: list[Link]
+    plot: str
+    cite: str
+    csv: str
+    json: str
+    tests: bool
+    reported: list[ReportedLine]
+    # What asks for scores by the current references, where these are others.
+    newer: str
+
+
+def query(question: Question, *, pinned: bool = False, **more: str) -> str:
+    """The part of an address that asks a question.
+
+    Args:
+        question: The question.
+        pinned: Whether to name what an address may leave out, so that it asks the same for ever.
+        more: More to say.
+    """
+    asked = {"split": question.split.name, "references": question.reference_set.name}
+    if pinned or not question.current:
+        asked["version"] = str(question.version.number)
+    if question.subset:
+        asked["subset"] = question.subset
+    if pinned or question.sort_by != question.split.sort_by:
+        asked["sort_by"] = question.sort_by
+    if not question.best_first:
+        asked["order"] = "worst"
+    if question.layout != "scores":
+        asked["layout"] = question.layout
+    if question.as_of is not None:
+        asked["as_of"] = _time(question.as_of)
+    return urlencode(asked | more)
+
+
+def time_asked(time: datetime) -> str:
+    """Return the query parameter of a leaderboard at a time."""
+    return f"as_of={_time(time)}"
+
+
+def _time(time: datetime) -> str:
+    return f"{time.astimezone(UTC):%Y%m%dT%H%M%SZ}"
+
+
+def address(question: Question, *, pinned: bool = False, view: str = "leaderboard", **more: str) -> str:
+    """The address of a page of a leaderboard."""
+    phase = question.phase
+    return (
+        f"{reverse(view, args=(phase.challenge.slug, phase.name))}?{query(question, pinned=pinned, **more)}"
+    )
+
+
+def current(question: Question) -> str:
+    """The address of the same leaderboard by the current references, as it is now."""
+    return _address(question, question.split.name, question.reference_set.name, question.subset)
+
+
+def table(board: Leaderboard) -> Table:
+    """A leaderboard as a table."""
+    question = board.question
+    challenge, phase = question.phase.challenge, question.phase
+    api = reverse("api:show_leaderboard", args=(challenge.slug, phase.name))
+    asked = query(question)
+    return Table(
+        columns=_heads(question),
+        grouped=question.layout == "both",
+        lines=_lines(board),
+        choices=_choices(question),
+        pages=_pages(board),
+        plot=address(question, view="leaderboard_plot"),
+        cite=address(question, view="cite"),
+        csv=f"{api}?{asked}&format=csv",
+        json=f"{api}?{asked}",
+        tests=any(row.p_value is not None for row in board.rows),
+        reported=[_reported(entry, board.question) for entry in board.reported],
+        newer=_newer(question),
+    )
+
+
+def _newer(question: Question) -> str:
+    return urlencode(
+        {
+            "split": question.split.name,
+            "references": question.reference_set.name,
+            "version": str(question.reference_set.version),
+        }
+    )
+
+
+def _columns(question: Question) -> list[Column]:
+    """The columns in order: that of the score that is sorted by is first, where a phone shows it too.
+
+    Subsets of one score stay together, and in their order, so that tables can be compared.
+    """
+    return sorted(question.columns, key=lambda column: column.name != question.sort_by)
+
+
+def _heads(question: Question) -> list[Head]:
+    heads = []
+    columns = _columns(question)
+    for place, column in enumerate(columns):
+        chosen = column.label == question.sorted_column
+        above = column.name if place == 0 or columns[place - 1].name != column.name else ""
+        heads.append(
+            Head(
+                name=column.name if question.layout == "scores" else column.subset or "all images",
+                address=_sorted_address(question, column, chosen),
+                sort=("descending" if question.best_first else "ascending") if chosen else "",
+                above=above,
+                # The interval of what is sorted by has a column of its own.
+                width=sum(one.name == column.name for one in columns) + (column.name == question.sort_by),
+            )
+        )
+    return heads
+
+
+def _sorted_address(question: Question, column: Column, chosen: bool) -> str:
+    best_first = not (chosen and question.best_first)
+    return address(replace(question, sort_by=column.name, subset=column.subset, best_first=best_first))
+
+
+def _choices(question: Question) -> list[tuple[str, list[Link]]]:
+    """What else can be seen: other phases, splits, references, columns and subsets, where there are any."""
+    split, references, subset = question.split, question.reference_set, question.subset
+    images = split.images_of_subsets()
+    subsets = ["", *references.scored_subsets(images)]
+    names = score_names(split) if question.layout == "subsets" else []
+
+    def to(split: str, references: str = "", *, subset: str = "") -> str:
+        return _address(question, split, references, subset)
+
+    def by(references: ReferenceSet) -> str:
+        scored = subset in references.scored_subsets(images)
+        return to(split.name, references.name, subset=subset if scored else "")
+
+    choices = [
+        ("Phase", _phases(question.phase)),
+        ("Split", [_link(name, to(name), name == split.name) for name in question.split_names]),
+        (
+            "References",
+            [
+                _link(one.name, by(one), one == references, "" if one.public else "private")
+                for one in sorted(split.reference_sets.all(), key=lambda one: one.pk)
+            ],
+        ),
+        ("Columns", _layouts(question) if len(subsets) > 1 else []),
+        ("Score", [_link(name, _to(question, sort_by=name), name == question.sort_by) for name in names]),
+        (
+            "Images",
+            [_link(name or "all", _to(question, subset=name), name == subset) for name in subsets]
+            if question.layout == "scores"
+            else [],
+        ),
+    ]
+    return [(what, links) for what, links in choices if len(links) > 1]
+
+
+def _layouts(question: Question) -> list[Link]:
+    texts = {"scores": "each score", "subsets": "each subset", "both": "each score and subset"}
+    return [_link(texts[one], _to(question, layout=one), one == question.layout) for one in LAYOUTS]
+
+
+def _to(question: Question, **changes: Any) -> str:
+    return address(replace(question, **changes))
+
+
+def _phases(chosen: Phase) -> list[Link]:
+    """The phases whose leaderboards everybody may see, and the one that is looked at."""
+    shown = shown_phases(chosen.challenge)
+    shown += [] if chosen in shown else [chosen]
+    slug = chosen.challenge.slug
+    return [
+        _link(phase.name, reverse("leaderboard", args=(slug, phase.name)), phase == chosen)
+        for phase in sorted(shown, key=lambda phase: (phase.opens, phase.pk))
+    ]
+
+
+def _link(text: str, target: str, chosen: bool, note: str = "") -> Link:
+    return Link(text=text, address=target, chosen=chosen, note=note)
+
+
+def _address(question: Question, split: str, references: str, subset: str) -> str:
+    """The address of another leaderboard of the phase, sorted the same way where it has that score."""
+    asked = {"split": split, "references": references, "subset": subset}
+    if split == question.split.name and question.sort_by != question.split.sort_by:
+        asked["sort_by"] = question.sort_by
+    if not question.best_first:
+        asked["order"] = "worst"
+    if question.layout != "scores":
+        asked["layout"] = question.layout
+    names = {name: value for name, value in asked.items() if value}
+    phase = question.phase
+    return f"{reverse('leaderboard', args=(phase.challenge.slug, phase.name))}?{urlencode(names)}"
+
+
+def near_pages(page: int, pages: int) -> list[int]:
+    """The numbers of the first, the last and the nearest pages; none where there is one page alone."""
+    return sorted({1, pages, *range(max(1, page - 2), min(pages, page + 2) + 1)}) if pages > 1 else []
+
+
+def _pages(board: Leaderboard) -> list[Link]:
+    here = board.page or 1
+    return [
+        _link(str(page), address(board.question, page=str(page)), page == here)
+        for page in near_pages(here, board.pages)
+    ]
+
+
+def _lines(board: Leaderboard) -> list[Line]:
+    name = board.question.sorted_column
+    ends = [
+        end
+        for row in board.rows
+        if (score := row.scores[name]) is not None
+        for end in (score, *(row.intervals[name] or ()))
+    ]
+    low, high = (min(ends), max(ends)) if ends else (0.0, 0.0)
+    return [_line(row, board, low, high) for row in board.rows]
+
+
+def _line(row: Row, board: Leaderboard, low: float, high: float) -> Line:
+    texts = [str(text) for text in row.declared.values() if str(text).strip()]
+    link = next(filter(None, map(safe_link, texts)), "")
+    method = next((text for text in texts if not safe_link(text)), row.algorithm)
+    about = [
+        (label(name), text, safe_link(text))
+        for name, text in row.declared.items()
+        if text not in (method, link)
+    ]
+    return Line(
+        about=[(name, text, address) for name, text, address in about if text.strip()],
+        row=row,
+        method=method if len(method) <= _METHOD else f"{method[: _METHOD - 1]}…",
+        link=link,
+        host=_host(link),
+        cells=[_cell(row, column.label, board.question.sorted_column) for column in _columns(board.question)],
+        strip=_strip(row, board.question.sorted_column, low, high),
+    )
+
+
+def _reported(entry: ReportedEntry, question: Question) -> ReportedLine:
+    labels = [column.label for column in _columns(question) if not column.subset]
+    cells = [_score(entry.scores[label], None, chosen=label == question.sorted_column) for label in labels]
+    return ReportedLine(entry=entry, host=_host(entry.url), cells=cells)
+
+
+def reported_names(question: Question) -> list[str]:
+    """The names of the columns of what was reported elsewhere, which is of all images."""
+    return [column.name for column in _columns(question) if not column.subset]
+
+
+def _host(link: str) -> str:
+    return (urlsplit(link).hostname or "").removeprefix("www.")
+
+
+def _cell(row: Row, name: str, sort_by: str) -> Cell:
+    return _score(row.scores[name], row.intervals[name], chosen=name == sort_by, failed=name in row.failed)
+
+
+def _score(
+    value: float | None, interval: tuple[float, float] | None, *, chosen: bool, failed: bool = False
+) -> Cell:
+    return Cell(
+        text="" if value is None else f"{value:.3f}",
+        full="" if value is None else repr(value),
+        low="" if interval is None else f"{interval[0]:.3f}",
+        high="" if interval is None else f"{interval[1]:.3f}",
+        sorted=chosen,
+        failed=failed,
+    )
+
+
+def _strip(row: Row, name: str, low: float, high: float) -> Strip | None:
+    score, interval = row.scores[name], row.intervals[name]
+    if score is None or interval is None or high <= low:
+        return None
+
+    def place(value: float) -> str:
+        return f"{6 + (_STRIP - 12) * (value - low) / (high - low):.1f}"
+
+    return Strip(low=place(interval[0]), score=place(score), high=place(interval[1]))

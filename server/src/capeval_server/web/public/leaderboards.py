@@ -1,0 +1,177 @@
+"""The pages of a leaderboard: its table, its plot, how to cite it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.contrib.messages import get_messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.template.loader import render_to_string
+from django.utils import timezone
+from django.utils.safestring import mark_safe
+from django.utils.translation import get_language
+
+from capeval_server.challenges.models import Phase
+from capeval_server.challenges.selectors.access import organises, phase_named
+from capeval_server.core.errors import NotFoundError, QuestionError
+from capeval_server.core.svg_plots import theme_named
+from capeval_server.http.conditional_get import answered, etag_of
+from capeval_server.leaderboards.citation import bibtex, fingerprint
+from capeval_server.leaderboards.plots import plot
+from capeval_server.leaderboards.query import Question, ask, may_see
+from capeval_server.leaderboards.ranking import leaderboard
+from capeval_server.leaderboards.render_cache import kept, redated
+from capeval_server.web.public.leaderboard_table import address, current, reported_names, table, time_asked
+
+__all__ = ["cite", "show_leaderboard", "show_plot"]
+
+_FINGERPRINT = re.compile("[0-9a-f]{16}")
+
+
+def _question(request: HttpRequest, phase: Phase) -> Question:
+    names = ("split", "references", "subset", "sort_by", "order", "layout")
+    asked: dict[str, Any] = {name: request.GET.get(name, "") for name in names}
+    try:
+        if "version" in request.GET:
+            asked["version"] = int(request.GET["version"])
+        if "as_of" in request.GET:
+            asked["as_of"] = datetime.fromisoformat(request.GET["as_of"])
+            if asked["as_of"].tzinfo is None:
+                raise NotFoundError
+        return ask(phase, **asked)
+    except (ValueError, QuestionError):
+        raise NotFoundError from None
+
+
+def _page(request: HttpRequest) -> int:
+    text = request.GET.get("page", "1")
+    if not (text.isascii() and text.isdigit() and 1 <= len(text) <= 6 and int(text)):
+        raise NotFoundError
+    return int(text)
+
+
+def _hidden(request: HttpRequest, phase: Phase) -> HttpResponse:
+    """The page for users who may not see a leaderboard: it only says when they may."""
+    context = {"phase": phase, "challenge": phase.challenge}
+    return render(request, "web/public/hidden.html", context, status=403)
+
+
+def show_leaderboard(request: HttpRequest, slug: str, name: str) -> HttpResponse:
+    """The leaderboard of a phase."""
+    phase = phase_named(slug, name)
+    if not may_see(request.user, phase):
+        return _hidden(request, phase)
+    question, page = _question(request, phase), _page(request)
+    full = organises(request.user, phase.challenge)
+    form = f"page {page} {get_language()}"
+    common = question.plain and page == 1
+    board = kept(question, form, lambda: _board(question, page, full=full), full=full, common=common)
+    board = redated(board, question.as_of, time_asked)
+    now = timezone.now()
+    context = {
+        "phase": phase,
+        "challenge": phase.challenge,
+        "organiser": full,
+        "question": question,
+        "current": current(question),
+        "public": phase.shows_leaderboard(now),
+        "cited": _cited(request, question),
+        "state": phase.when(now),
+    }
+    # Its names were escaped where it was rendered.
+    context["board"] = mark_safe(board.content.decode())  # noqa: S308
+    about = (board.etag, context["public"], context["cited"], context["state"])
+    # A message is shown once: a page with one stands for no other, and no other for it.
+    etag = "" if get_messages(request) else _etag(request, *about)
+    return answered(request, etag, lambda: render(request, "web/public/leaderboard.html", context))
+
+
+def _board(question: Question, page: int, *, full: bool) -> bytes:
+    """The part of the page that is the same for all who may see it."""
+    board = leaderboard(question, page=page, full=full)
+    if page > board.pages:
+        raise NotFoundError
+    context = {
+        "phase": question.phase,
+        "challenge": question.phase.challenge,
+        "question": question,
+        "board": board,
+        "table": table(board),
+        "current": current(question),
+        "ranked_reports": any(entry.rank for entry in board.reported),
+        "reported_names": reported_names(question),
+        "rounded": not (full or question.reference_set.public),
+    }
+    return render_to_string("web/public/_board.html", context).encode()
+
+
+def _etag(request: HttpRequest, *about: object) -> str:
+    """The ETag of a page whose head is its reader's own, with forms that only their session may send."""
+    user = request.user
+    reader = (user.pk, user.get_username(), getattr(user, "is_staff", False), request.META.get("CSRF_COOKIE"))
+    return f"W/{etag_of(repr((request.get_full_path(), get_language(), reader, about)).encode())}"
+
+
+def _cited(request: HttpRequest, question: Question) -> str:
+    """Whether a leaderboard that was cited is still the same."""
+    cited = request.GET.get("fingerprint", "")
+    if not cited:
+        return ""
+    return "same" if _FINGERPRINT.fullmatch(cited) and cited == _mark(question)[0] else "changed"
+
+
+def _mark(question: Question) -> tuple[str, int]:
+    """Return the fingerprint of a leaderboard and the number of its rows."""
+
+    def make() -> bytes:
+        board = leaderboard(question, compared=False)
+        return f"{fingerprint(board)} {board.total}".encode()
+
+    mark, rows = kept(question, "fingerprint", make, full=False).content.decode().split()
+    return mark, int(rows)
+
+
+def cite(request: HttpRequest, slug: str, name: str) -> HttpResponse:
+    """How to cite a leaderboard as it is now."""
+    phase = phase_named(slug, name)
+    if not may_see(request.user, phase):
+        return _hidden(request, phase)
+    question = _question(request, phase)
+    # In whole seconds, as it is in the address.
+    at = timezone.now().replace(microsecond=0) + timedelta(seconds=1)
+    question = replace(question, as_of=question.as_of or at)
+    mark, rows = _mark(question)
+    permalink = request.build_absolute_uri(address(question, pinned=True, fingerprint=mark))
+    context = {
+        "phase": phase,
+        "challenge": phase.challenge,
+        "question": question,
+        "back": address(question if "as_of" in request.GET else replace(question, as_of=None)),
+        "permalink": permalink,
+        "mark": mark,
+        "bibtex": bibtex(question, rows=rows, address=permalink, at=timezone.now(), mark=mark),
+    }
+    return render(request, "web/public/cite.html", context)
+
+
+def show_plot(request: HttpRequest, slug: str, name: str) -> HttpResponse:
+    """The best rows of a leaderboard as a plot."""
+    phase = phase_named(slug, name)
+    if not may_see(request.user, phase):
+        return _hidden(request, phase)
+    question = replace(_question(request, phase), best_first=True)
+    full = organises(request.user, phase.challenge)
+    theme = theme_named(request.GET.get("theme", ""))
+    narrow = request.GET.get("width") == "narrow"
+
+    def make() -> bytes:
+        board = leaderboard(question, page=1, compared=False, full=full)
+        return plot(board, theme, narrow=narrow).svg()
+
+    form = f"plot {theme} {narrow}"
+    drawn = kept(question, form, make, full=full, common=question.plain)
+    return answered(request, drawn.etag, lambda: HttpResponse(drawn.content, content_type="image/svg+xml"))

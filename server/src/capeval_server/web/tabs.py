@@ -1,0 +1,107 @@
+"""The tabs of a challenge: the same row of links on all of its pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.template import Context, Library
+from django.urls import reverse
+from django.utils import timezone
+
+from capeval_server.annotation.releases.human_columns import is_judged
+from capeval_server.challenges.models import Challenge, Phase
+from capeval_server.challenges.selectors.access import organises
+from capeval_server.teams.services.enrollment import team_of
+
+__all__ = ["challenge_tabs", "nearest", "register"]
+
+register = Library()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tab:
+    """A link of the row."""
+
+    name: str
+    text: str
+    address: str
+
+
+@register.inclusion_tag("web/_tabs.html", takes_context=True)
+def challenge_tabs(context: Context, current: str) -> dict[str, Any]:
+    """The tabs of the context's challenge, and its phases where the current tab has a page for each.
+
+    Args:
+        context: Has `request` and `challenge`, and `phase` on the pages of a phase. What a view knows already
+            is not asked again: `team`, by which the user takes part, if they do; and `organiser`, whether
+            they organise the challenge.
+        current: The name of the tab that the page belongs to; empty for none.
+    """
+    challenge: Challenge = context["challenge"]
+    user, phase, now = context["request"].user, context.get("phase"), timezone.now()
+    organiser = context["organiser"] if "organiser" in context else organises(user, challenge)
+    phases = nearest(challenge.phases.all(), now)
+    shown = [one for one in phases if one.when(now) != "upcoming"]
+    boards = [one for one in shown if organiser or one.shows_leaderboard(now)]
+    team = context["team"] if "team" in context else user.is_authenticated and team_of(user, challenge)
+    places = {
+        "leaderboard": _of_phases("leaderboard", challenge, boards),
+        "captions": _of_phases("captions", challenge, _showing_captions(shown, now)),
+        "submit": _of_phases("submit", challenge, [one for one in phases if one.when(now) == "open"]),
+    }
+    of_phases = places.get(current, {})
+    return {
+        "tabs": list(_tabs(challenge, places, member=bool(team), organiser=organiser)),
+        "current": current,
+        "phases": of_phases if len(of_phases) > 1 else {},
+        "phase": phase.name if phase else "",
+    }
+
+
+def nearest(phases: Iterable[Phase], now: datetime) -> list[Phase]:
+    """Phases in the order of interest: open, the first to close first; upcoming; closed, the latest first."""
+
+    def order(phase: Phase) -> tuple[int, float, int]:
+        state = phase.when(now)
+        closes = phase.closes.timestamp()
+        return ("open", "upcoming", "closed").index(state), -closes if state == "closed" else closes, phase.pk
+
+    return sorted(phases, key=order)
+
+
+def _of_phases(view: str, challenge: Challenge, phases: Iterable[Phase]) -> dict[str, str]:
+    return {one.name: reverse(view, args=(challenge.slug, one.name)) for one in phases}
+
+
+def _showing_captions(phases: Iterable[Phase], now: datetime) -> list[Phase]:
+    return [one for one in phases if one.captions and one.shows_leaderboard(now)]
+
+
+def _tabs(
+    challenge: Challenge, places: dict[str, dict[str, str]], *, member: bool, organiser: bool
+) -> Iterable[Tab]:
+    def tab(name: str, text: str, view: str) -> Tab:
+        return Tab(name=name, text=text, address=reverse(view, args=(challenge.slug,)))
+
+    yield tab("about", "About", "challenge")
+    yield tab("data", "Data", "challenge_data")
+    yield tab("rules", "Rules", "challenge_rules")
+    if challenge.announcements.exists():
+        yield tab("announcements", "Announcements", "announcements")
+    if challenge.faq.strip():
+        yield tab("faq", "FAQ", "challenge_faq")
+    if challenge.contact.strip():
+        yield tab("contact", "Contact", "challenge_contact")
+    for name, text in (("leaderboard", "Leaderboard"), ("captions", "Captions"), ("submit", "Submit")):
+        if places[name]:
+            yield Tab(name=name, text=text, address=next(iter(places[name].values())))
+        if name == "leaderboard" and places[name] and is_judged(challenge):
+            yield tab("judgements", "Judgements", "judgements")
+    if member:
+        yield tab("submissions", "Your submissions", "submissions")
+        yield tab("team", "Your team", "team")
+    if organiser:
+        yield tab("organise", "Organise", "organiser_overview")

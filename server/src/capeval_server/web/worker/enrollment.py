@@ -1,0 +1,184 @@
+"""Coming into a campaign by a link, or as a user; and agreeing to its texts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_POST
+
+from capeval.errors import CapevalError
+from capeval_server.annotation.models import Campaign, Participation
+from capeval_server.annotation.responses import content_warnings
+from capeval_server.annotation.task_types import task_named
+from capeval_server.annotation.workers import enrollment, panels
+from capeval_server.core.errors import AssignmentError, EntryError, NotFoundError
+from capeval_server.http.error_pages import STATUSES
+from capeval_server.web.markdown import to_html
+from capeval_server.web.presenters import title_and_rest
+
+__all__ = [
+    "View",
+    "agree",
+    "enter",
+    "enter_from_panel",
+    "for_who_leaves",
+    "for_workers",
+    "refused",
+    "show_texts",
+    "warnings",
+]
+
+View = Callable[..., HttpResponseBase]
+# As long as a campaign may take; the organiser can revoke a link before.
+_COOKIE_SECONDS = 180 * 86_400
+
+
+def _cookie(campaign: Campaign) -> str:
+    return f"annotate-{campaign.pk}"
+
+
+def for_workers(view: View) -> View:
+    """Lets workers of a campaign in, and gives the view their participation in place of its slug."""
+    return _known(view, apart=True)
+
+
+def for_who_leaves(view: View) -> View:
+    """As `for_workers`; who may no longer work is let in too."""
+    return _known(view, apart=False)
+
+
+def _known(view: View, *, apart: bool) -> View:
+    @never_cache
+    @wraps(view)
+    def answer(request: HttpRequest, slug: str, **named: Any) -> HttpResponseBase:
+        campaign = get_object_or_404(Campaign, slug=slug)
+        try:
+            participation = _participation(request, campaign)
+            if apart:
+                enrollment.check_apart(participation)
+        except AssignmentError as error:
+            return refused(request, campaign, error)
+        return view(request, participation, **named)
+
+    return answer
+
+
+def refused(request: HttpRequest, campaign: Campaign, error: CapevalError) -> HttpResponse:
+    """A page that says why somebody is not let in."""
+    shown = {"campaign": campaign, "why": error}
+    return render(request, "web/worker/refused.html", shown, status=STATUSES[type(error)])
+
+
+def _participation(request: HttpRequest, campaign: Campaign) -> Participation:
+    """Who asks: by the cookie of a link, or else as a user.
+
+    Raises:
+        NotFoundError: The campaign is not theirs.
+        AssignmentError: They have left it.
+    """
+    token = request.COOKIES.get(_cookie(campaign))
+    if token is not None:
+        return _as_account(request, enrollment.invited(campaign, token))
+    if not isinstance(request.user, User):
+        raise NotFoundError
+    return enrollment.enter_as_user(request.user, campaign)
+
+
+def _as_account(request: HttpRequest, participation: Participation) -> Participation:
+    """Who is signed in is the person who works, by whatever way they came."""
+    if isinstance(request.user, User):
+        enrollment.link(participation, request.user)
+    return participation
+
+
+@never_cache
+@require_GET
+def enter(request: HttpRequest, slug: str, token: str) -> HttpResponse:
+    """Follows an invite link: from then on, the browser is known by a cookie."""
+    campaign = get_object_or_404(Campaign, slug=slug)
+    try:
+        enrollment.invited(campaign, token)
+    except AssignmentError as error:
+        return refused(request, campaign, error)
+    return _remembered(campaign, token)
+
+
+@never_cache
+@require_GET
+def enter_from_panel(request: HttpRequest, slug: str) -> HttpResponse:
+    """Follows a panel's link: the ids are taken out of the address at once."""
+    campaign = get_object_or_404(Campaign, slug=slug)
+    try:
+        participation = panels.enter(campaign, request.GET.dict())
+    except (AssignmentError, EntryError) as error:
+        return refused(request, campaign, error)
+    return _remembered(campaign, panels.token_of(participation))
+
+
+def _remembered(campaign: Campaign, token: str) -> HttpResponse:
+    answer = redirect("annotate", campaign.slug)
+    answer.set_cookie(
+        _cookie(campaign),
+        token,
+        max_age=_COOKIE_SECONDS,
+        path=f"/annotate/{campaign.slug}/",
+        httponly=True,
+        samesite="Lax",
+        secure=settings.SESSION_COOKIE_SECURE,
+    )
+    return answer
+
+
+def show_texts(request: HttpRequest, participation: Participation) -> HttpResponse:
+    """The page with the instructions, and what one agrees to."""
+    texts = enrollment.latest_texts(participation.campaign)
+    title, rest = title_and_rest(texts.instructions)
+    shown = {
+        "campaign": participation.campaign,
+        "number": texts.number,
+        "title": title,
+        "instructions": to_html(rest),
+        "consent": to_html(texts.consent),
+        "images": task_named(participation.campaign.kind).needs_image,
+        "avoids": participation.avoids_warnings,
+        "again": participation.consented_to_id is not None,
+        "from_panel": panels.open_session(participation) is not None,
+    }
+    return render(request, "web/worker/texts.html", shown)
+
+
+@require_POST
+@for_workers
+def agree(request: HttpRequest, participation: Participation) -> HttpResponse:
+    """Agrees to the texts that were shown."""
+    number = request.POST.get("texts", "")
+    try:
+        enrollment.agree(participation, int(number) if number.isdecimal() and len(number) < 9 else 0)
+        if task_named(participation.campaign.kind).needs_image:
+            content_warnings.avoid_warnings(participation, avoid=request.POST.get("avoid") == "on")
+    except AssignmentError as error:
+        messages.error(request, f"{error}.")
+    return redirect("annotate", participation.campaign.slug)
+
+
+@require_POST
+@for_workers
+def warnings(request: HttpRequest, participation: Participation) -> HttpResponse:
+    """Says whether the worker is given no images with a warning."""
+    avoid = request.POST.get("avoid") == "on"
+    try:
+        content_warnings.avoid_warnings(participation, avoid=avoid)
+    except AssignmentError as error:
+        messages.error(request, f"{error}.")
+    else:
+        told = "You get no images with a warning." if avoid else "You may get images with a warning."
+        messages.success(request, told)
+    return redirect("annotate", participation.campaign.slug)

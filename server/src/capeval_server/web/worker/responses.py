@@ -1,0 +1,289 @@
+"""The page on which a worker answers, and what its script and its forms send."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.core.files.storage import default_storage
+from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_POST
+
+from capeval.errors import CapevalError
+from capeval_server.annotation.core.digests import digest_of
+from capeval_server.annotation.core.options import options_of
+from capeval_server.annotation.models import LONGEST_NOTE, Assignment, Draft, Image, Participation, Report
+from capeval_server.annotation.responses import assignment, content_warnings, submit
+from capeval_server.annotation.task_types import task_named, task_of
+from capeval_server.annotation.text_rules import rules, validation
+from capeval_server.annotation.text_rules.invisible_characters import find_invisible, remove_invisible
+from capeval_server.annotation.workers import enrollment, panels, training
+from capeval_server.core.errors import AnswerError, NotFoundError, SentenceError
+from capeval_server.http.error_pages import STATUSES
+from capeval_server.web.markdown import to_html
+from capeval_server.web.presenters import title_and_rest
+from capeval_server.web.worker.choices import asked, keys_of
+from capeval_server.web.worker.enrollment import for_workers, show_texts
+from capeval_server.web.worker.pictures import picture_of
+from capeval_server.web.worker.training import show_try
+
+__all__ = ["answer", "check", "image", "renew", "save_draft", "set_aside", "show_rules", "show_work"]
+
+_LONGEST_DRAFT = 5000
+_MOST_REVISIONS = 1000
+
+
+@require_GET
+@for_workers
+def show_work(request: HttpRequest, participation: Participation) -> HttpResponse:
+    """The batch to answer; or the texts to agree to first; or why there is no work."""
+    end = panels.end_of(participation)
+    if end is not None:
+        return _show_end(request, participation, end)
+    if participation.stage == Participation.Stage.INVITED or _must_agree_again(participation):
+        return show_texts(request, participation)
+    done = training.finished_try(participation)
+    if done is not None:
+        return show_try(request, participation, done)
+    work = assignment.work(participation)
+    if not work.assignments:
+        # Asking for work may have ended the session.
+        end = panels.end_of(participation)
+        if end is not None:
+            return _show_end(request, participation, end)
+        shown = {
+            "campaign": participation.campaign,
+            "why": work.why,
+            "answered": participation.answered,
+            "can_finish": panels.open_session(participation) is not None,
+        }
+        return render(request, "web/worker/nothing.html", shown)
+    number = participation.assignments.filter(batch=work.assignments[0].batch).count()
+    # All items of a batch are of one kind: the work, or a part of the training.
+    task, trains = (
+        task_of(work.assignments[0].item, participation.campaign),
+        work.assignments[0].item.is_training,
+    )
+    texts = enrollment.latest_texts(participation.campaign)
+    title, rest = title_and_rest(texts.instructions)
+    if work.assignments[0].item.is_quiz:
+        title = task.title
+    if task.written:
+        # So that no check of a sentence has to wait for it.
+        rules.prepare()
+    drafts = Draft.objects.filter(assignment__in=work.assignments)
+    typed = {draft.assignment_id: draft.content.get("caption", "") for draft in drafts}
+    images = Image.objects.in_bulk([held.item.image_id for held in work.assignments if held.item.image_id])
+    shown = {
+        "campaign": participation.campaign,
+        "title": title,
+        "instructions": to_html(rest),
+        "items": [_shown(participation, held, images, typed.get(held.pk, "")) for held in work.assignments],
+        "number": number,
+        "options": options_of(participation.campaign),
+        "training": trains and not task.written,
+        "practice": trains and task.written,
+        "task": task,
+        "from_panel": panels.open_session(participation) is not None,
+        "reasons": Report.Reason.choices,
+        "kind": f"web/worker/_{'judge' if task.choices else 'write'}.html",
+        "judged": bool(task.choices),
+        "written": bool(task.written),
+        "keys": keys_of(task),
+    }
+    return render(request, "web/worker/work.html", shown)
+
+
+def _show_end(request: HttpRequest, participation: Participation, end: panels.End) -> HttpResponse:
+    shown = {"campaign": participation.campaign, "end": end, "answered": participation.answered}
+    return render(request, "web/worker/end.html", shown)
+
+
+def _must_agree_again(participation: Participation) -> bool:
+    begun = participation.stage in (Participation.Stage.TRAINING, Participation.Stage.WORKING)
+    return begun and not enrollment.has_agreed(participation)
+
+
+def _shown(
+    participation: Participation, held: Assignment, images: Mapping[int, Image], typed: str
+) -> dict[str, Any]:
+    task = task_of(held.item, participation.campaign)
+    shown = task.shown(held.item.payload, mirrored=held.mirrored)
+    return {
+        "lease": held.lease,
+        "place": held.place,
+        "image": picture_of(images[held.item.image_id]) if held.item.image_id else None,
+        "typed": typed,
+        "has_invisible": bool(find_invisible(typed)),
+        **shown,
+        **(asked(task, shown) if task.choices else {}),
+    }
+
+
+def _wants_json(request: HttpRequest) -> bool:
+    return request.headers.get("Accept") == "application/json"
+
+
+def _told(request: HttpRequest, participation: Participation, text: str, error: bool) -> HttpResponse:
+    """For a form without script: the page again, with a message."""
+    (messages.error if error else messages.success)(request, text)
+    return redirect("annotate", participation.campaign.slug)
+
+
+def _refused(request: HttpRequest, participation: Participation, error: CapevalError) -> HttpResponse:
+    if _wants_json(request):
+        status = next((code for kind, code in STATUSES.items() if isinstance(error, kind)), 422)
+        found = {"findings": error.findings} if isinstance(error, SentenceError) else {}
+        return JsonResponse({"detail": str(error), **found}, status=status)
+    return _told(request, participation, f"Not stored: {error}.", error=True)
+
+
+@require_POST
+@for_workers
+def answer(request: HttpRequest, participation: Participation, lease: UUID) -> HttpResponse:
+    """Takes an answer."""
+    held = assignment.find(participation, lease)
+    if "clean" in request.POST:
+        return _cleaned(request, participation, held)
+    names = task_of(held.item, participation.campaign).choices or ("caption",)
+    raw = {name: request.POST[name] for name in names if name in request.POST}
+    number = request.POST.get("revision", "1")
+    try:
+        if number not in map(str, range(1, _MOST_REVISIONS + 1)):
+            raise AnswerError(f"'revision' must be from 1 to {_MOST_REVISIONS}")
+        given = submit.Given(
+            answer=raw,
+            revision=int(number),
+            key=_key(held, raw, int(number)),
+            events=_events(request),
+            reasons=dict.fromkeys(rules.RULES, request.POST.get("keep", "")),
+        )
+        done = submit.submit(held, given)
+    except CapevalError as error:
+        if isinstance(error, SentenceError) and not _wants_json(request):
+            # Without a script, the page is loaded again, and shows what was typed.
+            assignment.save_draft(held, {"caption": raw["caption"]})
+        return _refused(request, participation, error)
+    if _wants_json(request):
+        found = {"outcome": done.outcome, "text": done.text, "revision": done.response.revision}
+        return JsonResponse(found)
+    return _told(request, participation, done.text, error=False)
+
+
+def _cleaned(request: HttpRequest, participation: Participation, held: Assignment) -> HttpResponse:
+    """Remove invisible characters from what is typed; the writer sees the result and submits it."""
+    assignment.save_draft(held, {"caption": remove_invisible(_typed(request))})
+    text = "Invisible characters were removed. Please read the sentence again, then submit it."
+    return _told(request, participation, text, error=False)
+
+
+@require_POST
+@for_workers
+def check(request: HttpRequest, participation: Participation, lease: UUID) -> HttpResponse:
+    """What the rules say of a sentence while it is written."""
+    held = assignment.find(participation, lease)
+    if not task_of(held.item, participation.campaign).written:
+        raise NotFoundError
+    texts = enrollment.latest_texts(participation.campaign)
+    try:
+        found = validation.look(texts, held.item, request.POST.get("caption", ""))
+    except CapevalError as error:
+        return _refused(request, participation, error)
+    return JsonResponse(asdict(found))
+
+
+@require_GET
+@for_workers
+def show_rules(request: HttpRequest, participation: Participation) -> HttpResponse:
+    """The rules for sentences, with their levels here, and why each is there."""
+    if not task_named(participation.campaign.kind).written:
+        raise NotFoundError
+    settings = validation.settings_of(enrollment.latest_texts(participation.campaign))
+    rows = [{"rule": rule, "level": settings.level(rule)} for rule in rules.RULES.values()]
+    shown = {"campaign": participation.campaign, "rows": [row for row in rows if row["level"] != "off"]}
+    return render(request, "web/worker/rules.html", shown)
+
+
+def _key(held: Assignment, answer: dict[str, str], revision: int) -> str:
+    """The same answer, sent again by whichever window, is one; another one is not."""
+    return f"{held.lease}-{revision}-{digest_of(answer)[:16]}"
+
+
+def _events(request: HttpRequest) -> dict[str, float]:
+    """The counts that the page's script sends; nothing of anything else."""
+    try:
+        found = json.loads(request.POST.get("events", "{}"))
+    except (ValueError, RecursionError):
+        return {}
+    names = ("seconds", "keys", "pastes", "pasted")
+    if not isinstance(found, dict):
+        return {}
+    return {
+        name: value
+        for name in names
+        if isinstance(value := found.get(name), int) and not isinstance(value, bool) and 0 <= value < 10**9
+    }
+
+
+@require_POST
+@for_workers
+def save_draft(request: HttpRequest, participation: Participation, lease: UUID) -> HttpResponse:
+    """Keeps what is being typed."""
+    held = assignment.find(participation, lease)
+    assignment.save_draft(held, {"caption": _typed(request)})
+    return HttpResponse(status=204)
+
+
+def _typed(request: HttpRequest) -> str:
+    return request.POST.get("caption", "").replace("\0", "")[:_LONGEST_DRAFT]
+
+
+@require_POST
+@for_workers
+def renew(request: HttpRequest, participation: Participation) -> HttpResponse:
+    """Renew the leases of the worker's items, since the worker is active on the page."""
+    assignment.renew(participation)
+    return HttpResponse(status=204)
+
+
+@require_POST
+@for_workers
+def set_aside(request: HttpRequest, participation: Participation, lease: UUID) -> HttpResponse:
+    """Skips an item, or reports it with a reason."""
+    held = assignment.find(participation, lease)
+    reason, note = request.POST.get("reason", ""), request.POST.get("note", "")
+    try:
+        if len(note) > LONGEST_NOTE or "\0" in note:
+            raise AnswerError(f"a note must have at most {LONGEST_NOTE} characters")
+        if reason in Report.Reason.values:
+            assignment.report(held, reason, note)
+        else:
+            assignment.set_aside(held, Assignment.State.SKIPPED, note)
+    except CapevalError as error:
+        return _refused(request, participation, error)
+    return _told(request, participation, "Thank you. This item is set aside.", error=False)
+
+
+@require_GET
+@for_workers
+def image(request: HttpRequest, participation: Participation, lease: UUID, size: str) -> HttpResponseBase:
+    """The picture of an item, for who holds it."""
+    held = assignment.find(participation, lease)
+    picture = held.item.image
+    # What is out of work is shown to nobody: somebody on the picture may have asked for it.
+    if picture is None or held.item.held or size not in ("small", "large"):
+        raise NotFoundError
+    if held.state not in (Assignment.State.HELD, Assignment.State.SUBMITTED, Assignment.State.EXPIRED):
+        raise NotFoundError
+    if picture.warning and held.warned_shown is None:
+        content_warnings.note_shown(held)
+    stored = default_storage.open(getattr(picture, size))
+    sent = FileResponse(stored, content_type="image/jpeg")
+    sent["Content-Disposition"] = 'inline; filename="image"'
+    sent["Cache-Control"] = "private, max-age=600"
+    return sent

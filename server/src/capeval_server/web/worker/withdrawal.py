@@ -1,0 +1,41 @@
+"""The page on which a worker sees what is stored of them, and withdraws."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+
+from capeval_server.annotation.models import Participation
+from capeval_server.annotation.review import withdrawal
+from capeval_server.annotation.task_types import task_named
+from capeval_server.annotation.workers import panels
+from capeval_server.web.markdown import to_html
+from capeval_server.web.worker.enrollment import for_who_leaves
+
+__all__ = ["leave"]
+
+
+@require_http_methods(["GET", "POST"])
+@for_who_leaves
+def leave(request: HttpRequest, participation: Participation) -> HttpResponse:
+    """Says what a withdrawal would do, and does it."""
+    campaign = participation.campaign
+    if request.method == "POST":
+        if request.POST.get("sure") != "yes":
+            messages.error(request, "Please say that you want to withdraw for good.")
+            return redirect("annotate_leave", campaign.slug)
+        effect = withdrawal.withdraw(None, participation, by_worker=True)
+        shown = {"campaign": campaign, "effect": effect, "end": panels.end_of(participation)}
+        return render(request, "web/worker/left.html", shown)
+    texts = participation.consented_to
+    shown = {
+        "campaign": campaign,
+        "participation": participation,
+        "texts": texts,
+        "images": texts is not None and task_named(campaign.kind).needs_image,
+        "consent": to_html(texts.consent) if texts else "",
+        "effect": withdrawal.effect_of_withdrawing(participation),
+    }
+    return render(request, "web/worker/leave.html", shown)

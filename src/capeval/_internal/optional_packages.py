@@ -1,0 +1,91 @@
+"""Optional packages: the extra of capeval that installs a missing one."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from capeval.errors import DependencyError
+
+__all__ = ["install_command", "missing_package"]
+
+# Packages by import names that differ from theirs, and by those of packages that come with them.
+_PACKAGES = {
+    "PIL": "pillow",
+    "allauth": "django-allauth",
+    "botocore": "boto3",
+    "csp": "django-csp",
+    "jwt": "pyjwt",
+    "markdown_it": "markdown-it-py",
+    "markupsafe": "jinja2",
+    "ninja": "django-ninja",
+    "pydantic": "django-ninja",
+    "spellchecker": "pyspellchecker",
+    "storages": "django-storages",
+}
+# Optional packages of no extra.
+_WITHOUT_EXTRA = {"pandas", "polars", "pyarrow", "torchmetrics"}
+# capeval's own distributions: the extra of capeval that installs them.
+_DISTRIBUTIONS = {"capeval": "", "capeval-decoding": "decoding", "capeval-server": "server"}
+
+
+def missing_package(purpose: str, error: ImportError, extra: str = "") -> ImportError:
+    """Return the error to raise for a failed import of an optional package.
+
+    Args:
+        purpose: The beginning of the message, such as `HTML reports need`.
+        error: The error of the import.
+        extra: The extra to name if several contain the package.
+
+    Returns:
+        A `DependencyError` with the command that installs the package; `error` itself if nothing optional is
+        missing, such as for a fault inside an installed package.
+    """
+    name = (error.name or "").partition(".")[0]
+    if not name or find_spec(name) is not None:
+        return error
+    package = _PACKAGES.get(name, name)
+    command = install_command(package, extra)
+    return DependencyError(f"{purpose} {package}: {command}", name=name) if command else error
+
+
+def install_command(package: str, extra: str = "") -> str:
+    """Return the command that installs an optional package; empty if capeval has no use for it.
+
+    Args:
+        package: The name of the package, such as `pyjwt`.
+        extra: The extra to name if several contain the package.
+    """
+    wanted = f"capeval[{extra}]"
+    found = sorted(_find_requirements(_normalized(package)), key=lambda each: (each != wanted, each))
+    if found:
+        return f"pip install '{found[0]}'"
+    return f"pip install {package}" if package in _WITHOUT_EXTRA else ""
+
+
+def _find_requirements(package: str) -> set[str]:
+    """Return what installs a package, such as `capeval[report]`; empty if capeval is not installed."""
+    # Imported here, because a command needs them only if it fails.
+    import re
+    from importlib.metadata import PackageNotFoundError, requires
+
+    found = set()
+    for distribution, own_extra in _DISTRIBUTIONS.items():
+        try:
+            requirements = requires(distribution) or []
+        except PackageNotFoundError:
+            continue
+        for requirement in requirements:
+            needed, _, marker = requirement.partition(";")
+            name = re.match(r"[\w.-]+", needed)
+            extra = re.search(r"""extra\s*==\s*["']([^"']+)""", marker)
+            if name is None or _normalized(name[0]) != package:
+                continue
+            if extra:
+                found.add(f"{distribution}[{extra[1]}]")
+            elif own_extra:
+                found.add(f"capeval[{own_extra}]")
+    return found
+
+
+def _normalized(name: str) -> str:
+    return name.replace("_", "-").replace(".", "-").lower()

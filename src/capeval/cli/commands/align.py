@@ -1,0 +1,95 @@
+"""`capeval align`: which words of two captions METEOR matches."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+from capeval.cli.toolkit.click_commands import Argument
+from capeval.cli.toolkit.options import Format, FormatOption
+from capeval.cli.toolkit.output import deliver, examples, render
+
+if TYPE_CHECKING:
+    from capeval.metrics.meteor import Alignment, Match
+    from capeval.report import Grid
+
+__all__ = ["EXAMPLES", "run"]
+
+EXAMPLES = examples(
+    'capeval align "A man rides his bike." "A man riding his bicycle."',
+    'capeval align "two dogs" "a pair of dogs" --format json',
+)
+
+
+def run(
+    candidate: Annotated[str, Argument(metavar="CANDIDATE", help="A caption.", show_default=False)],
+    reference: Annotated[str, Argument(metavar="REFERENCE", help="A caption.", show_default=False)],
+    form: FormatOption = Format.TABLE,
+) -> None:
+    """Shows METEOR's alignment of two captions: matches, stages, chunks, and the score that follows."""
+    from capeval.cli.toolkit.resource_setup import prepare_needs
+    from capeval.metrics.meteor import align
+
+    prepare_needs(["METEOR"])
+    aligned = align(candidate, reference)
+    if form is Format.JSON:
+        deliver(json.dumps(_plain(aligned), indent=2, ensure_ascii=False) + "\n", None)
+        return
+    render(_grid(aligned), form, None)
+    if form is Format.TABLE:
+        deliver(_summary(aligned), None)
+
+
+def _grid(aligned: Alignment) -> Grid:
+    from capeval.report import Cell, Grid
+
+    columns = ("Chunk", "Candidate", "Reference", "Stage", "Weight")
+    rows = [
+        (
+            match.chunk,
+            " ".join(aligned.candidate[i] for i in match.candidate),
+            " ".join(aligned.reference[i] for i in match.reference),
+            match.stage,
+            match.weight,
+        )
+        for match in aligned.matches
+    ]
+    return Grid(columns=columns, rows=tuple(tuple(Cell(value=value) for value in row) for row in rows))
+
+
+def _summary(aligned: Alignment) -> str:
+    only_candidate = _unmatched(aligned.candidate, [match.candidate for match in aligned.matches])
+    only_reference = _unmatched(aligned.reference, [match.reference for match in aligned.matches])
+    lines = [
+        f"only in the candidate: {only_candidate or '-'}",
+        f"only in the reference: {only_reference or '-'}",
+        f"chunks {aligned.chunks}, precision {aligned.precision:.3f}, recall {aligned.recall:.3f}, "
+        f"F mean {aligned.f_mean:.3f}, penalty {aligned.penalty:.3f}",
+        f"METEOR {aligned.score:.4f}",
+    ]
+    return "\n" + "".join(f"{line}\n" for line in lines)
+
+
+def _unmatched(words: tuple[str, ...], matched: list[range]) -> str:
+    positions = {position for match in matched for position in match}
+    return " ".join(word for position, word in enumerate(words) if position not in positions)
+
+
+def _plain(aligned: Alignment) -> dict[str, object]:
+    def number(value: float) -> float | None:
+        # JSON has no NaN: numbers that are undefined for an empty caption are null.
+        return value if value == value else None
+
+    def plain(match: Match) -> dict[str, object]:
+        return {**asdict(match), "candidate": list(match.candidate), "reference": list(match.reference)}
+
+    parts = {name: number(getattr(aligned, name)) for name in ("precision", "recall", "f_mean", "penalty")}
+    return {
+        "candidate": aligned.candidate,
+        "reference": aligned.reference,
+        "matches": [plain(match) for match in aligned.matches],
+        "chunks": aligned.chunks,
+        **parts,
+        "score": aligned.score,
+    }

@@ -1,0 +1,99 @@
+"""`capeval check`: is a file a valid submission?"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from capeval.cli.toolkit.click_commands import Argument, Option
+from capeval.cli.toolkit.options import (
+    CaptionColumn,
+    IdColumn,
+    ReferenceCaptionColumn,
+    ReferenceIdColumn,
+    Split,
+)
+from capeval.cli.toolkit.output import deliver, examples
+from capeval.errors import FormatError
+
+if TYPE_CHECKING:
+    from capeval.data.captions import Candidates
+    from capeval.formats.io.sources import File
+
+__all__ = ["EXAMPLES", "run"]
+
+EXAMPLES = examples(
+    "capeval check results.json --references references.json",
+    "capeval check results.json.gz",
+)
+
+
+def run(
+    results: Annotated[
+        Path,
+        Argument(metavar="RESULTS", help="File of results; - is standard input.", show_default=False),
+    ],
+    references: Annotated[
+        Path | None,
+        Option(
+            "--references", "-r", metavar="FILE", help="References of the same images.", show_default=False
+        ),
+    ] = None,
+    id_column: IdColumn = None,
+    caption_column: CaptionColumn = None,
+    reference_id_column: ReferenceIdColumn = None,
+    reference_caption_column: ReferenceCaptionColumn = None,
+    split: Split = None,
+) -> None:
+    """Checks whether a file of results is a valid submission.
+
+    A valid file is well formed and, with --references, has one caption for each of their images. For an
+    invalid file, each problem is one line on standard error, and the exit code is 2.
+    """
+    from capeval.cli.toolkit.inputs import Reading, opened, place
+    from capeval.scoring.evaluator import problems
+
+    reading = Reading(
+        id_column=id_column,
+        caption_column=caption_column,
+        reference_id_column=reference_id_column,
+        reference_caption_column=reference_caption_column,
+        split=split,
+    )
+    reading.check(references, [results])
+    expected = reading.references(references) if references is not None else None
+    try:
+        file, name = opened(results)
+        candidates = reading.candidates_in(file, name, expected)
+    except FormatError as error:
+        _refuse([str(error)])
+    if expected is not None and (messages := problems(expected, candidates)):
+        _refuse([f"{place(results)}: {message}" for message in messages])
+    notes = f"{_wordless(candidates)}{_not_strict(file)}"
+    deliver(f"{place(results)} is valid: {len(candidates):,} captions{notes}\n", None)
+
+
+def _refuse(messages: list[str]) -> None:
+    for message in messages:
+        print(f"capeval: error: {message}", file=sys.stderr)
+    sys.exit(2)
+
+
+def _not_strict(file: File) -> str:
+    from capeval.formats import load_candidates
+
+    try:
+        load_candidates(file, strict=True)
+    except FormatError:
+        return "; evaluation servers take JSON alone, as COCO results or captions by image id"
+    return ""
+
+
+def _wordless(candidates: Candidates) -> str:
+    from capeval.errors.messages import first_few
+    from capeval.tokenizers import tokenize
+
+    tokens = tokenize([caption for caption, *_ in candidates.values()])
+    wordless = [image for image, words in zip(candidates, tokens, strict=True) if not words]
+    return f"; {first_few(wordless)} given a caption without words, which is allowed" if wordless else ""

@@ -1,0 +1,77 @@
+"""`capeval demo`: the metrics of 40,504 real images."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from pathlib import Path
+from typing import Annotated
+
+from capeval.cli.toolkit.click_commands import Option
+from capeval.cli.toolkit.options import Seed
+from capeval.cli.toolkit.output import Steps, deliver, examples, render
+
+__all__ = ["EXAMPLES", "run"]
+
+EXAMPLES = examples("capeval demo", "capeval demo --output reports --seed 7")
+
+
+def run(
+    output: Annotated[Path, Option("--output", "-o", metavar="FOLDER", help="Where the report goes.")] = Path(
+        "capeval-demo"
+    ),
+    seed: Seed = 0,
+) -> None:
+    """Scores human captions of the 40,504 images of COCO val2014, and writes an HTML report.
+
+    One caption of each image, chosen by the seed, is scored against the others.
+    """
+    from capeval.cli.toolkit.resource_setup import check_report_packages, prepare_needs
+    from capeval.data.held_out import hold_out
+    from capeval.datasets import coco
+    from capeval.datasets.published import COCO_HUMAN
+    from capeval.metrics import DEFAULT
+    from capeval.report import System, scores, to_html
+    from capeval.resources.spice import RUN
+    from capeval.scoring.evaluator import Evaluator
+
+    check_report_packages()
+    # Tables that are compiled on first use are not part of the seconds shown.
+    prepare_needs(DEFAULT)
+    with Steps(4) as steps:
+        seconds = [time.perf_counter()]
+        steps.next("Reading the captions of COCO val2014")
+        references, candidates = hold_out(coco.captions("val2014"), seed=seed)
+        seconds.append(time.perf_counter())
+        steps.next("Tokenising and preparing references")
+        evaluator = Evaluator(references)
+        seconds.append(time.perf_counter())
+        steps.next("Tokenising and scoring candidates")
+        report = evaluator.evaluate(candidates)
+        seconds.append(time.perf_counter())
+        system = System(name="One human caption (val2014)", report=report)
+        source = "COCO val2014, one caption of each image held out"
+        published = {"Paper's human row (test, c5)": COCO_HUMAN.values}
+        render(scores([system], published, source=source), "table", None, "COCO Captions 2014")
+        steps.next("Writing the report")
+        path = output / "report.html"
+        page = to_html(
+            [system],
+            title="Human captions of COCO val2014",
+            published=published,
+            references=references,
+            candidates={system.name: candidates},
+            source=source,
+        )
+        output.mkdir(parents=True, exist_ok=True)
+        deliver(page, path)
+    read, prepared, scored = (end - start for start, end in itertools.pairwise(seconds))
+    deliver(
+        f"\n{len(candidates):,} candidates and {int(references.counts.sum()):,} references of "
+        f"{len(references):,} images in {read + prepared + scored:.2f} s: reading {read:.2f}, "
+        f"references (tokens, frequencies) {prepared:.2f}, candidates (tokens, scores) {scored:.2f}.\n"
+        f"The paper's row is of other images: {COCO_HUMAN.source}.\n"
+        f"Report: {path}\n"
+        f"For SPICE, whose first run parses every caption: {RUN}, then capeval score --metrics SPICE\n",
+        None,
+    )

@@ -1,0 +1,190 @@
+"""`capeval resources`: what metrics need besides captions, and the parses that are kept."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import click
+
+from capeval.cli.toolkit.click_commands import Command, Group, Option, parameters
+from capeval.cli.toolkit.options import Format, FormatOption
+from capeval.cli.toolkit.output import Steps, deliver, examples, render
+from capeval.errors import OptionError
+
+if TYPE_CHECKING:
+    from capeval.metrics import Resource
+    from capeval.resources.compiled_files import Found
+    from capeval.resources.parse_store import ParseStore
+
+__all__ = ["app"]
+
+
+def run(form: FormatOption = Format.TABLE) -> None:
+    """Lists what metrics need besides captions: where it is, its size and fingerprint, or what to run."""
+    if click.get_current_context().invoked_subcommand is not None:
+        return
+    rows = [*_resources(), _parses()]
+    if form is Format.JSON:
+        deliver(json.dumps(rows, indent=2, ensure_ascii=False) + "\n", None)
+        return
+    from capeval.report import Cell, Grid
+
+    columns = ("Resource", "Path", "Size", "Fingerprint", "Missing")
+    cells = [
+        tuple(Cell(value=_shown(row[key])) for key in ("name", "path", "bytes", "fingerprint", "missing"))
+        for row in rows
+    ]
+    render(Grid(columns=columns, rows=tuple(cells)), form, None)
+
+
+def meteor(
+    again: Annotated[bool, Option("--again", help="Make them again where they are there already.")] = False,
+) -> None:
+    """Makes METEOR's word tables from the installed pycocoevalcap, once.
+
+    Scoring with METEOR makes them too, where they are missing. The variable CAPEVAL_CACHE names another
+    folder for them.
+    """
+    from capeval.resources.compiled_files import cache_folder
+    from capeval.resources.meteor import compiled_tables, found_tables
+
+    with Steps(1) as steps:
+        steps.next("Making METEOR's word tables")
+        compiled_tables(cache_folder(), again=again)
+    _deliver_found(found_tables())
+
+
+def spice(
+    jars: Annotated[
+        Path | None,
+        Option(
+            "--from",
+            metavar="PATH",
+            help="CoreNLP's models jar, or a folder with the reference's jars.",
+            show_default="pycocoevalcap, then Maven",
+        ),
+    ] = None,
+    again: Annotated[bool, Option("--again", help="Make it again where it is there already.")] = False,
+) -> None:
+    """Makes SPICE's model from the reference's jars, once.
+
+    The jars are looked for in the installed pycocoevalcap and in the local Maven repository. What is not
+    there, Maven fetches where it is installed: 378 MB. No Java runs.
+    """
+    from capeval.resources.spice import compiled_model, found_model
+
+    again = again or jars is not None
+    if again or found_model() is None:
+        with Steps(1) as steps:
+            steps.next("Making SPICE's model")
+            compiled_model(jars, fetch=True, again=again)
+    _deliver_found(found_model())
+
+
+def parses(
+    clear: Annotated[bool, Option("--clear", help="Delete the parses.")] = False,
+) -> None:
+    """Says where parsed captions are kept between runs, how many, and how large the file is.
+
+    The file can be copied to another machine. The variable CAPEVAL_STORE names another folder for it, or is
+    `off` to keep nothing.
+    """
+    from capeval.cli.toolkit.resource_setup import STORE
+
+    store = _store()
+    if store is None:
+        raise OptionError(f"{STORE} must name a folder, or be unset, to keep parses (got 'off')")
+    if clear:
+        store.clear()
+    deliver(f"{store.path}: {_about(store)}\n", None)
+
+
+def _deliver_found(found: Found | None) -> None:
+    assert found is not None  # noqa: S101 - it was made or found before.
+    deliver(f"{found.path}: {_size(found.path)}, fingerprint {found.fingerprint}\n", None)
+
+
+def _resources() -> list[dict[str, str | int | None]]:
+    from capeval.metrics import METRICS
+
+    needs = dict.fromkeys(resource for make in METRICS.values() for resource in make().needs)
+    rows: list[dict[str, str | int | None]] = []
+    for resource in needs:
+        found = resource.found()
+        rows.append(
+            {
+                "name": resource.name,
+                "path": None if found is None else str(found.path),
+                "bytes": None if found is None else found.path.stat().st_size,
+                "fingerprint": None if found is None else found.fingerprint,
+                "missing": _missing(resource) if found is None else None,
+            }
+        )
+    return rows
+
+
+def _missing(resource: Resource) -> str:
+    if resource.by_command:
+        return resource.install
+    ahead = f", or before by {resource.command}" if resource.command else ""
+    return f"made when a metric needs it{ahead} ({resource.install})"
+
+
+def _parses() -> dict[str, str | int | None]:
+    store = _store()
+    there = store is not None and store.path.exists()
+    return {
+        "name": "parsed captions",
+        "path": None if store is None else str(store.path),
+        "bytes": store.path.stat().st_size if there and store is not None else None,
+        "fingerprint": None,
+        "missing": None if there else "switched off" if store is None else "none yet",
+    }
+
+
+def _store() -> ParseStore | None:
+    from capeval.cli.toolkit.resource_setup import store_folder
+    from capeval.resources.spice import store_in
+
+    folder = store_folder()
+    return None if folder is None else store_in(folder)
+
+
+def _about(store: ParseStore) -> str:
+    if not store.path.exists():
+        return "no parses"
+    return f"{len(store):,} parses, {_size(store.path)} of at most {store.limit / 1e6:,.0f} MB"
+
+
+def _size(path: Path) -> str:
+    return _megabytes(path.stat().st_size)
+
+
+def _megabytes(count: int) -> str:
+    return f"{count / 1e6:,.1f} MB"
+
+
+def _shown(value: str | int | None) -> str | None:
+    return _megabytes(value) if isinstance(value, int) else value
+
+
+app = Group(
+    name="resources",
+    callback=run,
+    params=parameters(run),
+    invoke_without_command=True,
+    help="What metrics need besides captions: where it is, or what to run; and the parses that are kept.",
+    epilog=examples(
+        "capeval resources",
+        "capeval resources meteor",
+        "capeval resources spice",
+        "capeval resources parses --clear",
+    ),
+    commands=[
+        Command(meteor, "meteor", examples("capeval resources meteor", "capeval resources meteor --again")),
+        Command(spice, "spice", examples("capeval resources spice", "capeval resources spice --from jars")),
+        Command(parses, "parses", examples("capeval resources parses", "capeval resources parses --clear")),
+    ],
+)

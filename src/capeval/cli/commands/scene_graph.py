@@ -1,0 +1,130 @@
+"""`capeval scene-graph`: the tuples that SPICE compares, of each line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from capeval.cli.toolkit.click_commands import Argument, Option
+from capeval.cli.toolkit.lines import read_text, split_lines
+from capeval.cli.toolkit.options import Output
+from capeval.cli.toolkit.output import Steps, check_outputs, deliver, examples
+from capeval.errors import CaptionError, OptionError
+
+if TYPE_CHECKING:
+    from capeval._native import SentenceStages
+
+__all__ = ["EXAMPLES", "run"]
+
+EXAMPLES = examples(
+    'echo "A man rides a red bike." | capeval scene-graph -',
+    "capeval scene-graph captions.txt --format jsonl -o graphs.jsonl",
+    "capeval scene-graph captions.txt --format jsonl --stages --raw",
+)
+
+
+class Form(StrEnum):
+    """The forms of scene graphs."""
+
+    TEXT = "text"
+    JSONL = "jsonl"
+
+
+def run(
+    file: Annotated[
+        Path,
+        Argument(metavar="FILE", help="A caption in each line; - is standard input.", show_default=False),
+    ],
+    form: Annotated[
+        Form, Option("--format", "-f", help="Text to read, or JSON, a line a caption.")
+    ] = Form.TEXT,
+    stages: Annotated[
+        bool,
+        Option("--stages", help="Add tokens, tags, lemmas, trees and dependencies (with jsonl)."),
+    ] = False,
+    raw: Annotated[
+        bool,
+        Option(
+            "--raw/--tokens", help="Parse captions as they are written, or the tokens that scores are of."
+        ),
+    ] = False,
+    longest: Annotated[
+        int, Option(min=1, max=400, help="The longest sentence that is parsed, in tokens.")
+    ] = 120,
+    output: Output = None,
+) -> None:
+    """Writes the scene graph of each caption as tuples, in the order in which the reference finds them.
+
+    A tuple of one text is an object, of two an object with an attribute, of three a relation between two
+    objects. They are those of the caption alone, before synonyms are merged with those of other captions.
+    """
+    from capeval.cli.toolkit.resource_setup import prepare_needs
+    from capeval.tokenizers import tokenize
+
+    if stages and form is not Form.JSONL:
+        raise OptionError(f"'--stages' must be with '--format jsonl' (got '--format {form.value}')")
+    check_outputs([file], [output])
+    captions = split_lines(read_text(file))
+    prepare_needs(["SPICE"])
+    texts = captions if raw else [" ".join(words) for words in tokenize(captions)]
+    with Steps(1) as steps:
+        steps.next("Making scene graphs")
+        tuples, sentences = _analysed(texts, longest, stages, file)
+    if form is Form.JSONL:
+        made = (
+            _plain(caption, found, None if sentences is None else sentences[place])
+            for place, (caption, found) in enumerate(zip(captions, tuples, strict=True))
+        )
+        deliver("".join(json.dumps(one, ensure_ascii=False) + "\n" for one in made), output)
+    else:
+        deliver("".join(map(_text, captions, tuples)), output)
+
+
+def _analysed(
+    texts: list[str], longest: int, stages: bool, file: Path
+) -> tuple[list[list[tuple[str, ...]]], list[list[SentenceStages]] | None]:
+    """The tuples of each text and, where they are wanted, the stages of its sentences."""
+    from capeval.cli.toolkit.resource_setup import store_folder
+    from capeval.metrics.spice import LongSentenceError, scene_tuples, sentence_stages
+    from capeval.resources.spice import store_in
+
+    folder = store_folder()
+    store = None if folder is None else store_in(folder)
+    try:
+        tuples = scene_tuples(texts, longest=longest, store=store)
+        return tuples, sentence_stages(texts, longest=longest) if stages else None
+    except LongSentenceError as error:
+        name = "standard input" if str(file) == "-" else file
+        raise CaptionError(f"{name}: line {texts.index(error.caption) + 1}: {error}") from None
+
+
+def _plain(
+    caption: str, tuples: Sequence[Sequence[str]], sentences: Sequence[SentenceStages] | None
+) -> dict[str, Any]:
+    made: dict[str, Any] = {"caption": caption, "tuples": tuples}
+    if sentences is not None:
+        made["sentences"] = [_stages(sentence) for sentence in sentences]
+    return made
+
+
+def _stages(sentence: SentenceStages) -> dict[str, Any]:
+    from capeval.report.conllu import to_conllu
+
+    return {
+        "tokens": sentence.tokens,
+        "tags": sentence.tags,
+        "lemmas": sentence.lemmas,
+        "tree": sentence.tree,
+        "score": sentence.score,
+        "conllu": to_conllu(sentence),
+    }
+
+
+def _text(caption: str, tuples: Sequence[Sequence[str]]) -> str:
+    from capeval.report.exporters import printable
+
+    lines = [f"  ({', '.join(parts)})" for parts in tuples] or ["  no tuples"]
+    return "".join(f"{printable(line)}\n" for line in (caption, *lines))

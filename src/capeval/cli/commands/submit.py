@@ -1,0 +1,371 @@
+"""`capeval submit`: sends results to an evaluation server, and waits for their scores."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from capeval.cli.toolkit.click_commands import Argument, Option
+from capeval.cli.toolkit.options import Format, FormatOption, Output
+from capeval.cli.toolkit.output import deliver, examples, render
+from capeval.errors import CapevalError, FormatError, OptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from capeval.cli.toolkit.api_client import Remote
+    from capeval.data.captions import Candidates
+    from capeval.report import Grid
+
+__all__ = ["EXAMPLES", "run"]
+
+EXAMPLES = examples(
+    "capeval submit captions_val_mine_results.json --server https://host --challenge coco --phase test",
+    "capeval submit results.zip --server https://host --challenge coco --phase test "
+    "--declare method=mine --wait",
+    "capeval submit results.zip --server https://host --challenge coco --phase test --check",
+)
+TOKEN = "CAPEVAL_TOKEN"  # noqa: S105 - the name of a variable.
+_PAUSES = (1.0, 2.0, 3.0, 5.0)
+# How many images of a split are asked for at once.
+_IMAGES = 10_000
+# How many times in a row the server may fail to answer while the command waits for scores.
+_MOST_FAILURES = 20
+
+
+def run(
+    file: Annotated[
+        Path, Argument(metavar="FILE", help="File of results, or a zip of several.", show_default=False)
+    ],
+    server: Annotated[str, Option(metavar="URL", help="The server's address.", show_default=False)],
+    challenge: Annotated[
+        str, Option(metavar="SLUG", help="The challenge, as its address names it.", show_default=False)
+    ],
+    phase: Annotated[str, Option(metavar="NAME", help="The phase.", show_default=False)],
+    declare: Annotated[
+        list[str] | None,
+        Option(
+            "--declare",
+            "-d",
+            metavar="NAME=VALUE",
+            help="A field that the challenge asks for.",
+            show_default=False,
+        ),
+    ] = None,
+    token_file: Annotated[
+        Path | None,
+        Option(metavar="FILE", help=f"File with the token; by default it is in {TOKEN}.", show_default=False),
+    ] = None,
+    check: Annotated[
+        bool,
+        Option("--check", help="Only check: names of files, images and captions, as the phase wants them."),
+    ] = False,
+    wait: Annotated[bool, Option("--wait", "-w", help="Wait for the scores and show them.")] = False,
+    form: FormatOption = Format.TABLE,
+    output: Output = None,
+) -> None:
+    """Submits results to a challenge of an evaluation server.
+
+    The file is checked before it is sent. With `--check` it is also checked against the images of the phase,
+    and not sent. Running the same command again, for example after a broken connection, continues the same
+    submission; if that failed or was withdrawn, the file is submitted again.
+    """
+    from capeval.cli.toolkit.api_client import Remote
+
+    token = _token(token_file)
+    declared = _declared(declare or [])
+    remote = Remote(server, token)
+    if check and wait:
+        raise OptionError("--check submits nothing, so there is nothing to --wait for")
+    if not wait and (output is not None or form != Format.TABLE):
+        raise OptionError("--format and --output must come with --wait, which shows scores")
+    files = _checked(file)
+    if check:
+        deliver(_check_remotely(remote, _name(challenge), phase, files, declared), None)
+        return
+    submission = _submitted(remote, f"/challenges/{_name(challenge)}/phases/{_name(phase)}", file, declared)
+    place = f"{remote.address}/submissions/{submission['id']}/"
+    if not wait:
+        deliver(f"{place} is {submission['state']}\n", None)
+        return
+    print(place, file=sys.stderr)
+    _show(_finished(remote, submission), form, output)
+
+
+def _token(path: Path | None) -> str:
+    text = path.read_text(encoding="utf-8", errors="replace") if path else os.environ.get(TOKEN, "")
+    token = text.strip()
+    where = str(path) if path else f"the variable {TOKEN}"
+    if not token:
+        raise OptionError(
+            f"{where} must have a token, which the server's page of API tokens makes (got none)"
+        )
+    if not (token.isascii() and token.isprintable()) or " " in token:
+        # The text is not shown, since it may be another secret.
+        raise OptionError(f"{where} must have a token and nothing else (got other text)")
+    return token
+
+
+def _declared(fields: list[str]) -> dict[str, str]:
+    declared: dict[str, str] = {}
+    for text in fields:
+        name, sign, value = text.partition("=")
+        if not sign or not name:
+            raise OptionError(f"--declare must be NAME=VALUE (got {text!r})")
+        if name in declared or name == "file":
+            raise OptionError(f"--declare must name each field once, and not 'file' (got {name!r})")
+        declared[name] = value
+    return declared
+
+
+def _name(text: str) -> str:
+    from urllib.parse import quote
+
+    return quote(text, safe="")
+
+
+def _checked(path: Path) -> dict[str, Candidates]:
+    """A file of results, or each file in a zip of them, by name, read as servers do: JSON of two forms.
+
+    Raises:
+        FormatError: A file is not a file of results.
+        OSError: The file can't be read.
+    """
+    from capeval.formats import load_candidates
+    from capeval.formats.io.archives import is_zip, read_zip
+
+    data = path.read_bytes()
+    if not is_zip(path.name, data):
+        return {path.name: load_candidates(path, strict=True)}
+    name: str | None = None
+    files = {}
+    try:
+        for name, results in read_zip(data).items():
+            files[name] = load_candidates(results, strict=True)
+    except FormatError as error:
+        where = error.entry if name is None else name
+        message = f"{where!r}: {error.message}" if where else error.message
+        raise FormatError(message, kind=error.kind, path=path) from None
+    return files
+
+
+def _check_remotely(
+    remote: Remote, challenge: str, phase: str, files: dict[str, Candidates], declared: dict[str, str]
+) -> str:
+    """Checks that files are those that a phase wants, with a caption for each image of its splits.
+
+    Returns:
+        What was checked, in words.
+
+    Raises:
+        OptionError: The challenge has no such phase.
+        CapevalError: A file or a declared field is missing, or a file is of no split or has other images.
+        RefusedError: The server refuses.
+        UnreachableError: The server does not answer.
+    """
+    about: dict[str, Any] = remote.get(f"/challenges/{challenge}")
+    phases = {found["name"]: found["splits"] for found in about["phases"]}
+    if phase not in phases:
+        raise OptionError(f"--phase must be one of {', '.join(phases)} (got {phase!r})")
+    for field in about["fields"]:
+        if field["required"] and not declared.get(field["name"], "").strip():
+            name = field["name"]
+            raise CapevalError(f"a submission must declare {name!r} (--declare {name}=...)")
+    splits = [split for split in about["splits"] if split["name"] in phases[phase]]
+    seen = _check_images(remote, f"/challenges/{challenge}", splits, files)
+    lines = [
+        f"{seen[split['name']]}: {split['images']:,} images of split {split['name']}\n" for split in splits
+    ]
+    return f"{''.join(lines)}valid for phase {phase}; nothing was submitted\n"
+
+
+def _check_images(
+    remote: Remote, place: str, splits: list[dict[str, Any]], files: dict[str, Candidates]
+) -> dict[str, str]:
+    """The name of each split's file, whose captions are of the split's images."""
+    from capeval.errors.messages import images_problem
+
+    seen: dict[str, str] = {}
+    for name, candidates in files.items():
+        split = _split_of(name, splits)
+        if split["name"] in seen:
+            raise CapevalError(
+                f"{name!r}: split {split['name']!r} has results already, {seen[split['name']]!r}"
+            )
+        seen[split["name"]] = name
+        images = _images(remote, f"{place}/splits/{_name(split['name'])}/images")
+        problem = images_problem(candidates, images, f"split {split['name']!r}", "a caption")
+        if problem:
+            raise CapevalError(f"{name!r}: {problem}")
+    for split in splits:
+        if split["name"] not in seen:
+            raise CapevalError(
+                f"the upload must have {split['results']!r}, the results of split {split['name']!r}"
+            )
+    return seen
+
+
+def _split_of(name: str, splits: list[dict[str, Any]]) -> dict[str, Any]:
+    """The split whose results a file's name says that it has."""
+    import re
+
+    for split in splits:
+        before, _, after = split["results"].partition("<alg>")
+        if re.fullmatch(f"{re.escape(before)}[A-Za-z0-9._-]{{1,64}}{re.escape(after)}", name, re.ASCII):
+            return split
+    expected = " or ".join(repr(split["results"]) for split in splits)
+    raise CapevalError(f"{name!r}: the file must be named {expected}")
+
+
+def _images(remote: Remote, path: str) -> list[int | str]:
+    """The ids of all images of a split."""
+    found: list[int | str] = []
+    while True:
+        answer: dict[str, Any] = remote.get(f"{path}?offset={len(found)}&limit={_IMAGES}")
+        found += [image["id"] for image in answer["images"]]
+        if len(found) >= answer["total"] or not answer["images"]:
+            return found
+
+
+def _key(parts: list[bytes]) -> str:
+    """A key that is the same for the same submission, whenever the command runs."""
+    import hashlib
+
+    # Each part is hashed on its own, so that different lists of parts give different keys.
+    digests = [hashlib.sha256(part).digest() for part in parts]
+    return f"submit-{hashlib.sha256(b''.join(digests)).hexdigest()}"
+
+
+def _submitted(remote: Remote, place: str, file: Path, declared: dict[str, str]) -> dict[str, Any]:
+    """Submits a file; returns the new submission, or the earlier one of the same command."""
+    fields = [f"{name}={value}".encode() for name, value in sorted(declared.items())]
+    # The file name is part of the key, since it has the name of the method.
+    name = file.name.encode(errors="surrogateescape")
+    key = _key([place.encode(), name, file.read_bytes(), *fields])
+    while True:
+        with _Progress(file) as progress:
+            status, submission = remote.upload(f"{place}/submissions", file, declared, key, progress)
+        if not isinstance(submission, dict) or not {"id", "state"} <= submission.keys():
+            raise CapevalError(
+                f"{remote.address} must be an evaluation server (got an answer of another form)"
+            )
+        if status == 201:
+            return submission
+        if submission["state"] not in ("failed", "withdrawn"):
+            print(f"{file} was submitted before: going on with that submission", file=sys.stderr)
+            return submission
+        print(f"the earlier submission is {submission['state']}: submitting again", file=sys.stderr)
+        # The key of the submission after that one, again the same whenever the command runs.
+        key = _key([key.encode(), str(submission["id"]).encode()])
+
+
+class _Progress:
+    """A progress bar of the bytes sent, where standard error is a terminal."""
+
+    def __init__(self, file: Path) -> None:
+        self._size = file.stat().st_size
+        self._advance: Callable[[int], None] | None = None
+        self._bar: Any = None
+
+    def __enter__(self) -> _Progress:
+        if sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
+
+            columns = (TextColumn("Sending"), BarColumn(), DownloadColumn())
+            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
+            task = self._bar.add_task("", total=self._size)
+            self._advance = lambda count: self._bar.advance(task, count)
+            self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def __call__(self, count: int) -> None:
+        if self._advance is not None:
+            self._advance(count)
+
+
+def _finished(remote: Remote, submission: dict[str, Any]) -> dict[str, Any]:
+    """Waits until a submission is scored or has failed, and returns it.
+
+    Raises:
+        RefusedError: The server refuses.
+        UnreachableError: The server has failed to answer too many times.
+    """
+    from capeval.cli.toolkit.api_client import RefusedError, UnreachableError
+
+    failures, requests, state = 0, 0, ""
+    told: tuple[Any, ...] = ()
+    while True:
+        try:
+            current: dict[str, Any] = remote.get(f"/submissions/{submission['id']}")
+            failures = 0
+        except (RefusedError, UnreachableError) as error:
+            failures += 1
+            temporary = not isinstance(error, RefusedError) or error.status in (429, 500, 502, 503, 504)
+            if not temporary or failures > _MOST_FAILURES:
+                raise
+            current = {"state": state}
+        if current["state"] not in ("waiting", "running", ""):
+            return current
+        state = current["state"]
+        # The time alone is no news.
+        news = (state, (current.get("wait") or {}).get("ahead"), (current.get("scoring") or {}).get("number"))
+        if failures == 0 and news != told:
+            told = news
+            print(_far(current), file=sys.stderr)
+        time.sleep(_PAUSES[min(requests, len(_PAUSES) - 1)])
+        requests += 1
+
+
+def _far(submission: dict[str, Any]) -> str:
+    """A submission's state, and how far it is, as far as the server says so."""
+    wait, scoring = submission.get("wait"), submission.get("scoring")
+    if wait and wait["ahead"]:
+        seconds = wait["expected_wait"]
+        about = "" if seconds is None else f", about {max(round(seconds), 1):,} s"
+        return f"{submission['state']}: {wait['ahead']:,} before it{about}"
+    if scoring and scoring["total"]:
+        what = f"{scoring['split']} by {scoring['references']}: {scoring['metric']}"
+        count = f"metric {scoring['number']} of {scoring['total']}"
+        return f"{submission['state']}: {what}, {count}, after {int(scoring['elapsed'])} s"
+    return str(submission["state"])
+
+
+def _show(submission: dict[str, Any], form: Format, output: Path | None) -> None:
+    if submission["state"] != "scored":
+        raise CapevalError(f"the submission is {submission['state']} ({submission['reason'] or 'no reason'})")
+    current = [result for result in submission["results"] if not result["stale"]]
+    for result in current:
+        if result["failure"]:
+            print(f"{result['split']} by {result['references']}: {result['failure']}", file=sys.stderr)
+    if form == Format.JSON:
+        import json
+
+        deliver(json.dumps({**submission, "results": current}, indent=2, ensure_ascii=False) + "\n", output)
+    else:
+        render(_grid(current), form, output)
+
+
+def _grid(results: list[dict[str, Any]]) -> Grid:
+    """The scores: a row for each split, reference set and subset."""
+    from capeval.report import Cell, Grid
+
+    rows: dict[tuple[str, str, str], dict[str, Cell]] = {}
+    for result in results:
+        for score in result["scores"]:
+            group = (result["split"], result["references"], score["subset"] or "all")
+            cell = Cell(value=score["value"], low=score["low"], high=score["high"])
+            rows.setdefault(group, {})[score["name"]] = cell
+    names = tuple(dict.fromkeys(name for row in rows.values() for name in row))
+    cells = [
+        (*(Cell(value=text) for text in group), *(row.get(name, Cell(value=None)) for name in names))
+        for group, row in rows.items()
+    ]
+    return Grid(columns=("Split", "References", "Images", *names), rows=tuple(cells))

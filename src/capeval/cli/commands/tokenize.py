@@ -1,0 +1,56 @@
+"""`capeval tokenize`: writes the tokens of each line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from capeval.cli.toolkit.click_commands import Argument, Option
+from capeval.cli.toolkit.lines import read_text, split_lines
+from capeval.cli.toolkit.options import Context, ContextOption, Output, TokenizerSpec, tokenizer_of
+from capeval.cli.toolkit.output import check_outputs, deliver, examples
+from capeval.errors import OptionError
+
+__all__ = ["EXAMPLES", "run"]
+
+EXAMPLES = examples(
+    "capeval tokenize captions.txt",
+    'echo "A man\'s best friend." | capeval tokenize -',
+    "capeval tokenize captions.txt --keep-punctuation --keep-case -o tokens.txt",
+)
+
+
+def run(
+    file: Annotated[
+        Path,
+        Argument(metavar="FILE", help="A caption in each line; - is standard input.", show_default=False),
+    ],
+    keep_punctuation: Annotated[
+        bool, Option("--keep-punctuation", help="Keep punctuation, as the tokenizer itself does.")
+    ] = False,
+    keep_case: Annotated[bool, Option("--keep-case", help="Do not turn tokens to lower case.")] = False,
+    tokenizer_spec: TokenizerSpec = None,
+    context: ContextOption = None,
+    output: Output = None,
+) -> None:
+    """Writes the tokens of each caption: one caption on each line, its tokens on the same line of the output.
+
+    Both are UTF-8. Only a line feed ends a line; any other line end is white space.
+    """
+    from capeval import _native
+    from capeval.tokenizers import Tokenizer, tokenize
+
+    check_outputs([file], [output])
+    if tokenizer_spec is not None:
+        if keep_punctuation or keep_case:
+            raise OptionError("--tokenizer can't be given with --keep-punctuation or --keep-case")
+        tokens_of = tokenize(split_lines(read_text(file)), tokenizer_of(tokenizer_spec, context=context))
+        lines = [" ".join(tokens) for tokens in tokens_of]
+        deliver("".join(f"{line}\n" for line in lines), output)
+        return
+    tokenizer = Tokenizer(
+        lowercase=not keep_case,
+        punctuation="keep" if keep_punctuation else "reference",
+        context=(context or Context.FILE).value,
+    )
+    deliver(_native.tokenize_lines(read_text(file), tokenizer.native), output)

@@ -1,1 +1,0 @@
-"""`capeval study NAME`: the papers' studies, one command a module of this package."""

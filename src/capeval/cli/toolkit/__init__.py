@@ -1,0 +1,1 @@
+"""Parts that commands share: options, inputs, output."""

@@ -1,0 +1,159 @@
+"""The client of an evaluation server's API, with Python's standard library alone."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import secrets
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from capeval.errors import CapevalError, OptionError
+from capeval.report.exporters import printable
+
+__all__ = ["RefusedError", "Remote", "UnreachableError"]
+
+_CHUNK = 2**16
+_SECONDS = 60
+
+
+class RefusedError(CapevalError):
+    """The server refused the request.
+
+    Attributes:
+        status: The HTTP status of its answer.
+    """
+
+    def __init__(self, message: str, *, status: int) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class UnreachableError(CapevalError):
+    """The server did not answer, or the connection broke."""
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    # A redirect would send the token to another address, and turn a POST into a GET.
+    def redirect_request(self, *_: Any, **__: Any) -> None:
+        return None
+
+
+class Remote:
+    """A server, and the token for its API."""
+
+    def __init__(self, address: str, token: str) -> None:
+        parts = urlsplit(address)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+            raise OptionError(f"--server must be an address such as https://host (got {address!r})")
+        if parts.username is not None:
+            raise OptionError("--server must be an address without a name or password")
+        self.address = address.rstrip("/")
+        self._token = token
+        self._opener = urllib.request.build_opener(_NoRedirects)
+
+    def get(self, path: str) -> Any:
+        """The server's answer to a GET request.
+
+        Raises:
+            RefusedError: The server refuses.
+            UnreachableError: The server does not answer.
+        """
+        return self._answer(self._request(path))[1]
+
+    def upload(
+        self, path: str, file: Path, declared: Mapping[str, str], key: str, sent: Callable[[int], None]
+    ) -> tuple[int, Any]:
+        """Sends a file with a form.
+
+        Args:
+            path: The address in the API.
+            file: The file.
+            declared: The form's other fields.
+            key: The idempotency key.
+            sent: Called with the number of bytes of each chunk after it was sent.
+
+        Returns:
+            The status and the content of the answer.
+
+        Raises:
+            RefusedError: The server refuses.
+            UnreachableError: The server does not answer.
+            OSError: The file can't be read.
+        """
+        boundary = secrets.token_hex(16)
+        head = b"".join(_field(boundary, name, value) for name, value in declared.items())
+        head += _file_head(boundary, file.name)
+        tail = f"\r\n--{boundary}--\r\n".encode()
+        request = self._request(path)
+        request.add_header("Idempotency-Key", key)
+        request.add_header("Content-Type", f"multipart/form-data; boundary={boundary}")
+        with file.open("rb") as content:
+            size = content.seek(0, 2)
+            content.seek(0)
+
+            def body() -> Iterator[bytes]:
+                yield head
+                while chunk := content.read(_CHUNK):
+                    yield chunk
+                    sent(len(chunk))
+                yield tail
+
+            request.data = body()
+            # After `data`, since setting it removes the header, without which a server may refuse a body.
+            request.add_header("Content-Length", str(len(head) + size + len(tail)))
+            request.method = "POST"
+            return self._answer(request)
+
+    def _request(self, path: str) -> urllib.request.Request:
+        headers = {"Authorization": f"Bearer {self._token}", "Accept": "application/json"}
+        return urllib.request.Request(f"{self.address}/api{path}", headers=headers)  # noqa: S310
+
+    def _answer(self, request: urllib.request.Request) -> tuple[int, Any]:
+        try:
+            with self._opener.open(request, timeout=_SECONDS) as answer:
+                return answer.status, json.load(answer)
+        except urllib.error.HTTPError as error:
+            with error:
+                raise RefusedError(self._why(error), status=error.code) from None
+        except (urllib.error.URLError, http.client.HTTPException, ConnectionError, TimeoutError) as error:
+            reason = getattr(error, "reason", None) or error or type(error).__name__
+            raise UnreachableError(f"{self.address} does not answer ({printable(str(reason))})") from None
+        except ValueError:
+            raise UnreachableError(
+                f"{self.address} must be an evaluation server (got an answer of another form)"
+            ) from None
+
+    def _why(self, error: urllib.error.HTTPError) -> str:
+        """Why the server refused, as one line without control characters."""
+        if 300 <= error.code < 400:
+            place = printable(error.headers.get("Location", "elsewhere"))
+            return f"--server must be the server's own address ({self.address} redirects to {place})"
+        if error.code == 401:
+            return f"{self.address} does not take the token: it is wrong, expired or revoked"
+        try:
+            detail = json.load(error)["detail"]
+        except (ValueError, KeyError, TypeError, OSError, http.client.HTTPException):
+            detail = f"{error.code} {error.reason}"
+        text = detail if isinstance(detail, str) else json.dumps(detail)
+        return f"{self.address}: {printable(text)}"
+
+
+def _quoted(text: str) -> str:
+    # As browsers quote names in forms.
+    return text.replace('"', "%22").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _field(boundary: str, name: str, value: str) -> bytes:
+    head = f'--{boundary}\r\nContent-Disposition: form-data; name="{_quoted(name)}"\r\n\r\n'
+    return f"{head}{value}\r\n".encode()
+
+
+def _file_head(boundary: str, name: str) -> bytes:
+    # File names on Linux are bytes, and need not be UTF-8.
+    head = f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="{_quoted(name)}"\r\n'
+    return f"{head}Content-Type: application/octet-stream\r\n\r\n".encode(errors="surrogateescape")

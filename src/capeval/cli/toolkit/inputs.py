@@ -1,0 +1,172 @@
+"""Reading the references and the results that a command is given."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from capeval.data.captions import Candidates, References
+from capeval.data.columns import Columns, Role
+from capeval.errors import FormatError, OptionError
+from capeval.errors.messages import RESULTS_AS_REFERENCES, SWAPPED
+from capeval.formats import LIMIT, load_candidates, load_references
+from capeval.formats.caption_files import read_references
+from capeval.formats.io.sources import File, read_bounded
+
+__all__ = [
+    "Reading",
+    "are_folders",
+    "candidates_from",
+    "is_standard_input",
+    "opened",
+    "place",
+    "references_from",
+]
+
+_STANDARD_INPUT = "standard input"
+
+
+def place(path: Path) -> str:
+    """What to call a file in messages."""
+    return _STANDARD_INPUT if is_standard_input(path) else str(path)
+
+
+def are_folders(references: Path, results: Sequence[Path]) -> bool:
+    """Whether folders were given, and not files.
+
+    Raises:
+        OptionError: Some are folders and some are files.
+    """
+    given = [path.is_dir() for path in (references, *results)]
+    if any(given) and not all(given):
+        folder = next(path for path in (references, *results) if path.is_dir())
+        raise OptionError(
+            f"references and results must all be files, or all be folders (got the folder {folder})"
+        )
+    return all(given)
+
+
+def references_from(path: Path) -> References:
+    """The references in a file; `-` is standard input."""
+    file, name = opened(path)
+    return load_references(file, name=name)
+
+
+def candidates_from(path: Path) -> Candidates:
+    """The candidates in a file; `-` is standard input."""
+    file, name = opened(path)
+    return load_candidates(file, name=name)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """What to read of the files.
+
+    Attributes:
+        id_column: The column of image ids.
+        caption_column: The column of captions.
+        reference_id_column: The column of image ids in the file of references, where it has another.
+        reference_caption_column: The column of captions in the file of references, where it has another.
+        split: The splits of the references, separated by commas.
+    """
+
+    id_column: str | None = None
+    caption_column: str | None = None
+    reference_id_column: str | None = None
+    reference_caption_column: str | None = None
+    split: str | None = None
+
+    @property
+    def reference_columns(self) -> Columns:
+        """The columns of references."""
+        return Columns(
+            role=Role.REFERENCES,
+            id_column=self.reference_id_column,
+            caption_column=self.reference_caption_column,
+            # Both files often have the same columns.
+            other_id_column=self.id_column,
+            other_caption_column=self.caption_column,
+        )
+
+    @property
+    def columns(self) -> Columns:
+        """The columns of results."""
+        return Columns(role=Role.CANDIDATES, id_column=self.id_column, caption_column=self.caption_column)
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """The names of the splits; none for all."""
+        return () if self.split is None else tuple(part.strip() for part in self.split.split(","))
+
+    def check(self, references: Path | None, results: Sequence[Path]) -> None:
+        """Checks that the files and the options go together.
+
+        Raises:
+            OptionError: Two files are standard input, or one file has the references and the results, and its
+                column of references is not named.
+        """
+        paths = [*results, *([] if references is None else [references])]
+        if sum(map(is_standard_input, paths)) > 1:
+            raise OptionError("standard input ('-') must be one file (got it for two)")
+        if references is None or self.caption_column is None or self.reference_caption_column is not None:
+            return
+        if any(path.exists() and references.exists() and path.samefile(references) for path in results):
+            raise OptionError(
+                f"{references} has the references and the results: name the column of references with "
+                "--reference-caption-column"
+            )
+
+    def references(self, path: Path) -> References:
+        """References; the error of a file of results asks whether the files were swapped."""
+        file, name = opened(path)
+        try:
+            return self._references(file, name)
+        except FormatError as error:
+            raise _hinted(error, partial(load_candidates, file, name=name), RESULTS_AS_REFERENCES) from None
+
+    def candidates(self, path: Path, references: References | None = None) -> Candidates:
+        """Candidates; the error of a file of references asks whether the files were swapped."""
+        return self.candidates_in(*opened(path), references)
+
+    def candidates_in(self, file: File, name: str, references: References | None = None) -> Candidates:
+        """Candidates as `candidates`, from a file that was opened."""
+        try:
+            return load_candidates(
+                file, name=name, id_column=self.id_column, caption_column=self.caption_column
+            )
+        except FormatError as error:
+            if references is None or references.counts.max() > 1:
+                raise
+            raise _hinted(error, partial(load_references, file, name=name), SWAPPED) from None
+
+    def _references(self, file: File, name: str) -> References:
+        return read_references(file, self.reference_columns, name=name, split=self.splits)
+
+
+def _hinted(error: FormatError, otherwise: Callable[[], object], hint: str) -> FormatError:
+    """The error of a file, with a hint where the file can be read as what it should not be."""
+    with suppress(FormatError):
+        otherwise()
+        return error.with_hint(hint)
+    return error
+
+
+def is_standard_input(path: Path) -> bool:
+    """Whether `-` was given for a file."""
+    return str(path) == "-"
+
+
+def opened(path: Path) -> tuple[File, str]:
+    """The file to read, and its name where it has no path. What can be read only once is read whole."""
+    if not is_standard_input(path):
+        if path.is_fifo():
+            with path.open("rb") as file:
+                return read_bounded(file, LIMIT, "the file"), str(path)
+        return path, ""
+    if sys.stdin is None:
+        raise OptionError("standard input is closed (got '-' for a file)")
+    return read_bounded(sys.stdin.buffer, LIMIT, "the file"), _STANDARD_INPUT

@@ -1,0 +1,223 @@
+"""Shared by the commands: writing results, and showing progress of slow work."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from capeval._internal.atomic_write import check_writable, naming_file, written_whole
+from capeval._internal.progress import progress_to
+from capeval.errors import OptionError
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from rich.progress import Progress, TaskID
+
+    from capeval.report import Grid
+
+__all__ = ["Steps", "check_outputs", "deliver", "examples", "render", "system_names"]
+
+# Work that takes less, in seconds, shows no progress.
+_SHOWN_AFTER = 1.0
+_ENDINGS = (
+    ".gz",
+    ".xz",
+    ".zip",
+    ".jsonl",
+    ".ndjson",
+    ".json",
+    ".csv",
+    ".tsv",
+    ".parquet",
+    ".arrow",
+    ".feather",
+)
+
+
+def examples(*lines: str) -> str:
+    """The examples at the end of a command's help."""
+    # The backspace keeps these lines from being wrapped: a line that is broken can't be copied.
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
+
+
+def deliver(text: str | bytes, output: Path | None) -> None:
+    """Writes a result to a file, whole or not at all, or to standard output; as UTF-8."""
+    # File names on Linux are bytes that need not be UTF-8; they are written unchanged.
+    data = text.encode(errors="surrogateescape") if isinstance(text, str) else text
+    if output is not None:
+        with written_whole(output) as file:
+            file.write(data)
+        return
+    with naming_file("standard output"):
+        sys.stdout.flush()
+        left = memoryview(data)
+        while left:
+            # With PYTHONUNBUFFERED, this is one system call, which writes only a part if the disk fills up.
+            left = left[sys.stdout.buffer.write(left) :]
+        sys.stdout.buffer.flush()
+
+
+def check_outputs(inputs: Sequence[Path], outputs: Sequence[Path | None]) -> None:
+    """Checks that results can be written to their files, before the slow work starts.
+
+    Raises:
+        OptionError: A file to write is also read, or is given for two results.
+        OSError: A file can't be written.
+    """
+    reasons: dict[Path, str] = {path.resolve(): "it is also read" for path in inputs if path.is_file()}
+    for path in outputs:
+        if path is None:
+            continue
+        check_writable(path)
+        if path.exists() and not path.is_file():
+            # A terminal or a pipe can take several results.
+            continue
+        resolved = path.resolve()
+        if resolved in reasons:
+            raise OptionError(f"{path} can't be written to: {reasons[resolved]}")
+        reasons[resolved] = "another result is written to it"
+
+
+def render(grid: Grid, form: str, output: Path | None, title: str | None = None) -> None:
+    """Writes a table in one of the formats of tables."""
+    from capeval.report import to_csv, to_latex, to_markdown
+    from capeval.report.exporters import printable
+    from capeval.report.terminal import table
+
+    texts = {"csv": to_csv, "markdown": to_markdown, "latex": to_latex}
+    if form in texts:
+        deliver(texts[form](grid), output)
+    else:
+        styled = output is None and sys.stdout.isatty() and os.environ.get("TERM") not in ("dumb", "unknown")
+        notes = "".join(f"{line}\n" for line in ["", *map(printable, grid.notes)]) if grid.notes else ""
+        deliver(table(grid, title, styled=styled) + notes, output)
+
+
+def system_names(paths: Sequence[Path]) -> list[str]:
+    """The names of systems: their file names, or their paths where two file names are equal.
+
+    Raises:
+        OptionError: A file is given twice.
+    """
+    for path in paths:
+        if paths.count(path) > 1:
+            raise OptionError(f"files of results must be different (got {path} twice)")
+    names = ["standard input" if str(path) == "-" else _stem(path.name) for path in paths]
+    return [
+        name if names.count(name) == 1 else _characters(str(path))
+        for name, path in zip(names, paths, strict=True)
+    ]
+
+
+def _stem(name: str) -> str:
+    stem = name
+    for ending in _ENDINGS:
+        if stem.lower().endswith(ending):
+            stem = stem[: -len(ending)]
+    return _characters(stem or name)
+
+
+def _characters(name: str) -> str:
+    # File names on Linux are bytes, and need not be UTF-8.
+    return os.fsencode(name).decode("utf-8", "replace")
+
+
+class Steps:
+    """A progress bar that shows after a second of work, where standard error is a terminal.
+
+    Long work inside a step that reports its progress (`capeval._internal.progress`) has a second bar with its
+    rate.
+    """
+
+    def __init__(self, total: int) -> None:
+        self._total = total
+        self._done = -1
+        self._text = ""
+        self._lock = threading.Lock()
+        self._bar: tuple[Progress, TaskID] | None = None
+        self._work: dict[str, _Work] = {}
+        self._listening: AbstractContextManager[None] = progress_to(self._told)
+        self._timer = threading.Timer(_SHOWN_AFTER, self._show)
+        self._timer.daemon = True
+
+    def __enter__(self) -> Steps:
+        self._listening.__enter__()
+        if sys.stderr.isatty():
+            self._timer.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._listening.__exit__(kind, error, trace)
+        self._timer.cancel()
+        with self._lock:
+            self._done = self._total
+            if self._bar is not None:
+                self._bar[0].stop()
+
+    def next(self, text: str) -> None:
+        """Starts the next step, described by `text`."""
+        with self._lock:
+            self._done += 1
+            self._text = text
+            if self._bar is not None:
+                self._bar[0].update(self._bar[1], completed=self._done, description=text)
+
+    def _told(self, name: str, done: int, total: int) -> None:
+        """Takes how far work inside a step is."""
+        with self._lock:
+            if done == 0 or name not in self._work:
+                self._work[name] = _Work(name)
+            work = self._work[name]
+            work.done, work.total = done, total
+            if self._bar is not None:
+                work.show(self._bar[0])
+
+    def _show(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+        text = TextColumn("{task.description}", markup=False)
+        detail = TextColumn("{task.fields[detail]}", markup=False)
+        console = Console(file=sys.stderr)
+        bar = Progress(text, BarColumn(), TimeElapsedColumn(), detail, console=console, transient=True)
+        with self._lock:
+            if self._done < self._total:
+                task = bar.add_task(self._text, total=self._total, completed=self._done, detail="")
+                self._bar = (bar, task)
+                for work in self._work.values():
+                    work.show(bar)
+                bar.start()
+
+
+class _Work:
+    """Work inside a step, and how fast it is."""
+
+    def __init__(self, name: str) -> None:
+        self.done = 0
+        self.total = 0
+        self._name = name
+        self._started = time.monotonic()
+        self._task: TaskID | None = None
+
+    def show(self, bar: Progress) -> None:
+        """Updates its line; takes the line away when all is done."""
+        if self.done >= self.total:
+            if self._task is not None:
+                bar.remove_task(self._task)
+                self._task = None
+            return
+        seconds = time.monotonic() - self._started
+        rate = f", {self.done / seconds:,.0f} a second" if self.done else ""
+        detail = f"{self.done:,} of {self.total:,}{rate}"
+        if self._task is None:
+            self._task = bar.add_task(self._name, total=self.total, completed=self.done, detail=detail)
+        bar.update(self._task, completed=self.done, detail=detail)

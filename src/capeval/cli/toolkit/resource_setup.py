@@ -1,0 +1,117 @@
+"""Making metrics ready to score: the resources that they need, and the store of what they keep."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from capeval._internal.optional_packages import missing_package
+from capeval.errors import DependencyError, OptionError, ResourceError
+from capeval.metrics.base import Metric, Resource
+from capeval.metrics.registry import resolve
+from capeval.resources.compiled_files import cache_folder
+
+__all__ = ["STORE", "check_report_packages", "prepare_needs", "ready_metrics", "store_folder"]
+
+STORE = "CAPEVAL_STORE"
+"""The variable that names the folder in which parses are kept, or is `off`."""
+
+
+def check_report_packages() -> None:
+    """Check that HTML reports can be written, before anything slow starts.
+
+    Raises:
+        DependencyError: jinja2 or matplotlib is not installed.
+    """
+    for name in ("jinja2", "matplotlib"):
+        error = missing_package("HTML reports need", ModuleNotFoundError(name=name), "report")
+        if isinstance(error, DependencyError):
+            raise error
+
+
+def ready_metrics(metrics: Sequence[str | Metric], spice_longest: int | None = None) -> tuple[Metric, ...]:
+    """The metrics, with their resources made, and keeping between runs what takes long to compute.
+
+    Args:
+        metrics: Names or metric objects.
+        spice_longest: The longest sentence that metrics parse, in tokens; their default if it is None.
+
+    Raises:
+        OptionError: A metric is not known, the variable of the store is empty, or there is a limit of
+            sentences and no metric that parses any.
+        ResourceError: What a resource is made from is missing or damaged.
+    """
+    folder = store_folder()
+    resolved = _limited(resolve(metrics), spice_longest)
+    prepare_needs(metrics)
+    return resolved if folder is None else tuple(metric.remembering(folder) for metric in resolved)
+
+
+def _limited(metrics: tuple[Metric, ...], longest: int | None) -> tuple[Metric, ...]:
+    """Return the metrics with a limit of the sentences that they parse."""
+    if longest is None:
+        return metrics
+    limited = tuple(metric.parsing_up_to(longest) for metric in metrics)
+    if all(one is other for one, other in zip(metrics, limited, strict=True)):
+        names = ", ".join(name for metric in metrics for name in metric.names)
+        raise OptionError(f"--spice-longest is for SPICE and SPIDEr (got {names})")
+    return limited
+
+
+def store_folder() -> Path | None:
+    """The folder of what metrics keep between runs; None where nothing is kept.
+
+    Raises:
+        OptionError: The variable is empty.
+    """
+    wanted = os.environ.get(STORE)
+    if wanted is None:
+        return cache_folder()
+    if not wanted:
+        raise OptionError(f"{STORE} must be a folder, or 'off' (got nothing)")
+    return None if wanted == "off" else Path(wanted)
+
+
+def prepare_needs(metrics: Sequence[str | Metric]) -> None:
+    """Prepares the resources that metrics need, where they are missing.
+
+    Args:
+        metrics: Names given with `--metrics`, or the metrics of a command that has no such option.
+
+    Raises:
+        OptionError: A metric is not known.
+        ResourceError: The source of a resource is missing or damaged. The message says what to run and, for
+            names, how to score without the resource.
+    """
+    resolved = resolve(metrics)
+    for resource in dict.fromkeys(resource for metric in resolved for resource in metric.needs):
+        try:
+            _prepare(resource)
+        except ResourceError as error:
+            raise ResourceError(f"{error}{_without(resource, metrics, resolved)}") from None
+
+
+def _prepare(resource: Resource) -> None:
+    if not sys.stderr.isatty():
+        resource.prepare(lambda _: None)
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(f"Preparing {resource.name} (once)", total=resource.steps, visible=False)
+        resource.prepare(lambda done: bar.update(task, completed=done, visible=True))
+
+
+def _without(resource: Resource, metrics: Sequence[str | Metric], resolved: Sequence[Metric]) -> str:
+    """How to score without a resource; empty where `--metrics` can't leave it out."""
+    names = [metric for metric in metrics if isinstance(metric, str)]
+    if len(names) < len(metrics):
+        return ""
+    needing = [name for name, metric in zip(names, resolved, strict=True) if resource in metric.needs]
+    others = [name for name in names if name not in needing]
+    if not others:
+        return ""
+    return f"; to score without {', '.join(needing)}: --metrics {','.join(others)}"

@@ -1,0 +1,122 @@
+"""`capeval score` of folders of shards."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from capeval.cli.toolkit.inputs import Reading
+from capeval.cli.toolkit.options import Format
+from capeval.cli.toolkit.output import Steps, deliver, render
+from capeval.cli.toolkit.resource_setup import ready_metrics
+from capeval.cli.toolkit.scoring import Counts
+from capeval.data.scores import Scores
+from capeval.distributed.shards import Failure, Job, ShardScores, Timing, score_shards, shards_in
+from capeval.metrics import Metric
+from capeval.report import System, scores, to_json
+from capeval.scoring.report import Report, report_from
+from capeval.tokenizers import Tokenizer
+
+__all__ = ["Folders", "score_folders"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Folders:
+    """Folders of shards, and how they are read.
+
+    Attributes:
+        references: The folder of references.
+        results: The folders of results, one a system; that of the references too.
+        reading: The columns, and the splits of the references.
+        processes: The number of processes; one for each processor by default.
+        skip: Whether to go on without shards that can't be scored.
+    """
+
+    references: Path
+    results: Sequence[Path]
+    reading: Reading
+    processes: int | None = None
+    skip: bool = False
+
+
+def score_folders(
+    folders: Folders,
+    names: Sequence[str],
+    metrics: tuple[str, ...],
+    tokenizer: Tokenizer,
+    counts: Counts | None,
+    form: Format,
+    output: Path | None,
+    *,
+    spice_longest: int | None = None,
+) -> None:
+    """Scores the results in folders, and says which shards could not be scored."""
+    reading = folders.reading
+    reading.check(folders.references, folders.results)
+    ready = ready_metrics(metrics, spice_longest)
+    if counts is not None:
+        ready = counts.weigh(ready, tokenizer)
+    job = Job(
+        metrics=ready,
+        tokenizer=tokenizer,
+        references=reading.reference_columns,
+        candidates=reading.columns,
+        split=reading.splits,
+    )
+    systems: list[System] = []
+    failures: list[Failure] = []
+    for name, folder in zip(names, folders.results, strict=True):
+        scored = _scored(name, folder, folders, job)
+        systems.append(System(name=name, report=_report(scored, ready)))
+        failures += scored.failures
+    for failure in failures:
+        print(f"capeval: warning: left out: {failure.message}", file=sys.stderr)
+    if form is Format.JSON:
+        deliver(to_json(systems), output)
+    else:
+        grid = scores(systems, source=folders.references.name)
+        render(replace(grid, notes=(*grid.notes, *_left_out(failures))), form, output)
+
+
+def _scored(name: str, folder: Path, folders: Folders, job: Job) -> ShardScores:
+    shards = shards_in(folders.references, folder)
+    with Steps(2 * len(shards)) as steps:
+        steps.next(f"Reading {name}")
+
+        def told(step: str, timing: Timing) -> None:
+            steps.next(f"{name}: {step} {timing.shard.candidates.name}")
+
+        return score_shards(shards, job, processes=folders.processes, skip=folders.skip, done=told)
+
+
+def _report(scored: ShardScores, metrics: Sequence[Metric]) -> Report:
+    """The corpus scores alone: nobody has the rows of all images."""
+    sums = scored.sums
+    corpus = sums.corpus
+    parts = tuple(
+        Scores(
+            names=metric.names,
+            image_ids=(),
+            corpus={name: corpus[name] for name in metric.names},
+            per_image={},
+            statistics=np.empty((0, len(metric.statistics))),
+            signature=signature,
+        )
+        for metric, signature in zip(sums.metrics, sums.signatures.values(), strict=True)
+    )
+    report = report_from((), tuple(zip(sums.metrics, parts, strict=True)))
+    why = {each.reason: each for each in scored.unscored}
+    keys = zip(sums.signatures, metrics, strict=True)
+    unscored = {key: why[metric.unscored_reason] for key, metric in keys if metric.unscored_reason in why}
+    return replace(report, unscored=unscored)
+
+
+def _left_out(failures: Sequence[Failure]) -> list[str]:
+    if not failures:
+        return []
+    count = "1 shard is" if len(failures) == 1 else f"{len(failures):,} shards are"
+    return [f"{count} left out; the messages on standard error say why."]

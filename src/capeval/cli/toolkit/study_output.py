@@ -1,0 +1,100 @@
+"""Shared by the commands of studies: options, and how a report is shown and written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from capeval._internal.optional_packages import missing_package
+from capeval.cli.toolkit.click_commands import Option
+from capeval.cli.toolkit.output import deliver, render
+from capeval.errors import OptionError
+
+if TYPE_CHECKING:
+    from capeval.report.study_report import StudyReport
+    from capeval.studies.judging import HumanColumn
+
+__all__ = ["CheckpointFile", "Folder", "numbers", "show", "write_columns"]
+
+Folder = Annotated[
+    Path | None,
+    Option("--output", "-o", metavar="FOLDER", help="Write tables as CSV and figures as PNG and SVG here."),
+]
+
+CheckpointFile = Annotated[
+    Path | None,
+    Option(
+        "--checkpoint",
+        metavar="FILE",
+        help="File for finished parts; the same command continues from it.",
+        show_default=False,
+    ),
+]
+
+
+def numbers(option: str, text: str) -> tuple[int, ...]:
+    """The whole numbers of an option such as `--counts 1,5,10`.
+
+    Raises:
+        OptionError: The text has something else.
+    """
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise OptionError(f"{option!r} must be whole numbers separated by commas (got {text!r})") from None
+
+
+def show(
+    report: StudyReport,
+    folder: Path | None = None,
+    *,
+    write: Callable[[Path], Sequence[Path]] = lambda _: (),
+) -> None:
+    """Prints tables, and writes them and the figures to a folder where one is given.
+
+    Args:
+        report: The tables and figures.
+        folder: The folder for the files, which is created where it is missing; None to write none.
+        write: Writes further files to the folder, and returns their paths.
+
+    Raises:
+        DependencyError: matplotlib is not installed.
+        OSError: A file can't be written.
+    """
+    if folder is not None and report.figures:
+        _require_matplotlib()
+    for name, grid in report.tables.items():
+        render(grid, "table", None, name.replace("-", " ").capitalize())
+        deliver("\n", None)
+    if folder is None:
+        return
+    from capeval.report import to_csv
+
+    folder.mkdir(parents=True, exist_ok=True)
+    tables = {**report.tables, **{name: make() for name, make in report.long_tables.items()}}
+    for name, grid in tables.items():
+        deliver(to_csv(grid), folder / f"{name}.csv")
+    for name, draw in report.figures.items():
+        from capeval.report.figures import save
+
+        save(draw(), folder / name)
+    written = len(tables) + 2 * len(report.figures) + len(write(folder))
+    deliver(f"{written} files in {folder}\n", None)
+
+
+def _require_matplotlib() -> None:
+    """Checks for matplotlib before anything is printed or written."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise missing_package("figures need", error, "studies") from None
+
+
+def write_columns(columns: Sequence[HumanColumn], folder: Path, *, release: str = "") -> list[Path]:
+    """Writes what people think of systems: human.csv, and differences.csv; returns their paths."""
+    from capeval.formats.judgments.human_scores import write_human_scores
+    from capeval.studies.judging import human_scores
+
+    differences = [each for column in columns for each in column.differences()]
+    return write_human_scores(human_scores(columns, release=release), differences, folder)

@@ -1,0 +1,28 @@
+"""Captions by image, scores, and their signatures."""
+
+from capeval.data.captions import (
+    Candidates,
+    CandidatesLike,
+    ImageId,
+    References,
+    ReferencesLike,
+    Table,
+    is_image_id,
+    rows_of,
+)
+from capeval.data.scores import Digest, FloatArray, Scores, Signature
+
+__all__ = [
+    "Candidates",
+    "CandidatesLike",
+    "Digest",
+    "FloatArray",
+    "ImageId",
+    "References",
+    "ReferencesLike",
+    "Scores",
+    "Signature",
+    "Table",
+    "is_image_id",
+    "rows_of",
+]

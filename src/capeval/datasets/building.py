@@ -1,0 +1,270 @@
+"""Building a dataset of captions: its splits, and what is public.
+
+COCO and nocaps were built this way (Chen et al. 2015, section 2; nocaps, section 3.1): every split has a
+number of references per image (c5), some images of a split have many (c40), and of each image with private
+captions one more caption is held out as the human baseline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from capeval._internal.random import deal, named_generator
+from capeval._internal.validation import checked_integer
+from capeval.data.captions import Candidates, ImageId, References, ReferencesLike
+from capeval.errors import FormatError, FormatErrorKind, MismatchError, OptionError
+from capeval.errors.messages import first_few
+from capeval.formats.io.json import read_json
+from capeval.formats.io.sources import naming
+
+__all__ = [
+    "BuiltSplit",
+    "Dataset",
+    "SplitPlan",
+    "build_dataset",
+    "load_plans",
+    "random_splits",
+]
+
+# The fields of a plan in a file, with the types that each may have.
+_FIELDS: dict[str, tuple[type, ...]] = {
+    "images": (int, list),
+    "references": (int, type(None)),
+    "private": (bool,),
+    "held_out": (bool,),
+    "many": (int, type(None)),
+    "many_images": (int,),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SplitPlan:
+    """The plan of a split.
+
+    Attributes:
+        images: Its images.
+        references: How many references each image has (c5); None for all captions.
+        private: Whether the captions are private, as those of a test set are.
+        held_out: Whether one more caption of each image is held out, as the human baseline.
+        many: How many references some of the images have in a second set (c40); None for no such set.
+        many_images: How many images have them.
+    """
+
+    images: tuple[ImageId, ...]
+    references: int | None = 5
+    private: bool = False
+    held_out: bool = False
+    many: int | None = None
+    many_images: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class BuiltSplit:
+    """A split with its captions.
+
+    Attributes:
+        private: Whether its captions are private.
+        references: The references of every image.
+        many: The references of the images that have many; None where the split has no such set.
+        human: The caption held out of each image; None where none are held out.
+    """
+
+    private: bool
+    references: References
+    many: References | None
+    human: Candidates | None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Dataset:
+    """A dataset of captions.
+
+    Attributes:
+        splits: The splits by name.
+        unused: The captions that no split took, by image.
+        seed: The seed that captions and images were drawn with.
+    """
+
+    splits: Mapping[str, BuiltSplit]
+    unused: Mapping[ImageId, Sequence[str]]
+    seed: int
+
+
+def random_splits(
+    images: Sequence[ImageId], sizes: Mapping[str, int], *, seed: int = 0
+) -> dict[str, tuple[ImageId, ...]]:
+    """Assigns images to splits at random; the images of a split stay in their order.
+
+    Raises:
+        OptionError: A size is below 1, or an image occurs twice.
+        MismatchError: The sizes don't add up to the number of images.
+    """
+    for split, size in sizes.items():
+        checked_integer(split, size, 1)
+    checked_integer("seed", seed, 0)
+    if len(set(images)) < len(images):
+        raise OptionError("images must be different (got one twice)")
+    if sum(sizes.values()) != len(images):
+        total = sum(sizes.values())
+        raise MismatchError(
+            f"sizes of splits must add up to the {len(images):,} images to assign (got {total:,})"
+        )
+    dealt = deal(images, list(sizes.values()), seed=seed)
+    return {name: tuple(group) for name, group in zip(sizes, dealt, strict=True)}
+
+
+def load_plans(path: str | Path, images: Sequence[ImageId], *, seed: int = 0) -> dict[str, SplitPlan]:
+    """Reads plans from JSON: `{"SPLIT": {"images": 500, "references": 5, ...}, ...}`.
+
+    `images` is a list of ids, or how many to deal out at random among those that no split lists; the other
+    fields are those of `SplitPlan`.
+
+    Args:
+        path: The file.
+        images: All images that have captions.
+        seed: The seed of the deal.
+
+    Raises:
+        FormatError: The file is something else.
+        MismatchError: The numbers don't add up to the images that no split lists.
+        OptionError: A number is below 1.
+        OSError: The file can't be read.
+    """
+    content = _plans_of(Path(path))
+    listed = {
+        image for plan in content.values() if isinstance(plan["images"], list) for image in plan["images"]
+    }
+    sizes = {name: plan["images"] for name, plan in content.items() if isinstance(plan["images"], int)}
+    rest = [image for image in images if image not in listed]
+    dealt = random_splits(rest, sizes, seed=seed) if sizes else {}
+    return {
+        name: SplitPlan(**{**plan, "images": dealt[name] if name in dealt else tuple(plan["images"])})
+        for name, plan in content.items()
+    }
+
+
+def _plans_of(path: Path) -> dict[str, dict[str, Any]]:
+    def wrong(message: str) -> FormatError:
+        return FormatError(message, kind=FormatErrorKind.WRONG_TYPE, path=path)
+
+    with naming(path):
+        content = read_json(path)
+    if not isinstance(content, dict) or not content:
+        raise wrong("the file must be an object of splits, at least one (got something else)")
+    for name, plan in content.items():
+        if not isinstance(plan, dict) or "images" not in plan:
+            raise wrong(f'split {name!r} must be an object with "images" (got {plan!r:.60})')
+        unknown = plan.keys() - _FIELDS.keys()
+        if unknown:
+            raise wrong(f"split {name!r}: unknown field {min(unknown)!r}; there are {', '.join(_FIELDS)}")
+        for field, value in plan.items():
+            if type(value) not in _FIELDS[field]:
+                raise wrong(f"split {name!r}: {field!r} must have another type (got {value!r:.60})")
+        if isinstance(plan["images"], list) and any(type(i) not in (int, str) for i in plan["images"]):
+            raise wrong(f'split {name!r}: "images" must be integers or strings')
+    return content
+
+
+def build_dataset(captions: ReferencesLike, splits: Mapping[str, SplitPlan], *, seed: int = 0) -> Dataset:
+    """Assigns the collected captions to splits.
+
+    The captions of an image are put in random order: the first is held out where the plan says so, the next
+    are its references, and those of the larger set begin with these, so that c5 is part of c40. The draw
+    of an image depends only on the seed and the image: other splits don't change it.
+
+    Args:
+        captions: All captions collected, in the order in which they are in the files.
+        splits: What each split is to have.
+        seed: The seed of the draws.
+
+    Raises:
+        MismatchError: An image is in two splits, has no captions, or has too few.
+        OptionError: A plan or the seed has a value that is not allowed.
+    """
+    checked_integer("seed", seed, 0)
+    if not splits:
+        raise OptionError("a dataset must have at least one split (got none)")
+    captions = References(captions)
+    _require_apart(splits)
+    built, unused = {}, {}
+    for name, plan in splits.items():
+        _check_plan(name, plan)
+        missing = [image for image in plan.images if image not in captions]
+        if missing:
+            raise MismatchError(f"split {name!r}: {first_few(missing)} not among those with captions")
+        built[name], rest = _split(name, plan, captions, seed)
+        unused.update(rest)
+    return Dataset(splits=built, unused=unused, seed=seed)
+
+
+def _split(
+    name: str, plan: SplitPlan, captions: References, seed: int
+) -> tuple[BuiltSplit, dict[ImageId, list[str]]]:
+    chosen = named_generator(seed, f"many/{name}").permutation(len(plan.images))[: plan.many_images]
+    with_many = {plan.images[position] for position in chosen.tolist()}
+    human: dict[ImageId, str] = {}
+    references: dict[ImageId, list[str]] = {}
+    many: dict[ImageId, list[str]] = {}
+    unused: dict[ImageId, list[str]] = {}
+    for image in plan.images:
+        texts = captions[image]
+        order = named_generator(seed, repr(image)).permutation(len(texts)).tolist()
+        held, left = (order[:1], order[1:]) if plan.held_out else ([], order)
+        few = plan.references if plan.references is not None else max(1, len(left))
+        wanted = max(few, plan.many or 0) if image in with_many else few
+        if len(left) < wanted:
+            raise MismatchError(
+                f"split {name!r}: image {image!r} must have at least {wanted + len(held)} captions "
+                f"(got {len(texts)})"
+            )
+        human.update((image, texts[position]) for position in held)
+        # In the order in which they were collected.
+        references[image] = [texts[position] for position in sorted(left[:few])]
+        if image in with_many:
+            many[image] = [texts[position] for position in sorted(left[: plan.many])]
+        if left[wanted:]:
+            unused[image] = [texts[position] for position in sorted(left[wanted:])]
+    split = BuiltSplit(
+        private=plan.private,
+        references=References(references),
+        many=References(many) if many else None,
+        human=Candidates(human) if human else None,
+    )
+    return split, unused
+
+
+def _require_apart(splits: Mapping[str, SplitPlan]) -> None:
+    homes: dict[ImageId, str] = {}
+    for name, plan in splits.items():
+        for image in plan.images:
+            if image in homes:
+                raise MismatchError(
+                    f"every image must be in one split, once (got image {image!r} in {homes[image]!r} "
+                    f"and {name!r})"
+                )
+            homes[image] = name
+
+
+def _check_plan(name: str, plan: SplitPlan) -> None:
+    plain = name.replace("-", "").replace("_", "")
+    if not plain.isalnum() or name.endswith("_many"):
+        raise OptionError(
+            f"a split's name must be letters, digits, '-' and '_', and not end in '_many' (got {name!r})"
+        )
+    for field, value in (("references", plan.references), ("many", plan.many)):
+        if value is not None:
+            checked_integer(field, value, 1, error=lambda message: OptionError(f"split {name!r}: {message}"))
+    if not plan.images:
+        raise OptionError(f"split {name!r} must have at least one image (got none)")
+    if (plan.many is None) != (plan.many_images == 0) or not 0 <= plan.many_images <= len(plan.images):
+        raise OptionError(
+            f"split {name!r}: 'many' must come with 'many_images', from 1 to the split's "
+            f"{len(plan.images):,} images (got {plan.many} and {plan.many_images})"
+        )
+    if plan.many is not None and plan.references is not None and plan.many < plan.references:
+        raise OptionError(
+            f"split {name!r}: 'many' must be at least the {plan.references} 'references' (got {plan.many})"
+        )

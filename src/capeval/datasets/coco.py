@@ -1,0 +1,41 @@
+"""COCO Captions 2014 (Chen et al. 2015), from the installed `pycocoevalcap`."""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from typing import Literal, get_args
+
+from capeval import _native
+from capeval._internal.validation import checked_choice
+from capeval.data.captions import References
+from capeval.errors import FormatError, ResourceError
+from capeval.resources.installed_files import REINSTALL, installed_file
+
+__all__ = ["Split", "captions"]
+
+Split = Literal["val2014", "train2014"]
+
+_ARCHIVE = "spice/spice-1.0.jar"
+
+
+def captions(split: Split = "val2014") -> References:
+    """All captions of a split, read from the installed `pycocoevalcap`.
+
+    Args:
+        split: `val2014` (40,504 images) or `train2014` (82,783 images).
+
+    Raises:
+        OptionError: There is no such split.
+        ResourceError: `pycocoevalcap` is not installed, or its file is damaged.
+    """
+    checked_choice("split", split, get_args(Split))
+    path = installed_file(_ARCHIVE, "the captions of COCO")
+    member = f"coco/annotations/captions_{split}.json"
+    try:
+        with zipfile.ZipFile(path) as archive:
+            data = archive.read(member)
+        return References.from_native(_native.read_annotations(data))
+    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, OSError, FormatError) as error:
+        reason = f"{path} must hold {member} ({error}); to install it again: {REINSTALL}"
+        raise ResourceError(reason) from None

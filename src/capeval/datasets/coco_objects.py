@@ -1,0 +1,42 @@
+"""Which objects are in which image, and COCO's annotations of them."""
+
+from __future__ import annotations
+
+from capeval.data.captions import ImageId
+from capeval.errors import FormatError, FormatErrorKind
+from capeval.formats.io.json import IMAGE_ID, json_rows, read_json
+from capeval.formats.io.sources import LIMIT, File, naming
+
+__all__ = ["Objects", "load_coco_objects"]
+
+Objects = dict[ImageId, dict[str, int]]
+"""The number of instances of each class, by image and the class's name."""
+
+
+def load_coco_objects(file: File, *, limit: int = LIMIT) -> Objects:
+    """The objects of images from a file of COCO instances (`instances_val2017.json`).
+
+    Images without an annotation have no class. A crowd counts as one instance.
+
+    Args:
+        file: The path of the file, or its bytes.
+        limit: The most bytes that the file may have, also unpacked.
+
+    Raises:
+        FormatError: The file is something else; the error says which entry.
+        OSError: The file can't be read.
+    """
+    with naming(file):
+        content = read_json(file, limit)
+        categories = json_rows(content, "categories", {"id": IMAGE_ID, "name": IMAGE_ID})
+        names = {row["id"]: str(row["name"]) for _, row in categories}
+        objects: Objects = {row["id"]: {} for _, row in json_rows(content, "images", {"id": IMAGE_ID})}
+        annotations = json_rows(content, "annotations", {"image_id": IMAGE_ID, "category_id": IMAGE_ID})
+        for entry, row in annotations:
+            for field, known in (("image_id", objects), ("category_id", names)):
+                if row[field] not in known:
+                    message = f"{entry}.{field} must be an id that the file lists (got {row[field]!r})"
+                    raise FormatError(message, kind=FormatErrorKind.UNKNOWN_CLASS, entry=entry, field=field)
+            counts, name = objects[row["image_id"]], names[row["category_id"]]
+            counts[name] = counts.get(name, 0) + 1
+    return objects

@@ -1,0 +1,204 @@
+"""The captions and ratings of Flickr8K as their authors publish them (Hodosh, Young and Hockenmaier 2013)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from capeval.data.captions import References
+from capeval.formats.io.rows import text_lines, wrong_line
+from capeval.formats.io.sources import File, naming
+from capeval.formats.judgments.ratings import Ratings, require_ratings
+
+__all__ = ["load_flickr8k", "load_flickr8k_crowdflower", "load_flickr8k_expert"]
+
+_SCALE = ("1", "2", "3", "4")
+# The file has 15 digits of each share.
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class _Captions:
+    """The captions of all images.
+
+    Attributes:
+        texts: Each caption by its id, such as `image.jpg#0`.
+        of_image: The captions of each image.
+    """
+
+    texts: dict[str, str]
+    of_image: dict[str, list[str]]
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A line of a file of ratings: an image, the id of a caption, and three numbers."""
+
+    line: int
+    image: str
+    caption: str
+    numbers: Sequence[str]
+
+
+def load_flickr8k(ratings: File, captions: File) -> tuple[References, Ratings]:
+    """The expert ratings or the CrowdFlower judgements of Flickr8K, whichever the file has.
+
+    No line fits both forms: three ratings of experts are each 1, 2, 3 or 4; of a share and two numbers of
+    votes, a share of 1 comes with 0 votes against.
+
+    Args:
+        ratings: `ExpertAnnotations.txt` or `CrowdFlowerAnnotations.txt`. The path of the file, or its bytes.
+        captions: `Flickr8k.token.txt`.
+
+    Returns:
+        As `load_flickr8k_expert` or `load_flickr8k_crowdflower` does.
+
+    Raises:
+        FormatError: A file is something else; the error says which line.
+        OSError: A file can't be read.
+    """
+    texts = _captions(captions)
+    with naming(ratings):
+        rows = _rows(ratings, texts)
+        first = rows[0]
+        if _is_expert(first.numbers):
+            return _expert(rows, texts, own=False)
+        if _share(first.numbers) is not None:
+            return _crowdflower(rows, texts)
+        expected = "three ratings from 1 to 4, or the share of yes, the number of yes and of no"
+        raise wrong_line(first.line, expected, ", ".join(first.numbers))
+
+
+def load_flickr8k_expert(ratings: File, captions: File, *, own: bool = False) -> tuple[References, Ratings]:
+    """The expert ratings of Flickr8K.
+
+    Args:
+        ratings: `ExpertAnnotations.txt`: image, caption's id, three ratings from 1 to 4, with tabs. The
+            path of the file, or its bytes.
+        captions: `Flickr8k.token.txt`: caption's id (`IMAGE#NUMBER`) and caption, with a tab.
+        own: Whether to keep candidates that are one of the image's own captions. Published
+            correlations leave them out.
+
+    Returns:
+        All captions of the rated images as references, and the ratings.
+
+    Raises:
+        FormatError: A file is something else; the error says which line.
+        OSError: A file can't be read.
+    """
+    texts = _captions(captions)
+    with naming(ratings):
+        return _expert(_rows(ratings, texts), texts, own=own)
+
+
+def load_flickr8k_crowdflower(ratings: File, captions: File) -> tuple[References, Ratings]:
+    """The CrowdFlower judgements of Flickr8K.
+
+    A row is one rating: the share of people who said that the caption describes the image. As in published
+    correlations, a candidate is not among its references: from the first row to the last, a candidate
+    that equals a caption that its image still has takes one such caption from the image's references.
+
+    Args:
+        ratings: `CrowdFlowerAnnotations.txt`: image, caption's id, share of yes, number of yes, number of no,
+            with tabs. The path of the file, or its bytes.
+        captions: `Flickr8k.token.txt`: caption's id (`IMAGE#NUMBER`) and caption, with a tab.
+
+    Returns:
+        The remaining captions of the rated images as references, and the ratings.
+
+    Raises:
+        FormatError: A file is something else, or no caption of an image remains; the error says which line.
+        OSError: A file can't be read.
+    """
+    texts = _captions(captions)
+    with naming(ratings):
+        return _crowdflower(_rows(ratings, texts), texts)
+
+
+def _captions(file: File) -> _Captions:
+    texts: dict[str, str] = {}
+    of_image: dict[str, list[str]] = {}
+    with naming(file):
+        for line, (name, caption) in _tabbed(file, 2):
+            if "#" not in name or name in texts:
+                raise wrong_line(line, "a new caption's id such as image.jpg#0", repr(name))
+            texts[name] = caption
+            of_image.setdefault(_image(name), []).append(caption)
+    return _Captions(texts, of_image)
+
+
+def _rows(file: File, captions: _Captions) -> list[_Row]:
+    rows = []
+    for line, (image, caption, *numbers) in _tabbed(file, 5):
+        if image not in captions.of_image or caption not in captions.texts:
+            unknown = caption if image in captions.of_image else image
+            raise wrong_line(line, "an image and a caption of the other file", repr(unknown))
+        rows.append(_Row(line, image, caption, numbers))
+    require_ratings([row.image for row in rows])
+    return rows
+
+
+def _expert(rows: Sequence[_Row], captions: _Captions, *, own: bool) -> tuple[References, Ratings]:
+    for row in rows:
+        if not _is_expert(row.numbers):
+            raise wrong_line(row.line, "three ratings from 1 to 4", ", ".join(row.numbers))
+    rated = [row for row in rows if own or _image(row.caption) != row.image]
+    require_ratings([row.image for row in rated])
+    references = {row.image: captions.of_image[row.image] for row in rated}
+    return References(references), _ratings(rated, captions, [list(map(float, row.numbers)) for row in rated])
+
+
+def _crowdflower(rows: Sequence[_Row], captions: _Captions) -> tuple[References, Ratings]:
+    references = {row.image: list(captions.of_image[row.image]) for row in rows}
+    shares = []
+    for row in rows:
+        share = _share(row.numbers)
+        if share is None:
+            expected = "the share of yes, the number of yes and of no"
+            raise wrong_line(row.line, expected, ", ".join(row.numbers))
+        shares.append([share])
+        candidate, left = captions.texts[row.caption], references[row.image]
+        if candidate in left:
+            left.remove(candidate)
+        if not left:
+            expected = f"another candidate than the last caption that {row.image!r} still has"
+            raise wrong_line(row.line, expected, repr(row.caption))
+    return References(references), _ratings(rows, captions, shares)
+
+
+def _ratings(rows: Sequence[_Row], captions: _Captions, values: list[list[float]]) -> Ratings:
+    return Ratings(
+        image_ids=tuple(row.image for row in rows),
+        captions=tuple(captions.texts[row.caption] for row in rows),
+        values=np.array(values, dtype=np.float64),
+    )
+
+
+def _is_expert(numbers: Sequence[str]) -> bool:
+    return all(number in _SCALE for number in numbers)
+
+
+def _share(numbers: Sequence[str]) -> float | None:
+    """The share of yes; None where the numbers are not a share and the two numbers of votes it is of."""
+    try:
+        share, yes, no = float(numbers[0]), int(numbers[1]), int(numbers[2])
+    except ValueError:
+        return None
+    if min(yes, no) < 0 or yes + no == 0 or not abs(share - yes / (yes + no)) <= _ROUNDING:
+        return None
+    return share
+
+
+def _image(caption: str) -> str:
+    return caption.rpartition("#")[0]
+
+
+def _tabbed(file: File, count: int) -> Iterator[tuple[int, list[str]]]:
+    """The fields of each line, which tabs separate and nothing quotes, with the line's number."""
+    for number, line in text_lines(file):
+        fields = line.split("\t")
+        if len(fields) != count:
+            raise wrong_line(number, f"{count} columns with tabs between them", str(len(fields)))
+        yield number, fields

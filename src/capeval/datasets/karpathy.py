@@ -1,0 +1,55 @@
+"""The Karpathy splits of COCO (Karpathy and Fei-Fei 2015): 5,000 images of val2014 each for val and test."""
+
+from __future__ import annotations
+
+from capeval.data.captions import References
+from capeval.datasets import coco
+from capeval.errors import FormatError, FormatErrorKind, MismatchError
+from capeval.errors.messages import first_few
+from capeval.formats.io.rows import text_lines
+from capeval.formats.io.sources import File, naming
+
+__all__ = ["load_images", "references"]
+
+
+def load_images(file: File) -> list[int]:
+    """The ids of the images in a list.
+
+    Each line has an image's path and its id: `val2014/COCO_val2014_000000391895.jpg 391895`.
+
+    Raises:
+        FormatError: The file is something else, or names an image twice; the error says which line.
+        OSError: The file can't be read.
+    """
+    images: dict[int, None] = {}
+    with naming(file):
+        for number, line in text_lines(file):
+            path, _, image = line.rpartition(" ")
+            if not path or not (image.isascii() and image.isdigit() and len(image) < 19):
+                message = f"line {number} must have an image's path and its id (got {line[:60]!r})"
+                raise FormatError(message, kind=FormatErrorKind.WRONG_TYPE, line=number)
+            if int(image) in images:
+                message = f"line {number} must name another image than the lines before (got {line[:60]!r})"
+                raise FormatError(message, kind=FormatErrorKind.DUPLICATE_IMAGE, line=number)
+            images[int(image)] = None
+        if not images:
+            message = "the file must name at least one image (got none)"
+            raise FormatError(message, kind=FormatErrorKind.NO_IMAGES)
+    return list(images)
+
+
+def references(file: File) -> References:
+    """The references of the images in a list, from the installed `pycocoevalcap`.
+
+    Raises:
+        FormatError: The file is not such a list.
+        MismatchError: An image is not one of val2014.
+        ResourceError: `pycocoevalcap` is not installed, or its file is damaged.
+        OSError: The file can't be read.
+    """
+    images = load_images(file)
+    captions = coco.captions("val2014")
+    unknown = [image for image in images if image not in captions]
+    if unknown:
+        raise MismatchError(f"{first_few(unknown)} listed but not among the images of val2014")
+    return captions.select(images)

@@ -1,0 +1,264 @@
+"""PASCAL-50S and ABSTRACT-50S as their authors publish them (Vedantam, Zitnick and Parikh 2015)."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from capeval._internal.optional_packages import missing_package
+from capeval.errors import FormatError, FormatErrorKind
+from capeval.formats.io.json import IMAGE_ID, TEXT, json_rows, read_json, refuse
+from capeval.formats.io.sources import File, naming, read_source
+from capeval.formats.judgments.plans import CLASSES, Pair
+
+__all__ = [
+    "has_abstract50s",
+    "has_pascal50s",
+    "load_abstract50s",
+    "load_pascal50s",
+    "load_pascal_pairs",
+    "load_pascal_preferences",
+    "load_triplets",
+]
+
+_ABSTRACT_TRIPLETS = "consensus_abstract.mat"
+_PASCAL_PAIRS = "pair_pascal.mat"
+
+
+def has_abstract50s(folder: Path) -> bool:
+    """Whether a folder has the judgements of ABSTRACT-50S."""
+    return (folder / _ABSTRACT_TRIPLETS).exists()
+
+
+def has_pascal50s(folder: Path) -> bool:
+    """Whether a folder has the judgements of PASCAL-50S."""
+    return (folder / _PASCAL_PAIRS).exists()
+
+
+def load_abstract50s(folder: Path) -> tuple[Pair, ...]:
+    """The pairs of ABSTRACT-50S with the votes of the triplet protocol, from a folder of its files.
+
+    The files are `consensus_abstract.mat`, `abstract_candsB.json` and `abstract_candsC.json`; JSON may be in
+    gzip.
+
+    Raises:
+        FormatError: A file is something else, or the files are not of the same pairs.
+        DependencyError: scipy is not installed.
+        OSError: A file can't be read.
+    """
+    candidates_b, candidates_c = (_plain_or_gzip(folder, f"abstract_cands{side}.json") for side in "BC")
+    return load_triplets(folder / _ABSTRACT_TRIPLETS, (candidates_b, candidates_c))
+
+
+def load_pascal50s(folder: Path) -> tuple[tuple[Pair, ...], tuple[Pair, ...]]:
+    """The pairs of PASCAL-50S, from a folder of its files.
+
+    The files are `pascal_50s_5refs.json`, which may be in gzip, and `pair_pascal.mat`.
+
+    Returns:
+        The pairs as triplets judged them, with references; and as people who saw the image judged them.
+
+    Raises:
+        FormatError: A file is something else.
+        DependencyError: scipy is not installed.
+        OSError: A file can't be read.
+    """
+    preferences = load_pascal_preferences(_plain_or_gzip(folder, "pascal_50s_5refs.json"))
+    return preferences, load_pascal_pairs(folder / _PASCAL_PAIRS)
+
+
+def _plain_or_gzip(folder: Path, name: str) -> Path:
+    return next((path for path in (folder / name, folder / f"{name}.gz") if path.exists()), folder / name)
+
+
+def load_triplets(triplets: File, candidates: tuple[File, File], *, references: int = 48) -> tuple[Pair, ...]:
+    """The judgements of the triplet protocol: `consensus_abstract.mat` or `consensus_pascal.mat`.
+
+    The file has a triplet in each row: sentences A, B and C and a rating, 1 where most people found B closer
+    to A and -1 where they found C closer. The triplets of a pair are consecutive rows. Its B is the sentence
+    of the authors' second file of candidates (`candsC`), its C that of the first; here, as in the paper, the
+    `first` is the authors' B.
+
+    Args:
+        triplets: The path of the MATLAB file, or its bytes.
+        candidates: The two JSON files of candidates, `candsB` and `candsC`, which name the images.
+        references: How many triplets each pair has.
+
+    Raises:
+        FormatError: A file is something else, or the files are not of the same pairs.
+        DependencyError: scipy is not installed.
+        OSError: A file can't be read.
+    """
+    with naming(triplets):
+        rows = _field(_matlab(triplets), "triplets")
+        if not len(rows) or len(rows) % references:
+            message = f"'triplets' must have {references} rows for each pair (got {len(rows):,} rows)"
+            raise FormatError(message, kind=FormatErrorKind.WRONG_LENGTH, field="triplets")
+    first, second = (_candidates(file, len(rows) // references) for file in candidates)
+    with naming(triplets):
+        blocks = (
+            [(f"triplets[{row}]", rows[row]) for row in range(start, start + references)]
+            for start in range(0, len(rows), references)
+        )
+        return tuple(_judged(*sides) for sides in zip(first, second, blocks, strict=True))
+
+
+def _judged(first: tuple[str, str], second: tuple[str, str], block: Sequence[tuple[str, Any]]) -> Pair:
+    """A pair with its votes, from the candidates (each with its image) and the triplets of the pair."""
+    triplets = [_triplet(row, entry) for entry, row in block]
+    sides = {(_squeezed(b), _squeezed(c)) for _, b, c, _ in triplets}
+    if sides != {(_squeezed(second[1]), _squeezed(first[1]))}:
+        entry = block[0][0]
+        message = f"{entry} and the triplets after it must be of the pair {second[1]!r} and {first[1]!r}"
+        raise FormatError(message, kind=FormatErrorKind.MISMATCH, entry=entry)
+    return Pair(
+        image=first[0],
+        first=first[1],
+        second=second[1],
+        references=tuple(a for a, _, _, _ in triplets),
+        votes=tuple(-rating for _, _, _, rating in triplets),
+    )
+
+
+def load_pascal_pairs(file: File) -> tuple[Pair, ...]:
+    """The pairwise judgements of PASCAL-50S: `pair_pascal.mat`, with the votes of eleven people a pair.
+
+    People saw the image and two sentences and chose the better one (appendix I). There, 1 is for the first
+    sentence of a row, which is the authors' C; here `first` is the authors' B. Systems are numbered as
+    in the file: 1 to 5 are machines, 6 is a person, 7 a person who described another image.
+
+    Raises:
+        FormatError: The file is something else.
+        DependencyError: scipy is not installed.
+        OSError: The file can't be read.
+    """
+    with naming(file):
+        content = _matlab(file)
+        columns = [_field(content, name) for name in ("new_input", "new_data", "category", "result")]
+        if len({len(column) for column in columns}) > 1:
+            message = "'new_input', 'new_data', 'category' and 'result' must have a row for each pair"
+            raise FormatError(message, kind=FormatErrorKind.WRONG_LENGTH)
+        return tuple(_pairwise(row, *fields) for row, fields in enumerate(zip(*columns, strict=True)))
+
+
+def _pairwise(row: int, text: Any, system: Any, kind: Any, result: Any) -> Pair:
+    if kind not in (1, 2, 3, 4):
+        message = f"category[{row}] must be 1 to 4 (got {kind})"
+        raise FormatError(message, kind=FormatErrorKind.WRONG_VALUE, entry=f"category[{row}]")
+    votes = np.atleast_1d(_member(result, "result", f"result[{row}]")).astype(int)
+    if not votes.size or set(votes.tolist()) - {1, -1}:
+        message = f"result[{row}] must have votes of 1 or -1 (got {votes.tolist()})"
+        raise FormatError(message, kind=FormatErrorKind.WRONG_VALUE, entry=f"result[{row}]")
+    entry = f"new_input[{row}]"
+    return Pair(
+        image=str(_member(text, "name", entry)),
+        first=str(_member(text, "sent2", entry)),
+        second=str(_member(text, "sent1", entry)),
+        votes=tuple((-votes).tolist()),
+        kind=CLASSES[kind - 1],
+        first_by=str(int(system[1])),
+        second_by=str(int(system[0])),
+    )
+
+
+def load_pascal_preferences(file: File) -> tuple[Pair, ...]:
+    """Pairs of PASCAL-50S with references and the consensus preference, as later work publishes them.
+
+    JSON: an object of the classes, each a list of `{"image", "captions": [two], "label", "references"}`,
+    where `label` is 0 or 1, the position of the caption that most triplets chose. Each pair gets this one
+    vote. As in `load_pascal_pairs`, the second of `captions` is `first` here, the authors' B.
+
+    Raises:
+        FormatError: The file is something else.
+        OSError: The file can't be read.
+    """
+    with naming(file):
+        content = read_json(file)
+        if not isinstance(content, dict) or not content or set(content) - set(CLASSES):
+            message = f"the file must be an object whose keys are among {', '.join(CLASSES)}"
+            raise FormatError(message, kind=FormatErrorKind.WRONG_TYPE)
+        for kind, entries in content.items():
+            if not isinstance(entries, list):
+                refuse(kind, "a list of pairs", entries)
+        return tuple(
+            _preference(entry, kind, f"{kind}[{row}]")
+            for kind, entries in content.items()
+            for row, entry in enumerate(entries)
+        )
+
+
+def _preference(entry: Any, kind: str, name: str) -> Pair:
+    captions, references, label, image = (
+        _member(entry, field, name) for field in ("captions", "references", "label", "image")
+    )
+    for field, texts in (("captions", captions), ("references", references)):
+        if not isinstance(texts, list) or not texts or not all(isinstance(text, str) for text in texts):
+            refuse(name, "a list of strings, at least one", texts, field=field)
+    if len(captions) != 2 or isinstance(label, bool) or label not in (0, 1) or not isinstance(image, str):
+        message = f"{name} must have two captions, an image's name, and a label of 0 or 1"
+        raise FormatError(message, kind=FormatErrorKind.WRONG_VALUE, entry=name)
+    return Pair(
+        image=image.rsplit("/", 1)[-1],
+        first=captions[1],
+        second=captions[0],
+        references=tuple(references),
+        votes=(1 if label == 1 else -1,),
+        kind=kind,
+    )
+
+
+def _triplet(row: Any, name: str) -> tuple[str, str, str, int]:
+    a, b, c, rating = (_member(row, field, name) for field in ("A", "B", "C", "rating"))
+    if not all(isinstance(text, str) for text in (a, b, c)) or rating not in (1, -1):
+        message = f"{name} must have sentences A, B and C and a rating of 1 or -1 (got {rating!r})"
+        raise FormatError(message, kind=FormatErrorKind.WRONG_VALUE, entry=name)
+    return a, b, c, int(rating)
+
+
+def _candidates(file: File, count: int) -> list[tuple[str, str]]:
+    """The image and the candidate of each pair."""
+    with naming(file):
+        fields = {"image_id": IMAGE_ID, "caption": TEXT}
+        rows = [row for _, row in json_rows(read_json(file), None, fields)]
+        if len(rows) != count:
+            message = f"there must be a candidate for each of {count:,} pairs (got {len(rows):,})"
+            raise FormatError(message, kind=FormatErrorKind.WRONG_LENGTH)
+    return [(str(row["image_id"]), row["caption"]) for row in rows]
+
+
+def _member(entry: Any, field: str, name: str) -> Any:
+    if not isinstance(entry, Mapping) or field not in entry:
+        message = f"{name} must have {field!r}"
+        raise FormatError(message, kind=FormatErrorKind.MISSING_FIELD, entry=name, field=field)
+    return entry[field]
+
+
+def _squeezed(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _matlab(file: File) -> Mapping[str, Any]:
+    try:
+        from scipy.io import loadmat
+    except ImportError as error:
+        raise missing_package("MATLAB files need", error) from None
+    data = io.BytesIO(read_source(file).data)
+    try:
+        content: Mapping[str, Any] = loadmat(data, simplify_cells=True)
+    # Damaged files make scipy's parser raise any exception, also OSError.
+    except Exception as error:
+        message = f"the file must be a MATLAB file ({error})"
+        raise FormatError(message, kind=FormatErrorKind.NOT_MATLAB) from None
+    return content
+
+
+def _field(content: Mapping[str, Any], name: str) -> Sequence[Any]:
+    if name not in content:
+        message = f"the file must have a variable {name!r}"
+        raise FormatError(message, kind=FormatErrorKind.MISSING_FIELD, field=name)
+    rows: list[Any] = list(np.atleast_1d(content[name]))
+    return rows

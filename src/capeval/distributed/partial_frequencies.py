@@ -1,0 +1,293 @@
+"""Document frequencies of a part of the images, which add up to those of all images."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from capeval import _native
+from capeval._internal.validation import checked_flag, checked_text
+from capeval.data.captions import ReferencesLike
+from capeval.distributed.arrow_tables import arrow, read_table, wrong
+from capeval.errors import FormatError, MismatchError
+from capeval.resources.document_frequencies import DocumentFrequencies
+from capeval.tokenizers import TokenizedReferences, Tokenizer, tokenized
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["PartialFrequencies"]
+
+_ORDERS = (1, 2, 3, 4)
+_COLUMNS = {"ngram": "string", "images": "int64"}
+_WHAT = "partial document frequencies"
+# Begins the text of the row that has the number of images. No n-gram begins with a space.
+_MARK = " counted"
+# So many n-grams are made into texts at once, which stays far below the two gibibytes of a column of texts.
+_ROWS = 2**18
+# Small parts wait as tokens, which take less memory than n-grams, and are counted together once they have so
+# many words: their counts would have most n-grams in common, and adding those takes as long as counting.
+_WAITING = 2**20
+# Counts are put together when they have half as many n-grams as what was put together before, and this many:
+# so each n-gram is moved about three times, however many parts there are, and what waits takes little memory.
+_PENDING = 2**21
+_MOST_IMAGES = 2**32 - 1
+
+
+class PartialFrequencies:
+    """The number of images of a part that have each n-gram, to be added to those of the other parts.
+
+    `DocumentFrequencies` leave out n-grams of one image, so those of parts don't add up. Here all are kept:
+    any split of the images, added up in any order, gives the counts of the whole. They can be pickled.
+
+    Attributes:
+        images: The number of images counted.
+        stem: Whether the words are stems.
+        tokenizer: The tokenizer and its options, as signatures show it.
+    """
+
+    def __init__(
+        self,
+        counted: tuple[_native.PartialFrequencies, ...],
+        waiting: tuple[_native.TokenizedReferences, ...] = (),
+        words: int = 0,
+        *,
+        images: int,
+        stem: bool,
+        tokenizer: str,
+    ) -> None:
+        if words >= _WAITING:
+            counted, waiting, words = (*counted, _count(waiting, stem=stem)), (), 0
+        sizes = [_size(part) for part in counted] or [0]
+        if sum(sizes) - max(sizes) >= max(max(sizes) // 2, _PENDING):
+            counted = (_sum(counted),)
+        self._counted = counted
+        self._waiting = waiting
+        # Of those that wait.
+        self._words = words
+        self.images = images
+        self.stem = stem
+        self.tokenizer = tokenizer
+
+    @classmethod
+    def of(
+        cls,
+        references: ReferencesLike | TokenizedReferences,
+        *,
+        tokenizer: Tokenizer | None = None,
+        stem: bool = False,
+    ) -> Self:
+        """Counts the n-grams of the references of a part of the images.
+
+        Args:
+            references: The captions of each image of the part.
+            tokenizer: How to tokenise them. `Tokenizer(context="caption")` gives the same tokens in any
+                split.
+            stem: Whether to count stems, as `Cider` compares them.
+
+        Raises:
+            CaptionError: The references are not captions by image.
+            OptionError: `tokenizer` is not a `Tokenizer`, or not that of tokenised references; `stem` is not
+                True or False.
+        """
+        checked_flag("stem", stem)
+        tokens = tokenized(references, tokenizer)
+        words, named = tokens.native.words(), str(tokens.tokenizer)
+        return cls((), (tokens.native,), words, images=len(tokens), stem=stem, tokenizer=named)
+
+    def __repr__(self) -> str:
+        return f"<PartialFrequencies: {self.images:,} images, stem={self.stem}, tokenizer={self.tokenizer}>"
+
+    def __add__(self, other: object) -> Self:
+        """The counts of both parts, which must have no image in common.
+
+        Raises:
+            MismatchError: They were counted with another tokenizer, or one of words and the other of stems.
+        """
+        if not isinstance(other, PartialFrequencies):
+            return NotImplemented
+        for name in ("tokenizer", "stem"):
+            mine, theirs = getattr(self, name), getattr(other, name)
+            if mine != theirs:
+                raise MismatchError(
+                    f"{_WHAT} that are added must have the same {name} (got {mine} and {theirs})"
+                )
+        images = self.images + other.images
+        if images > _MOST_IMAGES:
+            raise MismatchError(f"{_WHAT} must be of at most {_MOST_IMAGES:,} images (got {images:,})")
+        counted, waiting = self._counted + other._counted, self._waiting + other._waiting
+        words = self._words + other._words
+        return type(self)(counted, waiting, words, images=images, stem=self.stem, tokenizer=self.tokenizer)
+
+    def __radd__(self, other: object) -> Self:
+        # `sum` begins with 0.
+        return self if other == 0 and isinstance(other, int) else NotImplemented
+
+    def __reduce__(self) -> tuple[Callable[..., PartialFrequencies], tuple[object, ...]]:
+        return _restored, (type(self), self._merged().to_arrays(), self.images, self.stem, self.tokenizer)
+
+    def finish(self, name: str = "corpus", *, digest: str | None = None) -> DocumentFrequencies:
+        """The document frequencies, once the parts of all images are added.
+
+        Args:
+            name: What to call the corpus in signatures.
+            digest: What signatures have in place of the fingerprint of the counts. It is for selections of
+                the n-grams of one count that is too large for one machine: all selections get the same.
+
+        Raises:
+            OptionError: `name` or `digest` is no string.
+        """
+        checked_text("name", name)
+        native = self._merged().finish()
+        if digest is not None:
+            checked_text("digest", digest)
+        return DocumentFrequencies(native, name=name, stem=self.stem, digest=digest)
+
+    def to_arrow(self) -> pa.Table:
+        """A table of n-grams, of words joined by single spaces, and the number of images with each.
+
+        Tables of parts can be put one below the other, and the numbers of the rows with the same `ngram` can
+        be added by any engine. One row, whose `ngram` begins with a space, says how the n-grams were counted
+        and has the number of all images.
+
+        Raises:
+            DependencyError: pyarrow is not installed.
+        """
+        pa = arrow(_WHAT)
+        schema = pa.schema([("ngram", pa.string()), ("images", pa.int64())])
+        about = f"{_MARK}|stem={self.stem}|tokenizer={self.tokenizer}"
+        batches = [pa.record_batch([[about], [self.images]], schema=schema)]
+        for text, ends, images in self._rows():
+            offsets = np.concatenate([np.zeros(1, dtype=np.int32), ends])
+            ngrams = pa.StringArray.from_buffers(len(ends), pa.py_buffer(offsets), pa.py_buffer(text))
+            batches.append(pa.record_batch([ngrams, pa.array(images)], schema=schema))
+        return pa.Table.from_batches(batches, schema)
+
+    @classmethod
+    def from_arrow(cls, table: object) -> Self:
+        """Reads tables of `to_arrow`: one, several below each other, or added up by n-gram.
+
+        Rows may be missing, such as those of n-grams that only one image has.
+
+        Args:
+            table: A table or batch of Arrow, a data frame of pandas, or anything with an Arrow stream.
+
+        Raises:
+            DependencyError: pyarrow is not installed.
+            FormatError: It is something else; the message says which row.
+            MismatchError: Its parts were counted with different tokenizers, or some of words and some of
+                stems.
+        """
+        read = read_table(table, _COLUMNS, _WHAT)
+        images = read.column("images").chunk(0).to_numpy(zero_copy_only=False)
+        pc = _compute()
+        marks = pc.starts_with(read.column("ngram"), " ")
+        places = np.flatnonzero(marks.to_numpy(zero_copy_only=False))
+        abouts = read.column("ngram").take(places).to_pylist()
+        stem, tokenizer = _about(abouts, places.tolist())
+        total = int(images[places].sum())
+        if not 0 < total <= _MOST_IMAGES:
+            raise wrong(f"{_WHAT} must be of 1 to {_MOST_IMAGES:,} images (got {total:,})", field="images")
+        native = _read(read, images, places, total)
+        return cls((native,), images=total, stem=stem, tokenizer=tokenizer)
+
+    def _rows(self) -> Iterator[tuple[bytes, Any, Any]]:
+        native = self._merged()
+        for order in _ORDERS:
+            size = native.size(order)
+            for start in range(0, size, _ROWS):
+                yield native.rows(order, start, min(size, start + _ROWS))
+
+    def _merged(self) -> _native.PartialFrequencies:
+        if self._waiting:
+            self._counted = (*self._counted, _count(self._waiting, stem=self.stem))
+            self._waiting, self._words = (), 0
+        if len(self._counted) > 1:
+            self._counted = (_sum(self._counted),)
+        return self._counted[0]
+
+
+def _restored(
+    kind: type[PartialFrequencies], arrays: Any, images: int, stem: bool, tokenizer: str
+) -> PartialFrequencies:
+    native = _native.PartialFrequencies.from_arrays(*arrays)
+    return kind((native,), images=images, stem=stem, tokenizer=tokenizer)
+
+
+def _count(waiting: tuple[_native.TokenizedReferences, ...], *, stem: bool) -> _native.PartialFrequencies:
+    return _native.PartialFrequencies.of_references(list(waiting), stem)
+
+
+def _sum(counted: tuple[_native.PartialFrequencies, ...]) -> _native.PartialFrequencies:
+    # So that what counting took does not stay beside what adding takes, nor this beside a pickle of the sum.
+    large = sum(_size(part) for part in counted) >= _PENDING
+    if large:
+        _native.release_memory()
+    merged = _native.PartialFrequencies.merged(list(counted))
+    if large:
+        _native.release_memory()
+    return merged
+
+
+def _size(part: _native.PartialFrequencies) -> int:
+    return sum(part.size(order) for order in _ORDERS)
+
+
+def _compute() -> Any:
+    import pyarrow.compute
+
+    return pyarrow.compute
+
+
+def _about(abouts: list[str], places: list[int]) -> tuple[bool, str]:
+    """Whether stems were counted, and by which tokenizer, from the rows that say it."""
+    if not abouts:
+        raise wrong(f"{_WHAT} must have a row that begins with {_MARK!r} (got none)", field="ngram")
+    different = sorted(set(abouts))
+    if len(different) > 1:
+        found = " and ".join(each.removeprefix(f"{_MARK}|") for each in different[:2])
+        raise MismatchError(f"{_WHAT} of one table must have been counted alike (got {found})")
+    mark, *parts = different[0].split("|")
+    said: Mapping[str, str] = dict(part.partition("=")[::2] for part in parts)
+    if mark != _MARK or said.keys() != {"stem", "tokenizer"} or said["stem"] not in ("True", "False"):
+        place = places[0]
+        raise wrong(
+            f"{_WHAT}: row {place} must be an n-gram, or begin with {_MARK!r} (got {different[0]!r:.60})",
+            field="ngram",
+            row=place,
+        )
+    return said["stem"] == "True", said["tokenizer"]
+
+
+def _read(table: pa.Table, images: Any, marks: Any, total: int) -> _native.PartialFrequencies:
+    """The n-grams of a table; `marks` are the rows that are none."""
+    pa = arrow(_WHAT)
+    kept = np.ones(len(images), dtype=bool)
+    kept[marks] = False
+    ngrams = table.column("ngram").filter(pa.array(kept)).combine_chunks()
+    if isinstance(ngrams, pa.ChunkedArray):
+        ngrams = pa.concat_arrays(ngrams.chunks) if ngrams.num_chunks else pa.array([], pa.large_string())
+    _, offsets, text = ngrams.buffers()
+    ends = np.frombuffer(offsets, dtype=np.int64)[ngrams.offset : ngrams.offset + len(ngrams) + 1]
+    data = b"" if text is None else text.to_pybytes()[ends[0] : ends[-1]]
+    try:
+        return _native.PartialFrequencies.from_rows(
+            float(total), data, np.ascontiguousarray(ends[1:] - ends[0]), np.ascontiguousarray(images[kept])
+        )
+    except ValueError as error:
+        raise _row_error(error, np.flatnonzero(kept), table, total) from None
+
+
+def _row_error(error: ValueError, rows: Any, table: pa.Table, total: int) -> FormatError:
+    field, place = error.args
+    row = int(rows[place])
+    ngram, images = table.column("ngram")[row].as_py(), table.column("images")[row].as_py()
+    if field == "ngram":
+        message = f"row {row} must have one to four words joined by single spaces (got {ngram!r:.60})"
+    else:
+        message = (
+            f"row {row}: {ngram!r:.60} must be in 0 to {total:,} images, that is of all (got {images:,} here)"
+        )
+    return wrong(f"{_WHAT}: {message}", field=field, row=row)

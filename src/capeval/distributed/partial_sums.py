@@ -1,0 +1,273 @@
+"""Sums of statistics over a part of the images, which add up to those of all images, and score."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass, replace
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from capeval.data.scores import Digest, FloatArray, Signature
+from capeval.distributed.arrow_tables import arrow, numbers, read_table, wrong
+from capeval.errors import MismatchError, OptionError
+from capeval.errors.messages import listed
+from capeval.metrics.base import Metric, shown_counts
+from capeval.metrics.registry import CLASSES, metric_keys
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from capeval.scoring.report import Report
+
+__all__ = ["Sums", "alike", "described"]
+
+_WHAT = "sums"
+_COLUMNS = {
+    "images": "int64",
+    "references_least": "int64",
+    "references_most": "int64",
+    "digest": "int64",
+    "sums": "list<double>",
+    "scored": "string",
+}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Sums:
+    """The statistics of a part of the images, summed: all that the corpus scores need.
+
+    Sums of parts without a common image add up to those of all images; so do the numbers of images and the
+    digests in their signatures. They are small, can be pickled, and hold neither captions nor document
+    frequencies.
+
+    Attributes:
+        metrics: The metrics, without what they were given besides options, such as document frequencies.
+        signatures: What the scores of each metric depend on, by the metric's key.
+        statistics: The sum of the rows of each metric.
+    """
+
+    metrics: tuple[Metric, ...]
+    signatures: Mapping[str, Signature]
+    statistics: tuple[FloatArray, ...]
+
+    @classmethod
+    def of(cls, report: Report) -> Self:
+        """The sums of the images of a report."""
+        return cls(
+            metrics=tuple(_without_data(metric) for metric, _ in report.scores),
+            # A digest that was not read yet would keep the captions.
+            signatures={
+                key: replace(signature, digest=Digest.of_total(signature.digest.total))
+                for key, signature in report.signatures.items()
+            },
+            statistics=tuple(scores.statistics.sum(axis=0) for _, scores in report.scores),
+        )
+
+    def __repr__(self) -> str:
+        names = ", ".join(name for metric in self.metrics for name in metric.names)
+        return f"<Sums: {self.images:,} images, {names}>"
+
+    @property
+    def images(self) -> int:
+        """The number of images."""
+        return self._one.images
+
+    @property
+    def corpus(self) -> dict[str, float]:
+        """The corpus score by name."""
+        return {
+            name: score
+            for metric, sums in zip(self.metrics, self.statistics, strict=True)
+            for name, score in zip(metric.names, metric.aggregate(sums).tolist(), strict=True)
+        }
+
+    @property
+    def _one(self) -> Signature:
+        return next(iter(self.signatures.values()))
+
+    def __add__(self, other: object) -> Self:
+        """The sums of both parts, which must have no image in common.
+
+        Raises:
+            MismatchError: They are of other metrics, options, tokenizers, document frequencies or versions;
+                or a metric takes document frequencies of the references, which are others in each part.
+        """
+        if not isinstance(other, Sums):
+            return NotImplemented
+        if self.signatures.keys() != other.signatures.keys():
+            mine, theirs = (listed(list(each.signatures)) for each in (self, other))
+            raise MismatchError(f"sums that are added must have the same metrics (got {mine}, and {theirs})")
+        added = {key: _added(key, one, other.signatures[key]) for key, one in self.signatures.items()}
+        return replace(
+            self,
+            signatures=added,
+            statistics=tuple(a + b for a, b in zip(self.statistics, other.statistics, strict=True)),
+        )
+
+    def __radd__(self, other: object) -> Self:
+        # `sum` begins with 0.
+        return self if other == 0 and isinstance(other, int) else NotImplemented
+
+    def to_arrow(self) -> pa.Table:
+        """A table of one row. Tables of parts can be put one below the other, for `from_arrow`.
+
+        Raises:
+            DependencyError: pyarrow is not installed.
+            OptionError: A metric is not registered, so that it could not be made again.
+        """
+        pa = arrow(_WHAT)
+        least, most = _counts(self._one)
+        values = (
+            [self.images],
+            [least],
+            [most],
+            [_signed(self._one.digest.total)],
+            [np.concatenate(self.statistics)],
+            [self._scored()],
+        )
+        schema = pa.schema(
+            [
+                *((name, pa.int64()) for name in ("images", "references_least", "references_most", "digest")),
+                ("sums", pa.list_(pa.float64())),
+                ("scored", pa.string()),
+            ]
+        )
+        return pa.table(list(values), schema=schema)
+
+    def _scored(self) -> str:
+        """What was scored and how, as JSON, from which metrics and signatures can be made again."""
+        parts = []
+        for metric, signature in zip(self.metrics, self.signatures.values(), strict=True):
+            name = type(metric).__name__
+            if CLASSES.get(name) is not type(metric):
+                raise OptionError(f"metrics of sums in Arrow must be registered (got {name})")
+            parts.append({"metric": name, "options": _options(metric), **alike(signature)})
+        return json.dumps(parts)
+
+    @classmethod
+    def from_arrow(cls, table: object) -> Self:
+        """The sum of all rows of a table that `to_arrow` made, or of several below each other.
+
+        Args:
+            table: A table or batch of Arrow, a data frame of pandas, or anything with an Arrow stream.
+
+        Raises:
+            DependencyError: pyarrow is not installed.
+            FormatError: It is something else; the message says where.
+            MismatchError: Rows can't be added; see `+`.
+        """
+        read = read_table(table, _COLUMNS, _WHAT)
+        if not len(read):
+            raise wrong(f"{_WHAT} must have at least one row (got none)")
+        first, *others = (cls._from_row(read.slice(row, 1), row) for row in range(len(read)))
+        return sum(others, start=first)
+
+    @classmethod
+    def _from_row(cls, read: pa.Table, row: int) -> Self:
+        cells = {name: read.column(name)[0].as_py() for name in _COLUMNS}
+        try:
+            parts = json.loads(cells["scored"])
+            metrics = tuple(_made(part["metric"], part["options"]) for part in parts)
+            signatures = [
+                Signature(
+                    metric=part["family"],
+                    options=tuple(part["signed"]),
+                    tokenizer=part["tokenizer"],
+                    images=cells["images"],
+                    references=shown_counts(cells["references_least"], cells["references_most"]),
+                    digest=Digest.of_total(cells["digest"] % 2**64),
+                    document_frequencies=part["document_frequencies"],
+                    version=part["version"],
+                )
+                for part in parts
+            ]
+        except (ValueError, KeyError, TypeError, OptionError) as error:
+            raise wrong(
+                f"{_WHAT}: row {row} has no metrics that can be read ({error})", field="scored", row=row
+            ) from None
+        widths = [len(metric.statistics) for metric in metrics]
+        chunk = read.column("sums").chunk(0)
+        flat = numbers(chunk, sum(widths), "sums", f"{_WHAT}, row {row}")[0]
+        return cls(
+            metrics=metrics,
+            signatures=dict(zip(metric_keys(metrics), signatures, strict=True)),
+            statistics=tuple(np.split(flat, np.cumsum(widths)[:-1])),
+        )
+
+
+def alike(signature: Signature) -> dict[str, Any]:
+    """What must be the same for two scores to be added."""
+    return {
+        "family": signature.metric,
+        "signed": list(signature.options),
+        "tokenizer": signature.tokenizer,
+        "document_frequencies": signature.document_frequencies,
+        "version": signature.version,
+    }
+
+
+def described(signature: Signature) -> str:
+    """The same in one line, as signatures write it."""
+    frequencies = signature.document_frequencies
+    parts = [signature.metric, *signature.options, f"tokenizer={signature.tokenizer}"]
+    parts += [f"df={frequencies}"] * (frequencies is not None)
+    return "|".join([*parts, f"capeval={signature.version}"])
+
+
+def _added(key: str, a: Signature, b: Signature) -> Signature:
+    if alike(a) != alike(b):
+        raise MismatchError(
+            f"sums of {key} that are added must have the same metric, options, tokenizer, document"
+            f" frequencies and version (got {described(a)}, and {described(b)})"
+        )
+    if a.document_frequencies == "references":
+        raise MismatchError(
+            f"sums of {key} that are added must have the same document frequencies (got those of the"
+            " references of each part): count those of all references with PartialFrequencies, and give them"
+            " to the metric"
+        )
+    ranges = zip(_counts(a), _counts(b), strict=True)
+    least, most = (choose(pair) for choose, pair in zip((min, max), ranges, strict=True))
+    return replace(
+        a,
+        images=a.images + b.images,
+        references=shown_counts(least, most),
+        digest=Digest.of_total((a.digest.total + b.digest.total) % 2**64),
+    )
+
+
+def _counts(signature: Signature) -> tuple[int, int]:
+    """The smallest and the largest number of references of an image."""
+    least, _, most = signature.references.partition("-")
+    return int(least), int(most or least)
+
+
+def _signed(total: int) -> int:
+    """A number of 64 bits as Arrow's engines have it: not all know numbers without a sign."""
+    return total - 2**64 if total >= 2**63 else total
+
+
+def _is_option(field: Any) -> bool:
+    return bool(field.metadata.get("option", True))
+
+
+def _without_data(metric: Metric) -> Metric:
+    """The metric with its options alone: what it was given besides is large, and sums don't need it."""
+    if not is_dataclass(metric):
+        return metric
+    data = [field for field in fields(metric) if not _is_option(field) and field.default is not MISSING]
+    return replace(metric, **{field.name: field.default for field in data})
+
+
+def _options(metric: Metric) -> dict[str, Any]:
+    wanted = {field.name for field in fields(metric) if _is_option(field)}  # type: ignore[arg-type]
+    return {name: value for name, value in asdict(metric).items() if name in wanted}  # type: ignore[call-overload]
+
+
+def _made(name: str, options: Mapping[str, Any]) -> Metric:
+    if name not in CLASSES:
+        raise OptionError(f"there is no metric {name!r}")
+    given = {key: tuple(value) if isinstance(value, list) else value for key, value in options.items()}
+    return CLASSES[name](**given)

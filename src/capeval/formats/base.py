@@ -1,0 +1,150 @@
+"""What a kind of file of captions is: how it is recognised, and how it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from capeval.data.captions import Candidates, ImageId, References
+from capeval.data.columns import Columns
+from capeval.errors import CaptionError, FormatError, FormatErrorKind
+from capeval.errors.messages import listed
+from capeval.formats.io.json import refuse, shown
+from capeval.formats.io.sources import LIMIT, Source
+
+__all__ = ["SPLIT", "Captions", "Kind", "Options", "Row", "Wanted", "captions_of"]
+
+Captions = TypeVar("Captions", References, Candidates)
+
+SPLIT = "split"
+"""The column of the split that a row is of."""
+
+Row = tuple[str, object, object]
+"""A row of a file: its place, such as `line 3`, its image id, and its caption or captions."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """How a file is read.
+
+    Attributes:
+        columns: What captions are read as, and the columns that the caller names.
+        splits: The splits to read; all where there are none.
+        limit: The most bytes that the file may have, unpacked.
+    """
+
+    columns: Columns
+    splits: tuple[str, ...] = ()
+    limit: int = LIMIT
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kind:
+    """A kind of file.
+
+    Attributes:
+        name: What it is called in messages.
+        form: What it looks like.
+        recognise: Whether a file is of this kind.
+        references: Reads references; None where it has none.
+        candidates: Reads candidates; None where it has none.
+        has_columns: Whether columns can be named.
+        has_splits: Whether splits can be named.
+    """
+
+    name: str
+    form: str
+    recognise: Callable[[Source, Options], bool]
+    references: Callable[[Source, Options], References] | None = None
+    candidates: Callable[[Source, Options], Candidates] | None = None
+    has_columns: bool = False
+    has_splits: bool = False
+
+
+class Wanted:
+    """Which rows of a table are read: those of the splits that the caller names.
+
+    Raises:
+        FormatError: Splits are named, and there is no column of them.
+    """
+
+    def __init__(self, names: Sequence[str], options: Options) -> None:
+        self._splits = options.splits
+        if self._splits and SPLIT not in names:
+            message = f"the file must have a column {SPLIT!r} (got {listed(names)})"
+            raise FormatError(message, kind=FormatErrorKind.MISSING_FIELD, field=SPLIT)
+        self._place = names.index(SPLIT) if self._splits else 0
+
+    def takes(self, row: Sequence[object]) -> bool:
+        """Whether a row is read."""
+        return not self._splits or row[self._place] in self._splits
+
+
+def captions_of(kind: type[Captions], rows: Iterable[Row], fields: tuple[str, str]) -> Captions:
+    """References or candidates from rows: references of an image in any number of rows, its candidate in one.
+
+    Args:
+        kind: What to make.
+        rows: The rows.
+        fields: The names of the fields of image ids and of captions, for messages.
+
+    Raises:
+        FormatError: A row has something else, or there is none.
+    """
+    id_field, caption_field = fields
+    captions: dict[ImageId, list[str]] = {}
+    places: dict[ImageId, str] = {}
+    first: tuple[str, ImageId] = ("", 0)
+    for place, image, value in rows:
+        # `type`, since bool is a subclass of int.
+        if type(image) is not int and type(image) is not str:
+            refuse(place, "an integer or a string", image, field=id_field)
+        if not captions:
+            first = (place, image)
+        if type(image) is not type(first[1]):
+            raise _mixed(place, image, first, id_field)
+        texts = [value] if type(value) is str else _texts(place, value, caption_field)
+        if kind is Candidates:
+            _check_candidate(place, image, texts, places, fields)
+            places[image] = place
+        captions.setdefault(image, []).extend(texts)
+    if not captions:
+        message = "the file must have at least one caption (got none)"
+        raise FormatError(message, kind=FormatErrorKind.NO_CAPTIONS)
+    try:
+        return kind(captions)
+    except CaptionError as error:
+        raise FormatError(str(error), kind=FormatErrorKind.WRONG_TYPE) from None
+
+
+def _texts(place: str, value: object, field: str) -> list[str]:
+    if not isinstance(value, list):
+        refuse(place, "a string or a list of strings", value, field=field)
+    for position, text in enumerate(value):
+        if not isinstance(text, str):
+            refuse(place, "a string", text, field=f"{field}[{position}]")
+    if not value:
+        message = f"{place} must have at least one caption (got an empty list)"
+        raise FormatError(message, kind=FormatErrorKind.NO_REFERENCES, entry=place, field=field)
+    return value
+
+
+def _check_candidate(
+    place: str, image: ImageId, texts: list[str], places: dict[ImageId, str], fields: tuple[str, str]
+) -> None:
+    if len(texts) != 1:
+        message = f"{place} must have one caption (got a list of {len(texts)})"
+        raise FormatError(message, kind=FormatErrorKind.SEVERAL_CAPTIONS, entry=place, field=fields[1])
+    if image in places:
+        found = f"got {shown(image)}, as in {places[image]}"
+        message = f"{place}: {fields[0]} must be different in every row ({found})"
+        raise FormatError(message, kind=FormatErrorKind.DUPLICATE_IMAGE, entry=place, field=fields[0])
+
+
+def _mixed(place: str, image: ImageId, first: tuple[str, ImageId], field: str) -> FormatError:
+    message = (
+        f"image ids must be all integers or all strings ({field} is {shown(first[1])} in {first[0]}, and "
+        f"{shown(image)} in {place})"
+    )
+    return FormatError(message, kind=FormatErrorKind.MIXED_IDS, entry=place, field=field)

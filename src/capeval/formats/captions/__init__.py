@@ -1,0 +1,1 @@
+"""Caption formats: one module per format."""

@@ -1,0 +1,41 @@
+"""COCO annotations: images, and annotations with captions of them."""
+
+from __future__ import annotations
+
+from capeval import _native
+from capeval.data.captions import Candidates, References
+from capeval.errors import FormatError, FormatErrorKind
+from capeval.formats.base import Kind, Options
+from capeval.formats.io.sources import Source
+
+__all__ = ["KIND"]
+
+
+def _recognise(source: Source, _: Options) -> bool:
+    return source.json.kind == "object" and not {"annotations", "images"}.isdisjoint(source.json.fields)
+
+
+def _references(source: Source, _: Options) -> References:
+    try:
+        return References.from_native(_native.read_annotations(source.data))
+    except FormatError as error:
+        if (
+            error.kind is FormatErrorKind.MISSING_FIELD
+            and error.entry is None
+            and "images" in source.json.fields
+        ):
+            raise error.with_hint("the file describes images, and has no captions of them") from None
+        raise
+
+
+def _candidates(source: Source, _: Options) -> Candidates:
+    return Candidates.from_native(_native.read_results_under(source.data, "annotations"))
+
+
+KIND = Kind(
+    name="COCO annotations",
+    form='{"images": [{"id"}, ...], "annotations": [{"image_id", "caption"}, ...]}',
+    recognise=_recognise,
+    references=_references,
+    candidates=_candidates,
+)

@@ -1,0 +1,116 @@
+"""Tables as text: CSV, TSV, and columns between bars or semicolons."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
+
+from capeval.data.captions import Candidates, ImageId, References
+from capeval.data.columns import find_columns, have_columns
+from capeval.errors import FormatError, FormatErrorKind
+from capeval.formats.base import Kind, Options, Wanted, captions_of
+from capeval.formats.io.json import read_json
+from capeval.formats.io.rows import dialect, rows_of
+from capeval.formats.io.sources import Source
+
+__all__ = ["KIND"]
+
+_Captions = TypeVar("_Captions", References, Candidates)
+
+_ENDINGS = (".csv", ".tsv", ".psv")
+_DELIMITERS = ("\t", ",", "|", ";")
+# Nobody quotes between bars: Flickr30k's results.csv has captions that begin with a quotation mark.
+_UNQUOTED = "|"
+# As Python writes it: `007`, `+7` and `1.0` are text.
+_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,18}", re.ASCII)
+
+
+def _recognise(source: Source, options: Options) -> bool:
+    names = _header(source.first_line)[1]
+    return source.name.endswith(_ENDINGS) or (len(names) > 1 and have_columns(names, options.columns))
+
+
+def _header(line: str) -> tuple[str, list[str]]:
+    """What separates the columns, and their names: that which makes most of them."""
+    headers = [(delimiter, _split(line, delimiter)) for delimiter in _DELIMITERS]
+    return max(headers, key=lambda header: len(header[1]))
+
+
+def _split(line: str, delimiter: str) -> list[str]:
+    try:
+        names = next(csv.reader([line], dialect(delimiter, quotes=delimiter != _UNQUOTED)), [])
+    except csv.Error:
+        return []
+    return [name.strip() for name in names]
+
+
+def _read(kind: type[_Captions], source: Source, options: Options) -> _Captions:
+    delimiter, names = _header(source.first_line)
+    if not names:
+        # Bytes that are not UTF-8 are said to be that, not to lack columns.
+        next(_rows(source, delimiter, 0), None)
+    fields = find_columns(names, options.columns)
+    wanted = Wanted(names, options)
+    columns = [names.index(field) for field in fields]
+    places, ids, captions = [], [], []
+    for line, row in _rows(source, delimiter, len(names)):
+        if not wanted.takes(row):
+            continue
+        image, caption = (row[column] for column in columns)
+        if not image:
+            message = f"line {line}: {fields[0]} must be an image id (got nothing)"
+            raise FormatError(message, kind=FormatErrorKind.WRONG_TYPE, line=line, field=fields[0])
+        places.append(f"line {line}")
+        ids.append(image)
+        captions.append(caption)
+    rows = zip(places, _numbers(ids), _lists(places, captions, fields[1]), strict=True)
+    return captions_of(kind, rows, fields)
+
+
+def _rows(source: Source, delimiter: str, count: int) -> Iterator[tuple[int, list[str]]]:
+    """The rows below the header, each with as many fields as that has."""
+    rows = rows_of(source.data, delimiter, quotes=delimiter != _UNQUOTED)
+    for line, row in itertools.islice(rows, 1, None):
+        if len(row) != count:
+            message = f"line {line} must have {count} columns (got {len(row)})"
+            raise FormatError(message, kind=FormatErrorKind.WRONG_LENGTH, line=line)
+        # Flickr30k's results.csv has a space behind each bar.
+        yield line, [field.strip(" ") for field in row] if delimiter == _UNQUOTED else row
+
+
+def _numbers(ids: Sequence[str]) -> Sequence[ImageId]:
+    """Ids as integers where each of them is one, as the keys of a JSON mapping: a table can't tell."""
+    if all(map(_INTEGER.fullmatch, ids)) and all(-(2**63) <= int(image) < 2**63 for image in ids):
+        return [int(image) for image in ids]
+    return ids
+
+
+def _lists(places: Sequence[str], captions: Sequence[str], field: str) -> Sequence[object]:
+    """Captions as lists where each of them is one in JSON, as in flickr_annotations_30k.csv."""
+    if not all(text.startswith("[") and text.endswith("]") for text in captions):
+        return captions
+    return [_list(place, text, field) for place, text in zip(places, captions, strict=True)]
+
+
+def _list(place: str, text: str, field: str) -> object:
+    try:
+        return read_json(text.encode())
+    except FormatError:
+        message = (
+            f"{place}: {field} must be a list in JSON, since each is between brackets (got {text[:40]!r})"
+        )
+        raise FormatError(message, kind=FormatErrorKind.NOT_JSON, entry=place, field=field) from None
+
+
+KIND = Kind(
+    name="a table",
+    form="CSV or TSV, whose first line names the columns",
+    recognise=_recognise,
+    references=lambda source, options: _read(References, source, options),
+    candidates=lambda source, options: _read(Candidates, source, options),
+    has_columns=True,
+    has_splits=True,
+)

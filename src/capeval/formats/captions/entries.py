@@ -1,0 +1,74 @@
+"""A list of entries: COCO results, and references with one caption or a list of them in each entry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from capeval import _native
+from capeval.data.captions import Candidates, References
+from capeval.data.columns import Role, find_columns
+from capeval.formats.base import SPLIT, Kind, Options, Row, captions_of
+from capeval.formats.io.json import TEXT, Field, json_rows, read_json
+from capeval.formats.io.sources import Looks, Source
+
+__all__ = ["KIND", "keys_of", "other_fields", "rows_under"]
+
+_ANY = Field("a value", lambda _: True)
+# The keys of captions that the native readers take, besides `image_id`.
+_NATIVE = {Role.REFERENCES: ("caption", "captions", "references"), Role.CANDIDATES: ("caption",)}
+
+
+def other_fields(source: Source, entry: Looks | None, options: Options) -> tuple[str, str] | None:
+    """The keys of image ids and of captions; None where they are those that the native readers take.
+
+    Args:
+        source: The file.
+        entry: Its first entry.
+        options: How the file is read.
+
+    Raises:
+        FormatError: There is no such key, or several could be it.
+    """
+    if entry is None or entry.kind != "object" or not source.begins_well:
+        # The native readers say what is wrong.
+        return None
+    image, caption = find_columns(list(entry.fields), options.columns, "key")
+    is_native = image == "image_id" and caption in _NATIVE[options.columns.role] and not options.splits
+    return None if is_native else (image, caption)
+
+
+def rows_under(source: Source, key: str | None, fields: tuple[str, str], options: Options) -> Iterator[Row]:
+    """The rows of a list in a JSON file: under a key, or the file itself."""
+    for place, row in json_rows(read_json(source.data), key, keys_of(fields, options)):
+        if not options.splits or row[SPLIT] in options.splits:
+            yield place, row[fields[0]], row[fields[1]]
+
+
+def keys_of(fields: tuple[str, str], options: Options) -> dict[str, Field]:
+    """The keys that each entry must have."""
+    return dict.fromkeys(fields, _ANY) | ({SPLIT: TEXT} if options.splits else {})
+
+
+def _references(source: Source, options: Options) -> References:
+    fields = other_fields(source, source.json.first, options)
+    if fields is None:
+        return References.from_native(_native.read_annotations(source.data))
+    return captions_of(References, rows_under(source, None, fields, options), fields)
+
+
+def _candidates(source: Source, options: Options) -> Candidates:
+    fields = other_fields(source, source.json.first, options)
+    if fields is None:
+        return Candidates.from_native(_native.read_results(source.data))
+    return captions_of(Candidates, rows_under(source, None, fields, options), fields)
+
+
+KIND = Kind(
+    name="a list of entries",
+    form='[{"image_id", "caption"}, ...], such as COCO results',
+    recognise=lambda source, _: source.json.kind == "list",
+    references=_references,
+    candidates=_candidates,
+    has_columns=True,
+    has_splits=True,
+)

@@ -1,0 +1,59 @@
+"""JSON Lines: an entry in each line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from capeval import _native
+from capeval.data.captions import Candidates, References
+from capeval.formats.base import SPLIT, Kind, Options, Row, captions_of
+from capeval.formats.captions.entries import keys_of, other_fields
+from capeval.formats.io.json import check_row, read_json_lines
+from capeval.formats.io.sources import Source
+
+__all__ = ["KIND"]
+
+_ENDINGS = (".jsonl", ".ndjson")
+_TWO_LINES = re.compile(rb"\s*\{[^\n]*\}\s*\n\s*\{")
+
+
+def _recognise(source: Source, _: Options) -> bool:
+    # An entry is an object, so what begins as a list is one, whatever the file is called.
+    if source.json.kind == "list":
+        return False
+    are_lines = source.has_several_values and _TWO_LINES.match(source.data) is not None
+    return are_lines or source.name.endswith(_ENDINGS)
+
+
+def _rows(source: Source, fields: tuple[str, str], options: Options) -> Iterator[Row]:
+    keys = keys_of(fields, options)
+    for line, value in read_json_lines(source.data):
+        row = check_row(value, f"line {line}", keys)
+        if not options.splits or row[SPLIT] in options.splits:
+            yield f"line {line}", row[fields[0]], row[fields[1]]
+
+
+def _references(source: Source, options: Options) -> References:
+    fields = other_fields(source, source.json, options)
+    if fields is None:
+        return References.from_native(_native.read_json_lines_references(source.data))
+    return captions_of(References, _rows(source, fields, options), fields)
+
+
+def _candidates(source: Source, options: Options) -> Candidates:
+    fields = other_fields(source, source.json, options)
+    if fields is None:
+        return Candidates.from_native(_native.read_json_lines_results(source.data))
+    return captions_of(Candidates, _rows(source, fields, options), fields)
+
+
+KIND = Kind(
+    name="JSON Lines",
+    form='{"image_id", "caption"} in each line',
+    recognise=_recognise,
+    references=_references,
+    candidates=_candidates,
+    has_columns=True,
+    has_splits=True,
+)

@@ -1,0 +1,65 @@
+"""Datasets in the form of Karpathy's `dataset_coco.json`: images, their splits and their sentences."""
+
+from __future__ import annotations
+
+from capeval import _native
+from capeval.data.captions import References
+from capeval.errors import FormatError, FormatErrorKind
+from capeval.errors.messages import listed
+from capeval.formats.base import Kind, Options
+from capeval.formats.io.sources import Looks, Source
+
+__all__ = ["KIND"]
+
+# COCO's ids, the names of files that Flickr's images have, the image's number in the file.
+_IDS = ("cocoid", "filename", "imgid")
+
+
+def _recognise(source: Source, _: Options) -> bool:
+    return source.json.kind == "object" and "sentences" in _first_image(source).fields
+
+
+def _first_image(source: Source) -> Looks:
+    images = source.json.fields.get("images")
+    return (images.first if images is not None else None) or Looks("", {}, None)
+
+
+def _references(source: Source, options: Options) -> References:
+    captions, splits = _native.read_karpathy(source.data, _id(source, options), list(options.splits))
+    unknown = [split for split in options.splits if split not in splits]
+    if unknown:
+        message = f"'split' must be a split of the file: {listed(splits)} (got {listed(unknown)})"
+        raise FormatError(message, kind=FormatErrorKind.UNKNOWN)
+    if not options.splits and len(splits) > 1:
+        message = (
+            f"the file has the splits {listed(splits)}: name those to read with split, on the command line "
+            "--split"
+        )
+        raise FormatError(message, kind=FormatErrorKind.AMBIGUOUS)
+    if not len(captions):
+        message = "the file must have at least one caption (got none)"
+        raise FormatError(message, kind=FormatErrorKind.NO_CAPTIONS)
+    return References.from_native(captions)
+
+
+def _id(source: Source, options: Options) -> str:
+    named, keys = options.columns.id_column, _first_image(source).fields
+    if named is not None:
+        if named not in _IDS:
+            message = f"the key of image ids must be one of {listed(_IDS)} in such a file (got {named!r})"
+            raise FormatError(message, kind=FormatErrorKind.WRONG_VALUE)
+        return named
+    other = options.columns.other_id_column
+    if other in _IDS and other in keys:
+        return other
+    return "cocoid" if "cocoid" in keys else "filename"
+
+
+KIND = Kind(
+    name="a dataset with splits",
+    form='{"images": [{"cocoid", "split", "sentences": [{"raw"}, ...]}, ...]}, as dataset_coco.json',
+    recognise=_recognise,
+    references=_references,
+    has_columns=True,
+    has_splits=True,
+)

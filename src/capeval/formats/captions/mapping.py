@@ -1,0 +1,27 @@
+"""A JSON object of captions by image id."""
+
+from __future__ import annotations
+
+from capeval import _native
+from capeval.data.captions import Candidates, References
+from capeval.formats.base import Kind, Options
+from capeval.formats.io.sources import Source
+
+__all__ = ["KIND"]
+
+
+def _references(source: Source, _: Options) -> References:
+    return References.from_native(_native.read_annotations(source.data))
+
+
+def _candidates(source: Source, _: Options) -> Candidates:
+    return Candidates.from_native(_native.read_results(source.data))
+
+
+KIND = Kind(
+    name="captions by image id",
+    form='{"391895": ["...", ...], ...}',
+    recognise=lambda source, _: source.json.kind == "object",
+    references=_references,
+    candidates=_candidates,
+)

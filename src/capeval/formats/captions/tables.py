@@ -1,0 +1,97 @@
+"""Captions in Parquet and Arrow files, where pyarrow is installed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, TypeVar
+
+from capeval import _native
+from capeval._internal.optional_packages import missing_package
+from capeval.data.captions import Candidates, References
+from capeval.data.columns import find_columns
+from capeval.errors import FormatError, FormatErrorKind
+from capeval.formats.base import SPLIT, Kind, Options, Wanted
+from capeval.formats.io.sources import Source
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["KIND"]
+
+_Captions = TypeVar("_Captions", References, Candidates)
+
+_PARQUET, _ARROW = b"PAR1", b"ARROW1"
+# The first bytes of Parquet, of Arrow files and of Arrow streams.
+_TABLES = (_PARQUET, _ARROW, b"\xff\xff\xff\xff")
+
+
+def _read(kind: type[_Captions], source: Source, options: Options) -> _Captions:
+    try:
+        import pyarrow as pa
+    except ImportError as error:
+        raise missing_package("Parquet and Arrow files need", error) from None
+    try:
+        schema = _schema(source.data)
+        fields: tuple[str, str] = find_columns(schema.names, options.columns)
+        Wanted(schema.names, options)
+        names = list(dict.fromkeys([*fields, *([SPLIT] if options.splits else [])]))
+        batches = list(_limited(_batches(source.data, names), names, options.limit))
+        selected = pa.schema([schema.field(name) for name in names])
+        table = _native.ArrowTable(pa.Table.from_batches(batches, selected).__arrow_c_stream__())
+    except (pa.ArrowException, OSError) as error:
+        reason = str(error).splitlines()[0]
+        raise FormatError(
+            f"the file can't be read as Parquet or Arrow ({reason})", kind=FormatErrorKind.DAMAGED
+        ) from None
+    split = (SPLIT, list(options.splits)) if options.splits else None
+    captions = table.captions(*fields, is_single=kind is Candidates, split=split)
+    return kind.from_native(captions)
+
+
+def _limited(batches: Iterable[pa.RecordBatch], names: list[str], limit: int) -> Iterator[pa.RecordBatch]:
+    """Some columns of batches, as long as these have no more than `limit` bytes together."""
+    size = 0
+    for whole in batches:
+        batch = whole.select(names)
+        size += batch.nbytes
+        if size > limit:
+            message = f"the unpacked file must have at most {limit:,} bytes (got more)"
+            raise FormatError(message, kind=FormatErrorKind.TOO_LARGE)
+        yield batch
+
+
+def _schema(data: bytes) -> pa.Schema:
+    import pyarrow as pa
+
+    if data.startswith(_PARQUET):
+        from pyarrow import parquet
+
+        return parquet.ParquetFile(pa.BufferReader(data)).schema_arrow
+    source = pa.BufferReader(data)
+    return (pa.ipc.open_file(source) if data.startswith(_ARROW) else pa.ipc.open_stream(source)).schema
+
+
+def _batches(data: bytes, names: list[str]) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa
+
+    source = pa.BufferReader(data)
+    if data.startswith(_PARQUET):
+        from pyarrow import parquet
+
+        yield from parquet.ParquetFile(source).iter_batches(columns=names)
+    elif data.startswith(_ARROW):
+        reader = pa.ipc.open_file(source)
+        yield from (reader.get_batch(number) for number in range(reader.num_record_batches))
+    else:
+        yield from pa.ipc.open_stream(source)
+
+
+KIND = Kind(
+    name="Parquet or Arrow",
+    form="a table with named columns (needs pyarrow)",
+    recognise=lambda source, _: source.data.startswith(_TABLES),
+    references=lambda source, options: _read(References, source, options),
+    candidates=lambda source, options: _read(Candidates, source, options),
+    has_columns=True,
+    has_splits=True,
+)

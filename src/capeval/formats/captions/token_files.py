@@ -1,0 +1,48 @@
+"""Token files, as Flickr8k and Flickr30k have them: the id of a caption, a tab, the caption."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from capeval.data.captions import Candidates, References
+from capeval.errors import FormatError, FormatErrorKind
+from capeval.formats.base import Kind, Options, Row, captions_of
+from capeval.formats.io.rows import lines_of, wrong_line
+from capeval.formats.io.sources import Source
+
+__all__ = ["KIND"]
+
+_LINE = re.compile(r"([^\t]+)#(\d+)\t(.*)", re.DOTALL)
+_FIELDS = ("image", "caption")
+
+
+def _recognise(source: Source, _: Options) -> bool:
+    return _LINE.match(source.first_line) is not None
+
+
+def _rows(source: Source) -> Iterator[Row]:
+    seen: dict[tuple[str, str], int] = {}
+    for line, text in lines_of(source.data):
+        if not text.strip():
+            continue
+        found = _LINE.match(text)
+        if found is None:
+            raise wrong_line(line, "IMAGE#NUMBER, a tab and a caption", repr(text[:60]))
+        image, number, caption = found.groups()
+        if (image, number) in seen:
+            message = (
+                f"line {line}: {image}#{number} must be there once (got it in line {seen[image, number]} too)"
+            )
+            raise FormatError(message, kind=FormatErrorKind.DUPLICATE, line=line)
+        seen[image, number] = line
+        yield f"line {line}", image, caption
+
+
+KIND = Kind(
+    name="a token file",
+    form="IMAGE#NUMBER, a tab and a caption in each line, as in Flickr8k.token.txt",
+    recognise=_recognise,
+    references=lambda source, _: captions_of(References, _rows(source), _FIELDS),
+    candidates=lambda source, _: captions_of(Candidates, _rows(source), _FIELDS),
+)

@@ -1,0 +1,37 @@
+"""Results in an object that has more in it, such as the scores or the options of a model."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from capeval import _native
+from capeval.data.captions import Candidates
+from capeval.formats.base import Kind, Options, captions_of
+from capeval.formats.captions.entries import other_fields, rows_under
+from capeval.formats.io.sources import Source
+
+__all__ = ["KIND"]
+
+
+def _keys(source: Source) -> list[Literal["predictions", "results"]]:
+    """The keys that have a list of results. Without objects in it, the list is one of a mapping's."""
+    keys: tuple[Literal["predictions", "results"], ...] = ("predictions", "results")
+    fields = source.json.fields
+    return [key for key in keys if key in fields and fields[key].is_list_of_objects]
+
+
+def _candidates(source: Source, options: Options) -> Candidates:
+    key = _keys(source)[0]
+    fields = other_fields(source, source.json.fields[key].first, options)
+    if fields is None:
+        return Candidates.from_native(_native.read_results_under(source.data, key))
+    return captions_of(Candidates, rows_under(source, key, fields, options), fields)
+
+
+KIND = Kind(
+    name="results in an object",
+    form='{"results": [{"image_id", "caption"}, ...]}, also "predictions"',
+    recognise=lambda source, _: source.json.kind == "object" and bool(_keys(source)),
+    candidates=_candidates,
+    has_columns=True,
+)

@@ -1,0 +1,156 @@
+"""Zips of several files, such as the results of all splits of a challenge."""
+
+from __future__ import annotations
+
+import io
+import re
+import stat
+import zipfile
+import zlib
+
+from capeval.errors import FormatError, FormatErrorKind
+from capeval.formats.io.sources import LIMIT, read_bounded
+
+__all__ = ["MOST_FILES", "is_archive", "is_zip", "read_zip"]
+
+MOST_FILES = 20
+"""The most files of a zip."""
+
+# A zip's list of entries is read as a whole, so what it can hold is counted before: each of its entries
+# starts with these bytes, which compressed data has by chance once in 4 GB.
+_LISTED, _MOST_LISTED = b"PK\x01\x02", 1000
+_ZIP = b"PK"
+_ARCHIVES = (_ZIP, b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"7z\xbc\xaf", b"Rar!")
+_DRIVE = re.compile(r"[A-Za-z]:")
+
+
+def is_archive(data: bytes) -> bool:
+    """Whether some bytes begin as an archive of any common kind does."""
+    return data.startswith(_ARCHIVES)
+
+
+def is_zip(name: str, data: bytes) -> bool:
+    """Whether a file is meant as a zip, by its name or its bytes."""
+    return data.startswith(_ZIP) or name.lower().endswith(".zip")
+
+
+def read_zip(data: bytes, *, limit: int = LIMIT) -> dict[str, bytes]:
+    """The files in a zip by their names, without the folder that all of them may be in.
+
+    None may be another path or another archive. What macOS adds to zips is left out.
+
+    Args:
+        data: The bytes of the zip.
+        limit: The most bytes that its files may have together, unpacked.
+
+    Raises:
+        FormatError: It is not a zip, or is too large or damaged; `entry` is the name of the wrong file, if
+            one file is wrong.
+    """
+    if not data.startswith(_ZIP):
+        raise FormatError(f"the file is not a zip ({_found(data)})", kind=FormatErrorKind.UNSUPPORTED)
+    if not zipfile.is_zipfile(io.BytesIO(data)):
+        raise FormatError("the file is not a zip, or its end is missing", kind=FormatErrorKind.DAMAGED)
+    if data.count(_LISTED) > _MOST_LISTED:
+        raise _too_many("more")
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            return _unpacked(archive, limit)
+    except FormatError:
+        raise
+    except (zipfile.BadZipFile, NotImplementedError, EOFError, OSError, ValueError) as error:
+        raise FormatError(f"the zip is damaged ({error})", kind=FormatErrorKind.DAMAGED) from None
+
+
+def _too_many(found: object) -> FormatError:
+    return FormatError(
+        f"the zip must have at most {MOST_FILES} files (got {found})", kind=FormatErrorKind.WRONG_MEMBERS
+    )
+
+
+def _found(data: bytes) -> str:
+    if not data:
+        return "it is empty"
+    return "it is an archive of another kind" if is_archive(data) else f"it begins with {data[:8]!r}"
+
+
+def _unpacked(archive: zipfile.ZipFile, limit: int) -> dict[str, bytes]:
+    files: dict[str, bytes] = {}
+    total = 0
+    for name, member in _named(_members(archive)):
+        if name in files:
+            raise FormatError(
+                "the zip must have each name once (got it twice)", kind=FormatErrorKind.DUPLICATE, entry=name
+            )
+        files[name] = _member_data(archive, member, total, limit)
+        total += len(files[name])
+        if is_archive(files[name]):
+            raise FormatError("the file must not be another archive", kind=FormatErrorKind.NESTED, entry=name)
+    return files
+
+
+def _members(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
+    """The files of a zip, checked, without folders and what macOS adds."""
+    listed = archive.infolist()
+    for member in listed:
+        _check_member(member)
+    members = [one for one in listed if not one.is_dir() and not _of_macos(one.orig_filename)]
+    if len(members) > MOST_FILES:
+        raise _too_many(len(members))
+    if not members:
+        found = "only folders and files that macOS adds" if listed else "none"
+        raise FormatError(
+            f"the zip is empty: it must have at least one file (got {found})", kind=FormatErrorKind.EMPTY
+        )
+    return members
+
+
+def _of_macos(name: str) -> bool:
+    *folders, base = name.split("/")
+    return folders[:1] == ["__MACOSX"] or base == ".DS_Store" or base.startswith("._")
+
+
+def _named(members: list[zipfile.ZipInfo]) -> list[tuple[str, zipfile.ZipInfo]]:
+    """The members with their names in the folder that all of them are in, if they are in one."""
+    folder = members[0].orig_filename.partition("/")[0] + "/"
+    if not all(member.orig_filename.startswith(folder) for member in members):
+        folder = ""
+    named = [(member.orig_filename.removeprefix(folder), member) for member in members]
+    for name, member in named:
+        if not name or "/" in name:
+            raise FormatError(
+                "the files of the zip must be in no folder, or all in the same one",
+                kind=FormatErrorKind.WRONG_MEMBERS,
+                entry=member.orig_filename,
+            )
+    return named
+
+
+def _check_member(member: zipfile.ZipInfo) -> None:
+    # `filename` ends at a zero byte, where another reader may go on.
+    name = member.orig_filename
+    mode = member.external_attr >> 16
+    problem, kind = "", FormatErrorKind.WRONG_MEMBERS
+    if name.startswith("/") or "\\" in name or "\0" in name or _DRIVE.match(name) or ".." in name.split("/"):
+        problem = "the name must be a plain file name, not a path"
+    elif mode and stat.S_IFMT(mode) not in (0, stat.S_IFDIR if member.is_dir() else stat.S_IFREG):
+        problem = "the zip must hold plain files, no links or devices"
+    elif member.flag_bits & 1:
+        problem, kind = "the file must not be encrypted", FormatErrorKind.ENCRYPTED
+    elif member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        problem, kind = "the file must be stored or deflated", FormatErrorKind.UNSUPPORTED
+    if problem:
+        raise FormatError(problem, kind=kind, entry=name)
+
+
+def _member_data(archive: zipfile.ZipFile, member: zipfile.ZipInfo, before: int, limit: int) -> bytes:
+    name = member.orig_filename
+    try:
+        with archive.open(member) as file:
+            return read_bounded(file, limit - before, "the file")
+    except FormatError as error:
+        message = f"the files of the zip, unpacked, must have at most {limit:,} bytes together (got more)"
+        raise FormatError(message, kind=error.kind, entry=name) from None
+    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+        message = f"the file is damaged in the zip ({error})"
+        raise FormatError(message, kind=FormatErrorKind.DAMAGED, entry=name) from None

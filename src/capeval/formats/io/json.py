@@ -1,0 +1,154 @@
+"""JSON files: read strictly, their lists of rows checked, and written."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
+
+from capeval import _native
+from capeval._internal.atomic_write import written_whole
+from capeval.errors import FormatError, FormatErrorKind
+from capeval.formats.io.sources import LIMIT, File, read_source
+
+__all__ = [
+    "IMAGE_ID",
+    "TEXT",
+    "Field",
+    "check_row",
+    "json_bytes",
+    "json_rows",
+    "read_json",
+    "read_json_lines",
+    "refuse",
+    "shown",
+    "without_nan",
+    "write_json",
+]
+
+_Value = TypeVar("_Value")
+
+_SHOWN = 40
+
+
+@dataclass(frozen=True)
+class Field:
+    """What a field of a row must be.
+
+    Attributes:
+        expected: What the field must be, in words that follow "must be".
+        fits: Whether a value is that.
+    """
+
+    expected: str
+    fits: Callable[[object], bool]
+
+
+# `type` and not `isinstance`, since bool is a subclass of int.
+IMAGE_ID = Field("an integer or a string", lambda value: type(value) in (int, str))
+TEXT = Field("a string", lambda value: isinstance(value, str))
+
+
+def read_json(file: File, limit: int = LIMIT) -> Any:
+    """The content of a JSON file, which may be packed. Python's `NaN` and `Infinity` are floats.
+
+    Raises:
+        FormatError: The file is not JSON, or has a key twice in one object, or a lone surrogate.
+        OSError: The file can't be read.
+    """
+    return _native.read_json(read_source(file, limit).data)
+
+
+def read_json_lines(file: File, limit: int = LIMIT) -> list[tuple[int, Any]]:
+    """Each line's number, from 1, and its content; blank lines are left out.
+
+    Raises:
+        FormatError: A line is not JSON, as in `read_json`.
+        OSError: The file can't be read.
+    """
+    return _native.read_json_lines(read_source(file, limit).data)
+
+
+def json_rows(
+    content: object, key: str | None, fields: Mapping[str, Field]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The rows of a list of objects, each with its name in messages, such as `images[17]`.
+
+    Args:
+        content: The content of the file.
+        key: The key of the list in the file's object; None where the file is the list.
+        fields: The fields that each row must have. Rows may have others.
+
+    Raises:
+        FormatError: There is no such list, or a row lacks a field or has something else in it.
+    """
+    if key is not None:
+        if not isinstance(content, dict):
+            refuse("the file", "an object", content)
+        if key not in content:
+            message = f"the file must have a list {key!r}"
+            raise FormatError(message, kind=FormatErrorKind.MISSING_FIELD, field=key)
+        content = content[key]
+    if not isinstance(content, list):
+        refuse(key or "the file", "a list of objects", content)
+    for position, row in enumerate(content):
+        entry = f"{key or 'entries'}[{position}]"
+        yield entry, check_row(row, entry, fields)
+
+
+def check_row(row: object, entry: str, fields: Mapping[str, Field]) -> dict[str, Any]:
+    """Checks that a row is an object with these fields, and returns it.
+
+    Raises:
+        FormatError: It lacks a field, or a field has something else in it.
+    """
+    if not isinstance(row, dict):
+        refuse(entry, "an object", row)
+    for name, field in fields.items():
+        if name not in row:
+            message = f"{entry} must have the key {name!r}"
+            raise FormatError(message, kind=FormatErrorKind.MISSING_FIELD, entry=entry, field=name)
+        if not field.fits(row[name]):
+            refuse(entry, field.expected, row[name], field=name)
+    return row
+
+
+def refuse(entry: str, expected: str, found: object, *, field: str | None = None) -> NoReturn:
+    """Raises the error of a value of another type than expected."""
+    separator = ": " if entry.startswith("line ") else "."
+    place = entry if field is None else f"{entry}{separator}{field}"
+    raise FormatError(
+        f"{place} must be {expected} (got {shown(found)})",
+        kind=FormatErrorKind.WRONG_TYPE,
+        entry=None if entry == "the file" else entry,
+        field=field,
+    )
+
+
+def shown(value: object) -> str:
+    """A value as JSON, cut short."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
+def without_nan(value: _Value) -> _Value | None:
+    """A value as JSON can have it: None for NaN, such as SPICE of a category that no reference has."""
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def json_bytes(content: object) -> bytes:
+    """The bytes of a JSON file of one line."""
+    return json.dumps(content, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+
+
+def write_json(content: object, path: str | Path) -> None:
+    """Writes a JSON file, whole or not at all.
+
+    Raises:
+        OSError: The file can't be written.
+    """
+    with written_whole(path) as file:
+        file.write(json_bytes(content))

@@ -1,0 +1,185 @@
+"""The rows of CSV files and the lines of text files, also packed."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from capeval.errors import FormatError, FormatErrorKind
+from capeval.formats.io.sources import LIMIT, File, read_source
+
+__all__ = [
+    "UTF16",
+    "column",
+    "columns",
+    "dialect",
+    "lines_of",
+    "not_utf8",
+    "read_table",
+    "rows",
+    "rows_of",
+    "text_lines",
+    "wrong_line",
+]
+
+UTF16 = (b"\xff\xfe", b"\xfe\xff")
+"""The first bytes of a text in UTF-16."""
+
+
+def columns(file: File, names: Sequence[str], limit: int = LIMIT) -> Iterator[tuple[int, list[str]]]:
+    """The line number of each row of a table, and its fields in the named columns.
+
+    Raises:
+        FormatError: A column is missing, or as in `read_table`.
+        OSError: The file can't be read.
+    """
+    header, body = read_table(file, limit)
+    places = [column(header, name) for name in names]
+    for line, row in body:
+        yield line, [row[place] for place in places]
+
+
+def read_table(file: File, limit: int = LIMIT) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
+    """The names of a table's columns, and its other rows with their line numbers.
+
+    Raises:
+        FormatError: A row has more or fewer fields than there are columns, or the file is not CSV.
+        OSError: The file can't be read.
+    """
+    body = rows(file, limit)
+    header = next(body, (1, []))[1]
+
+    def checked() -> Iterator[tuple[int, list[str]]]:
+        for line, row in body:
+            if len(row) != len(header):
+                message = f"line {line} must have {len(header)} columns (got {len(row)})"
+                raise FormatError(message, kind=FormatErrorKind.WRONG_LENGTH, line=line)
+            yield line, row
+
+    return header, checked()
+
+
+def column(header: Sequence[str], name: str) -> int:
+    """The position of a column.
+
+    Raises:
+        FormatError: There is no such column.
+    """
+    if name not in header:
+        message = f"the first line must name the column {name!r} (got {','.join(header)[:80]!r})"
+        raise FormatError(message, kind=FormatErrorKind.MISSING_FIELD, field=name, line=1)
+    return header.index(name)
+
+
+def rows(file: File, limit: int = LIMIT) -> Iterator[tuple[int, list[str]]]:
+    """The rows of a CSV file with their line numbers; blank lines are left out.
+
+    Commas separate the columns, or tabs where the first line has a tab.
+    """
+    data = read_source(file, limit).data
+    yield from rows_of(data, "\t" if b"\t" in data[: data.find(b"\n")] else ",")
+
+
+def rows_of(data: bytes, delimiter: str, *, quotes: bool = True) -> Iterator[tuple[int, list[str]]]:
+    """The rows of the bytes of a table with their line numbers; blank lines are left out.
+
+    Args:
+        data: The bytes.
+        delimiter: What separates the columns.
+        quotes: Whether quotation marks around a field are not part of it.
+
+    Raises:
+        FormatError: The bytes are not UTF-8, or a quotation mark has no other.
+    """
+    with _decoding(data):
+        # Line by line: the whole text at once would take several times the memory of the file.
+        text = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", newline="")
+        reader = csv.reader(text, dialect=dialect(delimiter, quotes=quotes))
+        try:
+            yield from ((reader.line_num, row) for row in reader if row)
+        except csv.Error as error:
+            raise _wrong_quotes(error, reader.line_num, delimiter) from None
+
+
+def dialect(delimiter: str, *, quotes: bool = True) -> type[csv.Dialect]:
+    """The dialect of CSV with a delimiter.
+
+    It is strict: otherwise a quotation mark without its other takes the rest of the file for one field.
+    """
+    return type(
+        "Dialect",
+        (csv.Dialect,),
+        {
+            "delimiter": delimiter,
+            "doublequote": True,
+            "lineterminator": "\n",
+            "quotechar": '"' if quotes else None,
+            "quoting": csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE,
+            "strict": True,
+        },
+    )
+
+
+def _wrong_quotes(error: csv.Error, line: int, delimiter: str) -> FormatError:
+    reason = str(error)
+    if "field larger" in reason:
+        message = f"line {line}: a field must have at most {csv.field_size_limit():,} characters (got more)"
+        return FormatError(message, kind=FormatErrorKind.TOO_LARGE, line=line)
+    if "expected after" in reason or "unexpected end" in reason:
+        reason = (
+            "a field that begins with a quotation mark must end with one, and have those inside of it twice"
+        )
+    return FormatError(
+        f"line {line}: the file must be CSV with {delimiter!r} between columns ({reason})",
+        kind=FormatErrorKind.NOT_CSV,
+        line=line,
+    )
+
+
+def text_lines(file: File, limit: int = LIMIT) -> Iterator[tuple[int, str]]:
+    """The lines of a text file with their numbers, from 1."""
+    yield from lines_of(read_source(file, limit).data)
+
+
+def lines_of(data: bytes) -> Iterator[tuple[int, str]]:
+    """The lines of the bytes of a text with their numbers, from 1.
+
+    Raises:
+        FormatError: The bytes are not UTF-8.
+    """
+    with _decoding(data):
+        for number, line in enumerate(io.TextIOWrapper(io.BytesIO(data), encoding="utf-8"), 1):
+            yield number, line.removesuffix("\n")
+
+
+def wrong_line(line: int, expected: str, found: str) -> FormatError:
+    """The error for a line that must have something else."""
+    message = f"line {line} must have {expected} (got {found})"
+    return FormatError(message, kind=FormatErrorKind.WRONG_TYPE, line=line)
+
+
+@contextmanager
+def _decoding(data: bytes) -> Iterator[None]:
+    if data.startswith(UTF16):
+        message = "the file looks like UTF-16; expected plain UTF-8"
+        raise FormatError(message, kind=FormatErrorKind.UTF16)
+    try:
+        yield
+    except UnicodeDecodeError:
+        raise not_utf8(data) from None
+
+
+def not_utf8(data: bytes) -> FormatError:
+    """The error of bytes that are not UTF-8, which says where."""
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        place = error.start
+    line = 1 + data.count(b"\n", 0, place)
+    column = 1 + len(data[data.rfind(b"\n", 0, place) + 1 : place].decode())
+    message = (
+        f"line {line} column {column}: the byte 0x{data[place]:02x} is not UTF-8 here; expected plain UTF-8"
+    )
+    return FormatError(message, kind=FormatErrorKind.NOT_UTF8, line=line, column=column)

@@ -1,0 +1,1 @@
+"""Files of human judgments: plans, votes, ratings, scores of systems."""

@@ -1,0 +1,215 @@
+"""Tables of what people think of systems: values in `human.csv`, differences of neighbours beside it."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from capeval._internal.atomic_write import written_whole
+from capeval._internal.csv_escape import original, plain_row
+from capeval.errors import FormatError, FormatErrorKind
+from capeval.formats.io.rows import columns, wrong_line
+from capeval.formats.io.sources import LIMIT, File, naming
+
+__all__ = [
+    "HumanDifference",
+    "HumanScore",
+    "human_scores_text",
+    "load_human_differences",
+    "load_human_scores",
+    "write_human_scores",
+]
+
+_TEXTS = ("submission", "system", "question", "release")
+_NUMBERS = ("value", "low", "high", "images", "votes", "workers", "alpha")
+_COLUMNS = (*_TEXTS[:3], *_NUMBERS, _TEXTS[3])
+_OF_DIFFERENCES = ("question", "system", "next", "difference", "low", "high", "p_value")
+
+
+@dataclass(frozen=True, kw_only=True)
+class HumanScore:
+    """What people think of a system, by one question.
+
+    Attributes:
+        system: The system.
+        question: The question, such as `M1`.
+        value: The system's value.
+        low: The lower end of its interval.
+        high: The upper end.
+        images: How many images were judged.
+        votes: How many answers there are.
+        workers: How many people answered, where it is known.
+        alpha: Krippendorff's alpha of the answers; None where it is not defined.
+        submission: The submission that was judged; empty outside of a challenge.
+        release: The release of judgements that it is of; values of different releases are not comparable.
+    """
+
+    system: str
+    question: str
+    value: float
+    low: float
+    high: float
+    images: int
+    votes: int
+    workers: int | None = None
+    alpha: float | None = None
+    submission: str = ""
+    release: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class HumanDifference:
+    """How far a system is from the next one by a question.
+
+    Attributes:
+        question: The question, such as `M1`.
+        system: The system.
+        next: The system with the next lower value.
+        difference: The value of the system less that of the next one.
+        low: The lower end of its interval.
+        high: The upper end.
+        p_value: The two-sided p-value of the hypothesis that there is no difference.
+    """
+
+    question: str
+    system: str
+    next: str
+    difference: float
+    low: float
+    high: float
+    p_value: float
+
+
+def human_scores_text(scores: Sequence[HumanScore]) -> str:
+    """The text of `human.csv`.
+
+    An apostrophe goes before text that a spreadsheet would run as a formula; `load_human_scores` removes it.
+    """
+    return _text(scores, _COLUMNS)
+
+
+def _text(rows: Sequence[object], names: Sequence[str]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(names)
+    for row in rows:
+        cells = (getattr(row, name) for name in names)
+        writer.writerow(plain_row("" if cell is None else cell for cell in cells))
+    return text.getvalue()
+
+
+def write_human_scores(
+    scores: Sequence[HumanScore], differences: Sequence[HumanDifference], folder: Path
+) -> list[Path]:
+    """Writes `human.csv` and `differences.csv` into a folder, and returns their paths.
+
+    Raises:
+        OSError: A file can't be written.
+    """
+    texts = {
+        folder / "human.csv": human_scores_text(scores),
+        folder / "differences.csv": _text(differences, _OF_DIFFERENCES),
+    }
+    for path, text in texts.items():
+        with written_whole(path) as file:
+            file.write(text.encode("utf-8", "surrogateescape"))
+    return list(texts)
+
+
+def load_human_differences(file: File, *, name: str = "", limit: int = LIMIT) -> tuple[HumanDifference, ...]:
+    """Reads `differences.csv`; it has no row where a single system was judged.
+
+    Args:
+        file: The path of the file, or its bytes.
+        name: A name for bytes, for errors.
+        limit: The most bytes that the file may have, also unpacked.
+
+    Raises:
+        FormatError: The file is something else; the error says which line.
+        OSError: The file can't be read.
+    """
+    found = []
+    with naming(file, name):
+        for line, row in columns(file, _OF_DIFFERENCES, limit):
+            question, system, following = (original(text) for text in row[:3])
+            difference, low, high, p_value = (
+                _number(text, column, line) for text, column in zip(row[3:], _OF_DIFFERENCES[3:], strict=True)
+            )
+            found.append(
+                HumanDifference(
+                    question=question,
+                    system=system,
+                    next=following,
+                    difference=difference,
+                    low=low,
+                    high=high,
+                    p_value=p_value,
+                )
+            )
+    return tuple(found)
+
+
+def load_human_scores(file: File, *, name: str = "", limit: int = LIMIT) -> tuple[HumanScore, ...]:
+    """Reads `human.csv`.
+
+    Args:
+        file: The path of the file, or its bytes.
+        name: A name for bytes, for errors.
+        limit: The most bytes that the file may have, also unpacked.
+
+    Raises:
+        FormatError: The file is something else, or has two values of a system for a question and release; the
+            error says which line.
+        OSError: The file can't be read.
+    """
+    scores: dict[tuple[str, str, str], HumanScore] = {}
+    with naming(file, name):
+        for line, row in columns(file, _COLUMNS, limit):
+            fields = dict(zip(_COLUMNS, row, strict=True))
+            score = _score(fields, line)
+            key = (score.system, score.question, score.release)
+            if key in scores:
+                raise wrong_line(line, "another system, question or release than those before", repr(key))
+            scores[key] = score
+        if not scores:
+            message = "the file must have at least one value (got none)"
+            raise FormatError(message, kind=FormatErrorKind.NO_RATINGS)
+    return tuple(scores.values())
+
+
+def _score(fields: dict[str, str], line: int) -> HumanScore:
+    texts = {name: original(fields[name]) for name in _TEXTS}
+    for name in ("system", "question"):
+        if not texts[name]:
+            raise wrong_line(line, f"a {name}", "none")
+    value, low, high = (_number(fields[name], name, line) for name in ("value", "low", "high"))
+    images, votes = (_count(fields[name], name, line) for name in ("images", "votes"))
+    return HumanScore(
+        value=value,
+        low=low,
+        high=high,
+        images=images,
+        votes=votes,
+        workers=_count(fields["workers"], "workers", line) if fields["workers"] else None,
+        alpha=_number(fields["alpha"], "alpha", line) if fields["alpha"] else None,
+        **texts,
+    )
+
+
+def _number(text: str, name: str, line: int) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if not abs(value) < float("inf"):
+        raise wrong_line(line, f"a number in the column {name!r}", repr(text))
+    return value
+
+
+def _count(text: str, name: str, line: int) -> int:
+    if not text.isdecimal():
+        raise wrong_line(line, f"a whole number in the column {name!r}", repr(text))
+    return int(text)

@@ -1,0 +1,185 @@
+"""Tables and scores as JSON, CSV, Markdown and LaTeX."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from capeval._internal.csv_escape import plain_row
+from capeval.formats.io.json import without_nan
+from capeval.report.tables import Cell, Grid, System
+
+if TYPE_CHECKING:
+    from capeval.scoring.significance import Comparison, Interval
+
+__all__ = [
+    "comparison_to_json",
+    "number_columns",
+    "parts",
+    "printable",
+    "shown",
+    "to_csv",
+    "to_json",
+    "to_latex",
+    "to_markdown",
+]
+
+
+def to_json(systems: Sequence[System], *, per_image: bool = False) -> str:
+    """One object for one system, a list of objects for several; scores in full precision.
+
+    Args:
+        systems: The systems.
+        per_image: Whether to add the scores of each image.
+    """
+    objects = [_object(system, per_image=per_image) for system in systems]
+    return _json(objects[0] if len(objects) == 1 else objects, lines=not per_image)
+
+
+def _object(system: System, *, per_image: bool) -> dict[str, Any]:
+    content: dict[str, Any] = {"system": system.name, **system.report.to_dict(per_image=per_image)}
+    if system.intervals:
+        content["intervals"] = {name: _numbers(interval) for name, interval in system.intervals.items()}
+    return content
+
+
+def comparison_to_json(comparisons: Mapping[str, Comparison], a: str, b: str) -> str:
+    """One object: the names of the systems, the comparison of each score, and notes, if there are some."""
+    metrics = {name: _numbers(each) for name, each in comparisons.items()}
+    content: dict[str, Any] = {"systems": {"a": a, "b": b}, "metrics": metrics}
+    notes = getattr(comparisons, "notes", ())
+    if notes:
+        content["notes"] = list(notes)
+    return _json(content, lines=True)
+
+
+def _numbers(made: Interval | Comparison) -> dict[str, Any]:
+    """The fields, with None for NaN."""
+    return {name: without_nan(value) for name, value in asdict(made).items()}
+
+
+def _json(content: object, *, lines: bool) -> str:
+    # Python writes indented JSON ten times slower, which matters with tens of thousands of images.
+    return json.dumps(content, indent=2 if lines else None, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def to_csv(grid: Grid) -> str:
+    """CSV with numbers in full precision; the ends of intervals have columns of their own.
+
+    An apostrophe goes before text that a spreadsheet would run as a formula.
+    """
+    import csv
+    import io
+
+    with_ends = {
+        column for column in range(len(grid.columns)) if any(row[column].low is not None for row in grid.rows)
+    }
+    header = []
+    for column, name in enumerate(grid.columns):
+        header += [name, f"{name} low", f"{name} high"] if column in with_ends else [name]
+    text = io.StringIO()
+    # All text is quoted: with "\n" as line end, csv would not quote text with a carriage return.
+    writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
+    writer.writerow(plain_row(header))
+    for row in grid.rows:
+        values: list[object] = []
+        for column, cell in enumerate(row):
+            numbers = [cell.value, cell.low, cell.high] if column in with_ends else [cell.value]
+            values += [without_nan(number) for number in numbers]
+        writer.writerow(plain_row(values))
+    return text.getvalue()
+
+
+def to_markdown(grid: Grid) -> str:
+    """A Markdown table (GitHub's form), the best of each column in bold."""
+    numbers = number_columns(grid)
+    rule = ["---:" if column in numbers else "---" for column in range(len(grid.columns))]
+    body = [[_bold(_markdown(shown(cell)), cell) for cell in row] for row in grid.rows]
+    rows = [[_markdown(name) for name in grid.columns], rule, *body]
+    table = "".join(f"| {' | '.join(row)} |\n" for row in rows)
+    # One paragraph, in which a line end is a space.
+    return table + ("\n" + "".join(f"{_markdown(note)}\n" for note in _notes(grid)) if grid.notes else "")
+
+
+def _notes(grid: Grid) -> list[str]:
+    # A name in them may come from a file.
+    return [printable(note) for note in grid.notes]
+
+
+def _bold(text: str, cell: Cell) -> str:
+    return f"**{text}**" if cell.best else text
+
+
+def _markdown(text: str) -> str:
+    for character in "\\`*_[]<>|~#":
+        text = text.replace(character, f"\\{character}")
+    return " ".join(text.split())
+
+
+def to_latex(grid: Grid) -> str:
+    r"""A LaTeX table for the `booktabs` package, the best of each column in bold."""
+    numbers = number_columns(grid)
+    alignment = "".join("r" if column in numbers else "l" for column in range(len(grid.columns)))
+    lines = ["% \\usepackage{booktabs}", f"\\begin{{tabular}}{{{alignment}}}", "\\toprule"]
+    lines += [" & ".join(_latex(name) for name in grid.columns) + r" \\", "\\midrule"]
+    for row in grid.rows:
+        cells = [rf"\textbf{{{_latex(shown(cell))}}}" if cell.best else _latex(shown(cell)) for cell in row]
+        # A bracket at the start of a row would be taken for an argument of the row before it.
+        lines.append(("{}" if cells[0].startswith("[") else "") + " & ".join(cells) + r" \\")
+    # As comments: a paper has its own place for notes.
+    notes = [f"% {note}" for note in _notes(grid)]
+    return "\n".join([*lines, "\\bottomrule", "\\end{tabular}", *notes, ""])
+
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    **{character: f"\\{character}" for character in "&%$#_{}"},
+}
+
+
+def _latex(text: str) -> str:
+    return "".join(_LATEX.get(character, character) for character in " ".join(text.split()))
+
+
+def number_columns(grid: Grid) -> set[int]:
+    """The columns of numbers, which are aligned to the right."""
+    return {
+        column
+        for column in range(len(grid.columns))
+        if any(isinstance(row[column].value, float) for row in grid.rows)
+    }
+
+
+def shown(cell: Cell) -> str:
+    """A cell for people: `0.435`, or `0.435 [0.431, 0.439]`, to three decimals by default."""
+    return " ".join(parts(cell))
+
+
+# Such as the score of a category of tuples that no reference has.
+_NO_NUMBER = "\N{EN DASH}"
+# Image ids and names come from files of others: unescaped, control characters could steer the terminal.
+_CONTROLS = {code: repr(chr(code))[1:-1] for code in (*range(0x20), *range(0x7F, 0xA0))}
+
+
+def printable(text: str) -> str:
+    r"""Text with its control characters written as `\x1b`, so that a terminal shows them."""
+    return text.translate(_CONTROLS)
+
+
+def parts(cell: Cell) -> tuple[str, ...]:
+    """A cell for people as its number (or text) and, if it has one, its interval."""
+    if not isinstance(cell.value, float):
+        return ("" if cell.value is None else printable(str(cell.value)),)
+    if math.isnan(cell.value):
+        return (_NO_NUMBER,)
+    number = f"{cell.value:.{cell.digits}f}"
+    if cell.low is None:
+        return (number,)
+    return number, f"[{cell.low:.{cell.digits}f}, {cell.high:.{cell.digits}f}]"

@@ -1,0 +1,159 @@
+"""Where the pictures of images are: addresses by a pattern, or the files of a folder."""
+
+from __future__ import annotations
+
+import base64
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from string import Formatter
+from urllib.parse import quote, unquote, urlsplit
+
+from capeval.data.captions import ImageId
+from capeval.errors import MismatchError, OptionError
+from capeval.errors.messages import first_few, shortened
+
+__all__ = ["embedded", "needs_file_names", "picture_addresses"]
+
+_FIELDS = ("id", "file_name")
+_ENDINGS = (".avif", ".bmp", ".gif", ".jpeg", ".jpg", ".png", ".webp")
+_TYPES = {".jpg": "jpeg"}
+_NUMBER_LAST = re.compile(r"\d+$")
+
+
+def needs_file_names(place: str) -> bool:
+    """Whether the file names of images help to find their pictures at a place."""
+    return not _is_pattern(place) or "file_name" in _fields(place)
+
+
+def picture_addresses(
+    place: str, images: Sequence[ImageId], page: Path, *, file_names: Mapping[ImageId, str]
+) -> dict[ImageId, str]:
+    """The address of each image's picture, as a page links to it; a folder may not have all.
+
+    Args:
+        place: A pattern with `{id}` or `{file_name}`, of addresses or of paths, or a folder of pictures.
+            `{id}` may have a format for integers, such as `{id:012}`.
+        images: The images.
+        page: The path of the page, to which paths are made relative.
+        file_names: The file names of images, where they are known.
+
+    Raises:
+        MismatchError: The pattern needs a file name that an image doesn't have, or the folder has no picture
+            of any image, or several of one.
+        OptionError: It is neither a pattern nor a folder.
+        OSError: The folder can't be read.
+    """
+    if _is_pattern(place):
+        return _by_pattern(place, images, page, file_names)
+    if not Path(place).is_dir():
+        raise OptionError(
+            f"pictures must be a folder, or a pattern with {{id}} or {{file_name}} (got {shortened(place)})"
+        )
+    return _of_folder(Path(place), images, page, file_names)
+
+
+def embedded(addresses: Mapping[ImageId, str], page: Path) -> dict[ImageId, str]:
+    """Addresses that have the pictures in them, in place of those of their files.
+
+    Args:
+        addresses: The addresses of files, relative to the page.
+        page: The path of the page.
+
+    Raises:
+        OptionError: An address is not that of a file, or its ending is not one of a picture.
+        OSError: A file can't be read.
+    """
+    made: dict[ImageId, str] = {}
+    for image, address in addresses.items():
+        path = page.parent / unquote(address)
+        ending = path.suffix.lower()
+        if urlsplit(address).scheme or ending not in _ENDINGS:
+            raise OptionError(
+                f"a picture in a page must be a file that ends in {', '.join(_ENDINGS)}"
+                f" (got {shortened(address)})"
+            )
+        kind = _TYPES.get(ending, ending[1:])
+        made[image] = f"data:image/{kind};base64,{base64.b64encode(path.read_bytes()).decode()}"
+    return made
+
+
+def _is_pattern(place: str) -> bool:
+    return "{" in place
+
+
+def _fields(pattern: str) -> set[str]:
+    """The names of the fields of a pattern."""
+    try:
+        fields = {name for _, name, _, _ in Formatter().parse(pattern) if name is not None}
+    except ValueError as error:
+        raise OptionError(f"a pattern of pictures must have pairs of braces ({error})") from None
+    if not fields or not fields <= set(_FIELDS):
+        raise OptionError(
+            f"a pattern of pictures must have the fields {{id}} or {{file_name}} (got {shortened(pattern)})"
+        )
+    return fields
+
+
+def _by_pattern(
+    pattern: str, images: Sequence[ImageId], page: Path, file_names: Mapping[ImageId, str]
+) -> dict[ImageId, str]:
+    missing = [image for image in images if image not in file_names]
+    if "file_name" in _fields(pattern) and missing:
+        raise MismatchError(f"{first_few(missing)} without a 'file_name' among the references")
+    formatted = any(name == "id" and form for _, name, form, _ in Formatter().parse(pattern))
+    if formatted and isinstance(images[0], str):
+        raise OptionError(
+            f"a format of {{id}} is for integers (got {shortened(pattern)} and image {shortened(images[0])})"
+        )
+    elsewhere = bool(urlsplit(pattern).scheme)
+    addresses = {}
+    for image in images:
+        name = file_names.get(image, "")
+        # What comes from files is one part of an address, and can't make it another one.
+        shown = image if isinstance(image, int) or not elsewhere else quote(image)
+        try:
+            made = pattern.format(id=shown, file_name=quote(name) if elsewhere else name)
+        except ValueError as error:
+            raise OptionError(
+                f"the pattern {shortened(pattern)} does not fit image {image} ({error})"
+            ) from None
+        addresses[image] = made if elsewhere else _relative(Path(made), page)
+    return addresses
+
+
+def _of_folder(
+    folder: Path, images: Sequence[ImageId], page: Path, file_names: Mapping[ImageId, str]
+) -> dict[ImageId, str]:
+    found: dict[ImageId, list[str]] = {}
+    for name in sorted(each.name for each in folder.iterdir() if each.suffix.lower() in _ENDINGS):
+        for image in _images_of(name):
+            found.setdefault(image, []).append(name)
+    addresses = {}
+    for image in images:
+        named = file_names.get(image)
+        names = [named] if named is not None and (folder / named).is_file() else found.get(image, [])
+        if len(names) > 1:
+            raise MismatchError(
+                f"{folder}: image {shortened(image)} must have one picture (got {', '.join(names)})"
+            )
+        if names:
+            addresses[image] = _relative(folder / names[0], page)
+    if not addresses:
+        raise MismatchError(
+            f"{folder}: no picture is named after an image, such as {images[0]}.jpg or"
+            f" {file_names.get(images[0], f'anything_{images[0]}.jpg')}"
+        )
+    return addresses
+
+
+def _images_of(name: str) -> set[ImageId]:
+    """The ids that the name of a file may stand for: itself, without its ending, and its last number."""
+    stem = name.rpartition(".")[0]
+    number = _NUMBER_LAST.search(stem)
+    return {name, stem} | ({int(number[0])} if number else set())
+
+
+def _relative(path: Path, page: Path) -> str:
+    return quote(Path(os.path.relpath(path, page.parent)).as_posix())

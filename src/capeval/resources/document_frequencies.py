@@ -1,0 +1,351 @@
+"""Document frequencies: in how many images of a corpus each n-gram occurs."""
+
+from __future__ import annotations
+
+import collections
+import io
+import json
+import pickle
+import sys
+from collections.abc import Callable, Mapping
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any, TypeGuard
+
+import numpy as np
+from numpy.typing import NDArray
+
+from capeval import _native
+from capeval._internal.atomic_write import written_whole
+from capeval._internal.validation import checked_flag, checked_text
+from capeval.data.captions import ReferencesLike
+from capeval.errors import FormatError, FormatErrorKind, OptionError, ResourceError
+from capeval.tokenizers import TokenizedReferences, Tokenizer, tokenized
+
+__all__ = ["DocumentFrequencies"]
+
+_ORDERS = (1, 2, 3, 4)
+_FORMAT = "capeval document frequencies 1"
+
+
+class DocumentFrequencies:
+    """The number of images that have each n-gram of one to four words in a reference.
+
+    CIDEr and CIDEr-D weigh n-grams with them. They come from the references that are scored against,
+    from another corpus (`of`), or from a file (`load`, `load_pickle`).
+
+    Attributes:
+        name: The name of the corpus, for signatures.
+        stem: Whether the words are stems.
+    """
+
+    def __init__(
+        self,
+        native: _native.DocumentFrequencies,
+        *,
+        name: str,
+        stem: bool = False,
+        digest: str | None = None,
+    ) -> None:
+        self.native = native
+        self.name = name
+        self.stem = stem
+        self._given_digest = digest
+        # The file that a pickle names instead of holding the counts.
+        self._path: Path | None = None
+
+    @classmethod
+    def of(
+        cls,
+        references: ReferencesLike | TokenizedReferences,
+        *,
+        tokenizer: Tokenizer | None = None,
+        stem: bool = False,
+        name: str = "corpus",
+    ) -> DocumentFrequencies:
+        """Counts the n-grams of references.
+
+        Args:
+            references: The captions of each image of a corpus.
+            tokenizer: How to tokenise them; the reference's way by default.
+            stem: Whether to count stems, as `Cider` compares them.
+            name: What to call the corpus in signatures.
+
+        Raises:
+            CaptionError: The references are not captions by image.
+            OptionError: `tokenizer` is not a `Tokenizer`, or not that of tokenised references; `stem` is
+                not True or False, or `name` no string.
+        """
+        checked_flag("stem", stem)
+        checked_text("name", name)
+        tokens = tokenized(references, tokenizer).native
+        native = _native.DocumentFrequencies.of_references(tokens, max(_ORDERS), stem)
+        return cls(native, name=name, stem=stem)
+
+    def __repr__(self) -> str:
+        return f"DocumentFrequencies(name={self.name!r}, images={self.images:g}, stem={self.stem})"
+
+    def __reduce__(self) -> tuple[Callable[..., DocumentFrequencies], tuple[object, ...]]:
+        if self._path is not None:
+            return _read_again, (self._path, self.digest)
+        # The digest too, where it is known, since it takes as long as all else.
+        known = self.__dict__.get("digest")
+        return _restored, (self.native.to_parts(), self.name, self.stem, self._given_digest, known)
+
+    @property
+    def images(self) -> float:
+        """The number of images counted."""
+        return self.native.images()
+
+    @cached_property
+    def digest(self) -> str:
+        """A fingerprint of all counts, 8 hexadecimal digits, for signatures; or what was given instead."""
+        if self._given_digest is not None:
+            return self._given_digest
+        from hashlib import blake2b
+
+        hashes = [blake2b(word.encode(), digest_size=8).digest() for word in self.native.words()]
+        words = np.frombuffer(b"".join(hashes), dtype="<u8")
+        # A sum, since the same counts can be stored in another order.
+        total = self.native.fingerprint(words, max(_ORDERS))
+        content = f"{total} {self.images!r}".encode()
+        return blake2b(content, digest_size=4).hexdigest()
+
+    def counts(self) -> dict[tuple[str, ...], int]:
+        """The n-grams that two or more images have, with the number of images.
+
+        CIDEr weighs n-grams of one image like those of no image, so they are not stored.
+        """
+        words = self.native.words()
+        counts: dict[tuple[str, ...], int] = {}
+        for order in _ORDERS:
+            rows, frequencies = self.native.of_order(order)
+            ngrams = (tuple(words[number] for number in row) for row in rows.tolist())
+            counts.update(zip(ngrams, frequencies.tolist(), strict=True))
+        return counts
+
+    def save(self, path: str | Path) -> None:
+        """Writes them to a file that `load` reads: a compressed NumPy archive (.npz).
+
+        Its arrays are `about` (JSON: format, name, images, stem and, where one was given, digest), `words` (a
+        JSON list) and, for n from 1 to 4, `ngrams_n` (rows of n word numbers) and `counts_n`.
+        """
+        about = {"format": _FORMAT, "name": self.name, "images": self.images, "stem": self.stem}
+        if self._given_digest is not None:
+            about["digest"] = self._given_digest
+        arrays: dict[str, NDArray[Any]] = {"about": _packed(about), "words": _packed(self.native.words())}
+        for order in _ORDERS:
+            arrays[f"ngrams_{order}"], arrays[f"counts_{order}"] = self.native.of_order(order)
+        with written_whole(path) as file:
+            np.savez_compressed(file, allow_pickle=False, **arrays)
+
+    @classmethod
+    def load(cls, path: str | Path, *, by_path: bool = False) -> DocumentFrequencies:
+        """Reads what `save` wrote.
+
+        Args:
+            path: The file.
+            by_path: Whether a pickle of them, or of a metric that has them, names the file instead of
+                holding the counts: for processes that find the same file at the same path. Each process reads
+                it once.
+
+        Raises:
+            FormatError: The file is something else, or damaged.
+            OSError: The file can't be read.
+            OptionError: `by_path` is not True or False.
+        """
+        if checked_flag("by_path", by_path):
+            loaded = cls.load(path)
+            loaded._path = Path(path).absolute()
+            return loaded
+        path = Path(path)
+        data = path.read_bytes()
+        try:
+            with np.load(io.BytesIO(data), allow_pickle=False) as archive:
+                about = _about(archive["about"])
+                words = _words(archive["words"])
+                orders = [_order(archive[f"ngrams_{n}"], archive[f"counts_{n}"], n) for n in _ORDERS]
+            native = _native.DocumentFrequencies.from_arrays(words, float(about["images"]), orders)
+            name, digest = str(about["name"]), about.get("digest")
+            return cls(native, name=name, stem=bool(about["stem"]), digest=digest)
+        except Exception as error:
+            # A damaged archive can raise almost anything.
+            raise FormatError(
+                f"expected document frequencies as `DocumentFrequencies.save` writes them ({error})",
+                kind=FormatErrorKind.NOT_FREQUENCIES,
+                path=path,
+            ) from None
+
+    @classmethod
+    def load_pickle(cls, path: str | Path, *, images: float | None = None) -> DocumentFrequencies:
+        """Reads a pickle of document frequencies, without executing code in it.
+
+        Two forms are known: a mapping of n-grams (tuples of words) to counts, as CIDEr's authors publish
+        it; and a mapping with such a mapping as `document_frequency` and the number of images as `ref_len`,
+        as self-critical training scripts write it.
+
+        Args:
+            path: The pickle.
+            images: The number of images counted, for pickles that do not have it; it must be equal to the
+                number in a pickle that has it.
+
+        Raises:
+            FormatError: The file has something else, or names classes other than containers and numbers.
+            OptionError: `images` is needed and missing, is not above 0, or differs from the pickle's number.
+            OSError: The file can't be read.
+        """
+        path = Path(path)
+        content = _unpickled(path)
+        if images is not None and not _is_count(images):
+            raise OptionError(f"'images' must be a number above 0 (got {images!r})")
+        if isinstance(content, dict) and "document_frequency" in content:
+            images = _counted(content, images, path)
+            content = content["document_frequency"]
+        if images is None:
+            raise OptionError(
+                f"{path} does not say how many images were counted: give 'images' (on the command line,"
+                " --frequencies-images)"
+            )
+        if not isinstance(content, dict) or not content:
+            raise _not_pickle(path, f"found {type(content).__name__}")
+        return cls(_from_counts(content, float(images), path), name=path.stem)
+
+
+def _restored(
+    parts: Any, name: str, stem: bool, given_digest: str | None, digest: str | None
+) -> DocumentFrequencies:
+    native = _native.DocumentFrequencies.from_parts(*parts)
+    made = DocumentFrequencies(native, name=name, stem=stem, digest=given_digest)
+    if digest is not None:
+        made.digest = digest
+    return made
+
+
+@lru_cache(maxsize=8)
+def _read_again(path: Path, digest: str) -> DocumentFrequencies:
+    """The frequencies of a file that a pickle names, read once in each process."""
+    try:
+        loaded = DocumentFrequencies.load(path, by_path=True)
+    except OSError as error:
+        raise ResourceError(
+            f"{path} must have document frequencies, which a pickle names ({error})"
+        ) from None
+    if loaded.digest != digest:
+        raise ResourceError(
+            f"{path} must have the document frequencies of digest {digest}, which a pickle names"
+            f" (got {loaded.digest})"
+        )
+    return loaded
+
+
+def _packed(content: object) -> NDArray[np.uint8]:
+    return np.frombuffer(json.dumps(content).encode(), dtype=np.uint8)
+
+
+def _about(packed: NDArray[np.uint8]) -> dict[str, Any]:
+    about: dict[str, Any] = json.loads(packed.tobytes())
+    if about["format"] != _FORMAT:
+        raise ValueError(f"its format is {about['format']!r}")
+    if not 0 < about["images"] < float("inf"):
+        raise ValueError(f"its number of images is {about['images']!r}")
+    if not isinstance(about.get("digest", ""), str):
+        raise TypeError(f"its digest is {about['digest']!r}")
+    return about
+
+
+def _words(packed: NDArray[np.uint8]) -> list[str]:
+    words: list[str] = json.loads(packed.tobytes())
+    if not isinstance(words, list):
+        raise TypeError("its words are not a list")
+    return words
+
+
+def _order(rows: Any, counts: Any, order: int) -> tuple[Any, Any]:
+    if rows.dtype != np.uint32 or counts.dtype != np.uint32 or rows.shape != (counts.size, order):
+        raise ValueError(f"arrays of the n-grams of {order} words don't fit together")
+    return np.ascontiguousarray(rows), np.ascontiguousarray(counts)
+
+
+def _from_counts(counts: Mapping[object, object], images: float, path: Path) -> _native.DocumentFrequencies:
+    numbers: dict[str, int] = {}
+    rows: dict[int, list[list[int]]] = {order: [] for order in _ORDERS}
+    frequencies: dict[int, list[int]] = {order: [] for order in _ORDERS}
+    for ngram, count in counts.items():
+        if (
+            not isinstance(ngram, tuple)
+            or len(ngram) not in _ORDERS
+            or not all(isinstance(word, str) for word in ngram)
+        ):
+            raise _not_pickle(path, f"found the n-gram {ngram!r}")
+        if isinstance(count, bool) or not isinstance(count, int | float) or not 0 <= count < 2**32:
+            raise _not_pickle(path, f"found the count {count!r} of {ngram!r}")
+        if count != int(count):
+            raise _not_pickle(path, f"found the count {count!r} of {ngram!r}, which is not a whole number")
+        rows[len(ngram)].append([numbers.setdefault(word, len(numbers)) for word in ngram])
+        frequencies[len(ngram)].append(int(count))
+    arrays = [
+        (
+            np.array(rows[order], dtype=np.uint32).reshape(-1, order),
+            np.array(frequencies[order], dtype=np.uint32),
+        )
+        for order in _ORDERS
+    ]
+    try:
+        return _native.DocumentFrequencies.from_arrays(list(numbers), images, arrays)
+    except UnicodeEncodeError as error:
+        raise _not_pickle(path, f"found a word with a lone surrogate: {error}") from None
+
+
+def _is_count(images: object) -> TypeGuard[float]:
+    if isinstance(images, bool) or not isinstance(images, int | float):
+        return False
+    return 0 < images <= sys.float_info.max
+
+
+def _counted(content: Mapping[str, object], images: float | None, path: Path) -> float | None:
+    """The number of images: the pickle's own, else `images`."""
+    counted = content.get("ref_len", images)
+    if counted is not None and not _is_count(counted):
+        raise _not_pickle(path, f"found the number of images {counted!r}")
+    if images is not None and counted != images:
+        raise OptionError(f"'images' must be the number in {path}, {counted!r} (got {images!r})")
+    return counted
+
+
+def _not_pickle(path: Path, found: str) -> FormatError:
+    return FormatError(
+        f"expected a pickled mapping of n-grams (tuples of one to four words) to numbers of images ({found})",
+        kind=FormatErrorKind.NOT_FREQUENCIES,
+        path=path,
+    )
+
+
+# The classes that a pickle may name. They are harmless: calling them runs no other code.
+_HARMLESS: dict[tuple[str, str], Callable[..., object]] = {
+    ("collections", "defaultdict"): collections.defaultdict,
+    ("collections", "Counter"): collections.Counter,
+    ("builtins", "int"): int,
+    ("builtins", "float"): float,
+    ("__builtin__", "int"): int,
+    ("__builtin__", "float"): float,
+}
+
+
+class _Unpickler(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> Any:
+        try:
+            return _HARMLESS[module, name]
+        except KeyError:
+            raise pickle.UnpicklingError(f"it asks for {module}.{name}, which is not loaded") from None
+
+
+def _unpickled(path: Path) -> Any:
+    data = path.read_bytes()
+    try:
+        # Python makes room for as many objects as a damaged pickle says, which may take more than the memory.
+        _native.check_pickle(data)
+        # Python 2 wrote words as bytes; they are UTF-8.
+        return _Unpickler(io.BytesIO(data), encoding="utf-8").load()
+    except Exception as error:
+        # A damaged pickle can raise almost anything.
+        raise _not_pickle(path, str(error) or type(error).__name__) from None

@@ -1,0 +1,275 @@
+"""Parsed captions, kept between runs: parsing is what SPICE spends its time on.
+
+A store is one SQLite file. It can be copied and shipped; processes and threads may read and write it at once.
+It is a cache: each row has a checksum, and a file that is damaged or can't be used never stops scoring.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from capeval._internal.validation import checked_integer
+from capeval.errors import CapevalWarning, ResourceError
+
+if TYPE_CHECKING:
+    import sqlite3
+
+__all__ = ["ParseStore", "ParseStoreWarning"]
+
+_TABLE = """
+    CREATE TABLE parses
+        (key BLOB PRIMARY KEY, tuples BLOB NOT NULL, checksum BLOB NOT NULL, used INTEGER NOT NULL)
+"""
+# In one statement, so that another process that makes the store meanwhile is seen as a whole or not at all.
+_WHAT_IT_IS = """
+    SELECT (SELECT application_id FROM pragma_application_id), (SELECT user_version FROM pragma_user_version),
+        (SELECT count(*) FROM sqlite_master)
+"""
+# What tells a store of parses from any other SQLite file, and which form its rows have ("CEp" and a number).
+# Version 1 had no checksums.
+_APPLICATION, _VERSION = 0x43457001, 2
+_KEY_BYTES, _CHECKSUM_BYTES = 16, 8
+# How long a process waits for another one that writes.
+_PATIENCE_SECONDS = 30
+_DAY_SECONDS = 86_400
+# What is left when a store that has grown beyond its limit is cut back.
+_CUT_BACK_TO = 0.9
+_SMALLEST_LIMIT = 2**20
+# Files that a warning named, and those that another process locked for long: there is no second wait.
+_UNUSABLE: set[Path] = set()
+_DAMAGED: set[Path] = set()
+_LOCKED: set[Path] = set()
+
+
+class ParseStoreWarning(CapevalWarning):
+    """A store of parses that is damaged or can't be used; scores are the same without it."""
+
+
+class _UnusableError(Exception):
+    """The reason for which a store can't be used."""
+
+
+class ParseStore:
+    """Parses of captions by their text, in a file.
+
+    Nothing is read or written before the first use. A pickle of a store holds its path and limit alone.
+
+    A file that can't be read or written is ignored, and rows with a wrong checksum are: a
+    `ParseStoreWarning` names the file, the reason and the fix. Scores do not change.
+
+    Args:
+        path: The file; it is made, with its folders, when something is first written to it.
+        limit: How many bytes the file may have; beyond them, the parses that were used longest ago go.
+
+    Raises:
+        OptionError: `limit` is less than a mebibyte.
+    """
+
+    def __init__(self, path: str | Path, *, limit: int = 2**30) -> None:
+        self.path = Path(path)
+        self.limit = checked_integer("limit", limit, _SMALLEST_LIMIT)
+
+    def __repr__(self) -> str:
+        return f"ParseStore({str(self.path)!r}, limit={self.limit})"
+
+    def __len__(self) -> int:
+        """Return the number of parses.
+
+        Raises:
+            ResourceError: The file is damaged, is no store of parses, or can't be read.
+        """
+        try:
+            if not self.path.exists():
+                return 0
+            with self._open() as database:
+                if not self._is_current(database):
+                    return 0
+                (count,) = database.execute("SELECT count(*) FROM parses").fetchone()
+        except (_UnusableError, OSError) as error:
+            raise ResourceError(
+                f"{self.path} can't be used as a store of parses ({error}); delete it or name another one"
+            ) from None
+        return int(count)
+
+    def read(self, model: str, texts: Sequence[str]) -> dict[str, bytes]:
+        """Return the parses that the store has of some captions; none if it can't be read.
+
+        Args:
+            model: What the parses depend on: the fingerprint of the model, and the limit of sentences.
+            texts: The captions.
+        """
+        keys = list(_keys(model, texts))
+        try:
+            if not keys or not self.path.exists():
+                return {}
+            with self._open() as database:
+                stored = self._stored(database, keys) if self._is_current(database) else []
+        except (_UnusableError, OSError) as error:
+            self._warn_unusable(error)
+            return {}
+        parses = {texts[position]: tuples for position, tuples in _sound(keys, stored)}
+        if len(parses) < len(stored):
+            message = (
+                f"{len(stored) - len(parses):,} of {len(stored):,} parses in {self.path} are damaged and are"
+                " computed again; if this recurs, delete the file"
+            )
+            self._warn(message, _DAMAGED)
+        return parses
+
+    def write(self, model: str, parses: Mapping[str, bytes]) -> bool:
+        """Add parses: all of them or, if the file can't be written, none.
+
+        Args:
+            model: What the parses depend on: the fingerprint of the model, and the limit of sentences.
+            parses: Captions and their parses.
+
+        Returns:
+            Whether the store has them.
+        """
+        if not parses:
+            return True
+        today = int(time.time() // _DAY_SECONDS)
+        rows = (
+            (key, tuples, checksum, today)
+            for key, tuples, checksum in _with_checksums(_keys(model, parses), parses.values())
+        )
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with self._open() as database, database:
+                database.execute("BEGIN IMMEDIATE")
+                self._make(database)
+                database.executemany("INSERT OR REPLACE INTO parses VALUES (?, ?, ?, ?)", rows)
+                self._cut_back(database)
+        except (_UnusableError, OSError) as error:
+            self._warn_unusable(error)
+            return False
+        for paths in (_UNUSABLE, _LOCKED):
+            paths.discard(self.path)
+        return True
+
+    def clear(self) -> None:
+        """Deletes the file."""
+        self.path.unlink(missing_ok=True)
+
+    @contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        """A connection of its own for each use, so that threads and forked processes share none."""
+        import sqlite3
+
+        patience = 0 if self.path in _LOCKED else _PATIENCE_SECONDS
+        try:
+            with closing(sqlite3.connect(self.path, timeout=patience, isolation_level=None)) as database:
+                yield database
+        except (sqlite3.Error, UnicodeError) as error:
+            # Errors of the module itself have no code, and the text of one may have a damaged name.
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
+                _LOCKED.add(self.path)
+            raise _UnusableError(str(error)) from None
+
+    @staticmethod
+    def _is_current(database: sqlite3.Connection) -> bool:
+        """Return whether the rows are of this version; an empty file and an earlier version have none.
+
+        Raises:
+            _UnusableError: The file is another database, or of a later version.
+        """
+        application, version, tables = database.execute(_WHAT_IT_IS).fetchone()
+        if application != _APPLICATION and (application or version or tables):
+            raise _UnusableError("it is another SQLite file")
+        if application == _APPLICATION and version > _VERSION:
+            raise _UnusableError(f"it has version {version}, of a later capeval; this one has {_VERSION}")
+        return bool((application, version) == (_APPLICATION, _VERSION))
+
+    def _make(self, database: sqlite3.Connection) -> None:
+        """Make the table, inside a transaction, unless it is there; one of an earlier version is replaced."""
+        if self._is_current(database):
+            return
+        database.execute("DROP TABLE IF EXISTS parses")
+        database.execute(_TABLE)
+        database.execute(f"PRAGMA application_id = {_APPLICATION}")
+        database.execute(f"PRAGMA user_version = {_VERSION}")
+
+    def _stored(self, database: sqlite3.Connection, keys: Sequence[bytes]) -> list[tuple[int, Any, Any]]:
+        """Return the position, parse and checksum of each key that the store has."""
+        today = int(time.time() // _DAY_SECONDS)
+        database.execute("CREATE TEMP TABLE wanted (key BLOB PRIMARY KEY, position INTEGER)")
+        rows = ((key, position) for position, key in enumerate(keys))
+        database.executemany("INSERT OR IGNORE INTO wanted VALUES (?, ?)", rows)
+        stored = database.execute(
+            "SELECT position, tuples, checksum, used FROM wanted JOIN parses USING (key)"
+        ).fetchall()
+        if any(used != today for *_, used in stored):
+            self._mark_as_used(database, today)
+        return [(position, tuples, checksum) for position, tuples, checksum, _ in stored]
+
+    @staticmethod
+    def _mark_as_used(database: sqlite3.Connection, today: int) -> None:
+        import sqlite3
+
+        try:
+            # Not worth waiting for another process that writes.
+            database.execute("PRAGMA busy_timeout = 0")
+            database.execute(
+                "UPDATE parses SET used = ? WHERE used < ? AND key IN (SELECT key FROM wanted)",
+                (today, today),
+            )
+        except (sqlite3.Error, UnicodeError):
+            # A store that can only be read serves all the same.
+            return
+
+    def _cut_back(self, database: sqlite3.Connection) -> None:
+        """Deletes the parses that were used longest ago until the file is within its limit again."""
+        (page,) = database.execute("PRAGMA page_size").fetchone()
+        (pages,) = database.execute("PRAGMA page_count").fetchone()
+        (free,) = database.execute("PRAGMA freelist_count").fetchone()
+        size = (pages - free) * page
+        if size <= self.limit:
+            return
+        (count,) = database.execute("SELECT count(*) FROM parses").fetchone()
+        surplus = int(count * (1 - self.limit * _CUT_BACK_TO / size)) + 1
+        database.execute(
+            "DELETE FROM parses WHERE key IN (SELECT key FROM parses ORDER BY used, rowid LIMIT ?)",
+            (surplus,),
+        )
+
+    def _warn_unusable(self, error: Exception) -> None:
+        message = (
+            f"the store of parses {self.path} is not used ({error}); scores stay the same but take longer."
+            " Delete the file, or set CAPEVAL_STORE to another folder or to 'off' (Python: 'store')"
+        )
+        self._warn(message, _UNUSABLE)
+
+    def _warn(self, message: str, warned: set[Path]) -> None:
+        """Warn once for each file."""
+        if self.path not in warned:
+            warned.add(self.path)
+            warnings.warn(message, ParseStoreWarning, stacklevel=2)
+
+
+def _keys(model: str, texts: Iterable[str]) -> Iterator[bytes]:
+    from hashlib import blake2b
+
+    for text in texts:
+        yield blake2b(text.encode(), key=model.encode()[:64], digest_size=_KEY_BYTES).digest()
+
+
+def _with_checksums(keys: Iterable[bytes], parses: Iterable[bytes]) -> Iterator[tuple[bytes, bytes, bytes]]:
+    from hashlib import blake2b
+
+    # Of the key too, since a damaged index can lead to the row of another caption.
+    for key, tuples in zip(keys, parses, strict=True):
+        yield key, tuples, blake2b(key + tuples, digest_size=_CHECKSUM_BYTES).digest()
+
+
+def _sound(keys: Sequence[bytes], stored: Sequence[tuple[int, Any, Any]]) -> Iterator[tuple[int, bytes]]:
+    """Return the positions and parses of the rows with the right checksum; damage can change types too."""
+    rows = [row for row in stored if isinstance(row[1], bytes)]
+    checked = _with_checksums((keys[row[0]] for row in rows), (row[1] for row in rows))
+    for (position, tuples, checksum), (_, _, expected) in zip(rows, checked, strict=True):
+        if checksum == expected:
+            yield position, tuples

@@ -1,0 +1,6 @@
+"""Scoring: evaluators, reports, bootstrap intervals and paired tests."""
+
+from capeval.scoring.evaluator import Evaluator, Subsets, evaluate, problems
+from capeval.scoring.report import Report
+
+__all__ = ["Evaluator", "Report", "Subsets", "evaluate", "problems"]

@@ -1,0 +1,194 @@
+"""Scoring of candidates with several metrics: captions are tokenized once for all metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from capeval.data.captions import Candidates, CandidatesLike, ImageId, References, ReferencesLike, rows_of
+from capeval.data.scores import Scores
+from capeval.errors import MismatchError, OptionError
+from capeval.errors.messages import SWAPPED, first_few, one_candidate
+from capeval.metrics.base import Metric, Prepared, make_scores
+from capeval.metrics.registry import DEFAULT, resolve
+from capeval.scoring.report import Report, report_from
+from capeval.tokenizers import TokenizedCandidates, TokenizedReferences, Tokenizer, tokenized, unknown_images
+
+__all__ = ["Evaluator", "Subsets", "evaluate", "problems"]
+
+Subsets: TypeAlias = (
+    Mapping[str, Iterable[int]] | Mapping[str, Iterable[str]] | Mapping[str, Iterable[ImageId]]
+)
+"""Names of subsets to the ids of their images."""
+
+
+def evaluate(
+    references: ReferencesLike,
+    candidates: CandidatesLike,
+    metrics: Iterable[str | Metric] = DEFAULT,
+    *,
+    subsets: Subsets | None = None,
+    tokenizer: Tokenizer | None = None,
+) -> Report:
+    """Scores one candidate for each image with several metrics.
+
+    Args:
+        references: The references of each image, in any form that `References` takes.
+        candidates: Image id to its candidate, or any other form that `Candidates` takes; the images are those
+            of the references.
+        metrics: Names or metric objects.
+        subsets: Names of subsets to the ids of their images, to score each on its own too.
+        tokenizer: How to tokenise; the reference's way by default.
+
+    Returns:
+        Corpus scores, scores per image in the order of the references, scores by subset, signatures.
+
+    Raises:
+        CaptionError: References or candidates are not captions by image, or a subset has something else
+            than image ids.
+        MismatchError: Their images differ, an image has several candidates, or a subset has an image
+            without references.
+        OptionError: A metric is not known, or given twice; `subsets` is not a mapping of names to image
+            ids, or a subset has no image.
+    """
+    return Evaluator(references, metrics, tokenizer=tokenizer).evaluate(candidates, subsets=subsets)
+
+
+class Evaluator:
+    """References prepared for several metrics, to evaluate one system after the other.
+
+    Args:
+        references: The references of each image; already tokenised ones are used as they are.
+        metrics: Names or metric objects.
+        tokenizer: How to tokenise; the reference's way by default.
+
+    Raises:
+        CaptionError: `references` are not captions by image.
+        OptionError: A metric is not known, or given twice; `tokenizer` is not that of tokenised references.
+    """
+
+    def __init__(
+        self,
+        references: ReferencesLike | TokenizedReferences,
+        metrics: Iterable[str | Metric] = DEFAULT,
+        *,
+        tokenizer: Tokenizer | None = None,
+    ) -> None:
+        resolved = resolve(metrics)
+        self._tokens = tokenized(references, tokenizer)
+        self.references = self._tokens.references
+        self._prepared = tuple(Prepared(metric, self._tokens) for metric in resolved)
+
+    def tokenized(self, candidates: CandidatesLike) -> TokenizedCandidates:
+        """One candidate for each image, tokenised once for all evaluators of the same tokenised references.
+
+        Args:
+            candidates: Image id to its candidate.
+
+        Raises:
+            CaptionError: `candidates` are not captions by image.
+            MismatchError: Images of candidates and references differ, or an image has several candidates.
+        """
+        return self._tokens.candidates(matched(self.references, Candidates(candidates)))
+
+    def evaluate(
+        self,
+        candidates: CandidatesLike | TokenizedCandidates,
+        *,
+        subsets: Subsets | None = None,
+    ) -> Report:
+        """Scores one candidate for each image.
+
+        Args:
+            candidates: Image id to its candidate, or what `tokenized` made of that.
+            subsets: Names of subsets to the ids of their images, to score each on its own too.
+
+        Raises:
+            CaptionError: `candidates` are not captions by image, or a subset has something else than image
+                ids.
+            MismatchError: Images of candidates and references differ, an image has several
+                candidates, a subset has an image without references, or the candidates were tokenised for
+                other references.
+            OptionError: `subsets` is not a mapping of names to image ids, or a subset has no image.
+        """
+        if not isinstance(candidates, TokenizedCandidates):
+            candidates = Candidates(candidates)
+        if subsets is not None and not isinstance(subsets, Mapping):
+            raise OptionError(
+                f"'subsets' must be a mapping of names to image ids (got {type(subsets).__name__})"
+            )
+        # Before anything is scored, so that the error of a wrong subset comes at once.
+        rows = {
+            name: rows_of(self.references.image_ids, images, f"subset {name!r}")
+            for name, images in (subsets or {}).items()
+        }
+        tokens = self._checked(candidates)
+        scores = tuple(
+            (prepared.metric, make_scores(prepared, prepared.statistics(tokens), tokens.image_ids))
+            for prepared in self._prepared
+        )
+        subset_scores = {name: _subset(scores, part) for name, part in rows.items()}
+        return report_from(self.references.image_ids, scores, subset_scores)
+
+    def _checked(self, candidates: Candidates | TokenizedCandidates) -> TokenizedCandidates:
+        """Tokenised candidates in the order of the references."""
+        if isinstance(candidates, Candidates):
+            return self.tokenized(candidates)
+        if candidates.references is not self._tokens:
+            raise MismatchError(
+                "candidates must be tokenised by this evaluator, or by one of the same tokenised references"
+                " (got candidates of other references)"
+            )
+        if candidates.image_ids != self.references.image_ids:
+            raise MismatchError(
+                "tokenised candidates must be one for each image, in the order of the references, as"
+                " `Evaluator.tokenized` makes them (got others)"
+            )
+        return candidates
+
+
+def matched(references: References, candidates: Candidates) -> Candidates:
+    """The candidates in the order of the references.
+
+    Raises:
+        MismatchError: The images differ, or an image has several candidates.
+    """
+    messages = problems(references, candidates)
+    if messages:
+        raise MismatchError("; ".join(messages))
+    positions = references.native.positions_in(candidates.native)
+    if np.array_equal(positions, np.arange(len(references))):
+        return candidates
+    return Candidates.from_native(candidates.native.select(positions.tolist()))
+
+
+def problems(references: References, candidates: Candidates) -> list[str]:
+    """Messages that say why the candidates can't be scored; none where each image has one candidate."""
+    messages = []
+    several = np.flatnonzero(candidates.counts > 1)
+    if several.size:
+        image = candidates.image_ids[several[0]]
+        swapped = references.counts.max() == 1 and candidates.counts.min() > 1
+        messages.append(one_candidate(image, len(candidates[image])) + (f"; {SWAPPED}" if swapped else ""))
+    unknown = np.flatnonzero(candidates.native.positions_in(references.native) < 0)
+    if unknown.size:
+        messages.append(unknown_images(candidates, references, unknown.tolist()))
+    if messages or len(candidates) != len(references):
+        missing = np.flatnonzero(references.native.positions_in(candidates.native) < 0)
+    else:
+        # As many images as there are references, all of them known: none is missing.
+        missing = unknown
+    if missing.size:
+        images = [references.image_ids[position] for position in missing.tolist()]
+        messages.append(f"{first_few(images)} among the references but without a candidate")
+    return messages
+
+
+def _subset(scores: Sequence[tuple[Metric, Scores]], rows: list[int]) -> dict[str, float]:
+    subset: dict[str, float] = {}
+    for metric, part in scores:
+        sums = part.statistics[rows].sum(axis=0)
+        subset.update(zip(metric.names, metric.aggregate(sums).tolist(), strict=True))
+    return subset

@@ -1,0 +1,258 @@
+"""Report of the scores of one set of candidates."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from capeval._internal.atomic_write import written_whole
+from capeval._internal.notebook_html import html_table
+from capeval._internal.optional_packages import missing_package
+from capeval.data.captions import ImageId
+from capeval.data.scores import FloatArray, Scores, Signature
+from capeval.errors import UnscoredWarning
+from capeval.errors.messages import listed, shown_score
+from capeval.formats.io.json import without_nan
+from capeval.metrics.base import Metric, unscored_images
+from capeval.metrics.registry import metric_keys
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+    from capeval.scoring.significance import Comparisons, Interval, Method
+
+__all__ = ["Report"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Report:
+    """The scores of one set of candidates.
+
+    Attributes:
+        image_ids: The images, in the order of the references.
+        corpus: The corpus score by name, such as `{"BLEU-4": 0.3, "CIDEr-D": 1.1}`.
+        per_image: The score of each image by name; arrays in the order of `image_ids`.
+        subsets: The corpus scores of each subset of the images, by subset and name.
+        signatures: What the scores of each metric depend on, by the metric's key (`metric_keys`).
+        scores: Each metric with its `Scores`, which have the statistics.
+        intervals: The bootstrap interval of each corpus score; empty, except after `with_intervals`.
+        unscored: The images that a metric could not score and leaves out of its corpus scores, with the
+            reason, by the metric's key; empty if all are scored.
+    """
+
+    image_ids: tuple[ImageId, ...]
+    corpus: Mapping[str, float]
+    per_image: Mapping[str, FloatArray]
+    subsets: Mapping[str, Mapping[str, float]]
+    signatures: Mapping[str, Signature]
+    scores: tuple[tuple[Metric, Scores], ...]
+    intervals: Mapping[str, Interval] = field(default_factory=dict)
+    unscored: Mapping[str, UnscoredWarning] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        lines = [f"Report of {len(self.image_ids):,} images"]
+        for metric, _ in self.scores:
+            lines.append(", ".join(f"{name} {self._shown(name)}" for name in metric.names))
+        if self.subsets:
+            lines.append(f"subsets {listed(list(self.subsets))}")
+        lines += self.unscored_notes()
+        return "<" + "\n ".join(lines) + ">"
+
+    def _repr_html_(self) -> str:
+        """A table for notebooks: a row a score, with the interval where there is one; a column a subset."""
+        columns = ("", f"{len(self.image_ids):,} images", *self.subsets)
+        rows = [
+            (name, self._shown(name), *(shown_score(scores[name]) for scores in self.subsets.values()))
+            for name in self.corpus
+        ]
+        signatures = [str(signature) for signature in self.signatures.values()]
+        return html_table(columns, rows, notes={"Notes": self.notes(), "Signatures": signatures})
+
+    def notes(self, source: str = "", *, unscored: bool = True) -> tuple[str, ...]:
+        """What readers ask about the scores: of which references they are, and what names and numbers mean.
+
+        Args:
+            source: What to call the references, such as the name of their file.
+            unscored: Whether to add those about images without a score.
+        """
+        signature = next(iter(self.signatures.values()))
+        counts = signature.references.replace("-", " to ")
+        references = "1 reference" if counts == "1" else f"{counts} references"
+        images = "1 image" if self._images == 1 else f"{self._images:,} images"
+        named = f" ({source})" if source else ""
+        of_metrics = dict.fromkeys(metric.note for metric, _ in self.scores if metric.note)
+        return (
+            f"{images}, {references} each{named}.",
+            " ".join([*of_metrics, "Papers often print scores times 100."]),
+            *(self.unscored_notes() if unscored else ()),
+        )
+
+    def unscored_notes(self) -> tuple[str, ...]:
+        """Return a sentence for each reason for which images have no score; empty if all are scored."""
+        return tuple(dict.fromkeys(f"{each}." for each in self.unscored.values()))
+
+    @property
+    def _images(self) -> int:
+        # Scores of shards have no rows, but signatures, which say of how many images they are.
+        return next((signature.images for signature in self.signatures.values()), len(self.image_ids))
+
+    def _shown(self, name: str) -> str:
+        interval = self.intervals.get(name)
+        score = shown_score(self.corpus[name])
+        if interval is None:
+            return score
+        return f"{score} [{shown_score(interval.low)}, {shown_score(interval.high)}]"
+
+    def with_intervals(self, *, samples: int = 1000, level: float = 0.95, seed: int = 0) -> Report:
+        """Return the report with bootstrap intervals (`capeval.scoring.significance.bootstrap`).
+
+        Args:
+            samples: The number of resamples.
+            level: The part of the resamples inside an interval.
+            seed: The seed of the resamples; the same seed gives the same intervals.
+
+        Raises:
+            OptionError: An option has a value that is not allowed.
+        """
+        # Imported when it is used: scoring needs no resamples.
+        from capeval.scoring.significance import bootstrap
+
+        return replace(self, intervals=bootstrap(self, samples=samples, level=level, seed=seed))
+
+    def compare(
+        self,
+        other: Report,
+        *,
+        method: Method = "bootstrap",
+        samples: int = 1000,
+        level: float = 0.95,
+        seed: int = 0,
+    ) -> Comparisons:
+        """Tests whether this system and another differ (`capeval.scoring.significance.compare`).
+
+        Args:
+            other: The scores of the other, against the same references with the same metrics and options.
+            method: `bootstrap` or `randomization`.
+            samples: The number of resamples.
+            level: The part of the resamples inside an interval.
+            seed: The seed of the resamples; the same seed gives the same numbers.
+
+        Raises:
+            MismatchError: The two are not of the same images, references, metrics and options.
+            OptionError: An option has a value that is not allowed.
+        """
+        from capeval.scoring.significance import compare
+
+        return compare(self, other, method=method, samples=samples, level=level, seed=seed)
+
+    def to_dict(self, *, per_image: bool = False) -> dict[str, Any]:
+        """The report as plain Python: what `save` writes as JSON; None for a score that is not a number.
+
+        Args:
+            per_image: Whether to add the scores of each image.
+        """
+        report: dict[str, Any] = {"images": self._images, "metrics": _numbers(self.corpus)}
+        if self.subsets:
+            report["subsets"] = {name: _numbers(scores) for name, scores in self.subsets.items()}
+        if self.intervals:
+            report["intervals"] = {name: _numbers(asdict(each)) for name, each in self.intervals.items()}
+        if self.unscored:
+            report["unscored"] = {
+                name: {"images": list(each.images), "note": str(each)} for name, each in self.unscored.items()
+            }
+        report["signatures"] = {name: _plain(signature) for name, signature in self.signatures.items()}
+        if per_image:
+            columns = {
+                name: [without_nan(each) for each in values.tolist()]
+                for name, values in self.per_image.items()
+            }
+            report["per_image"] = [
+                {"image_id": image, **{name: values[row] for name, values in columns.items()}}
+                for row, image in enumerate(self.image_ids)
+            ]
+        return report
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The scores of each image: a row an image, a column a score.
+
+        Raises:
+            DependencyError: pandas is not installed.
+        """
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise missing_package("to_pandas needs", error) from None
+        return pd.DataFrame(dict(self.per_image), index=pd.Index(self.image_ids, name="image_id"))
+
+    def to_polars(self) -> pl.DataFrame:
+        """The scores of each image: a row an image, the column `image_id`, and a column a score.
+
+        Raises:
+            DependencyError: polars is not installed.
+        """
+        try:
+            import polars as pl
+        except ImportError as error:
+            raise missing_package("to_polars needs", error) from None
+        return pl.DataFrame(self._columns())
+
+    def to_arrow(self) -> pa.Table:
+        """The scores of each image: a row an image, the column `image_id`, and a column a score.
+
+        Raises:
+            DependencyError: pyarrow is not installed.
+        """
+        try:
+            import pyarrow as pa
+        except ImportError as error:
+            raise missing_package("to_arrow needs", error) from None
+        return pa.table(self._columns())
+
+    def _columns(self) -> dict[str, Any]:
+        return {"image_id": list(self.image_ids), **self.per_image}
+
+    def save(self, path: str | Path, *, per_image: bool = True) -> None:
+        """Writes the report as JSON, whole or not at all.
+
+        Raises:
+            OSError: The file can't be written.
+        """
+        text = json.dumps(self.to_dict(per_image=per_image), indent=2, ensure_ascii=False, allow_nan=False)
+        with written_whole(path) as file:
+            file.write(text.encode() + b"\n")
+
+
+def report_from(
+    image_ids: tuple[ImageId, ...],
+    scores: tuple[tuple[Metric, Scores], ...],
+    subsets: Mapping[str, Mapping[str, float]] | None = None,
+) -> Report:
+    """The report of the scores of each metric."""
+    keys = metric_keys([metric for metric, _ in scores])
+    unscored = {
+        key: unscored_images(metric, part.statistics, image_ids)
+        for key, (metric, part) in zip(keys, scores, strict=True)
+    }
+    return Report(
+        image_ids=image_ids,
+        corpus={name: score for _, part in scores for name, score in part.corpus.items()},
+        per_image={name: values for _, part in scores for name, values in part.per_image.items()},
+        subsets=subsets or {},
+        signatures={key: part.signature for key, (_, part) in zip(keys, scores, strict=True)},
+        scores=scores,
+        unscored={key: each for key, each in unscored.items() if each is not None},
+    )
+
+
+def _numbers(scores: Mapping[str, float]) -> dict[str, float | None]:
+    return {name: without_nan(score) for name, score in scores.items()}
+
+
+def _plain(signature: Signature) -> dict[str, Any]:
+    parts = {field.name: getattr(signature, field.name) for field in fields(signature)}
+    return {**parts, "digest": str(signature.digest), "text": str(signature)}

@@ -1,0 +1,84 @@
+"""Resamples of images: weights of the images, and scores of the weighted sums of statistics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from capeval._internal.random import generator, resample_counts
+from capeval.data.scores import FloatArray
+from capeval.metrics.base import Metric
+
+__all__ = ["chunk_sizes", "draw_resamples", "draw_swaps", "score_corpus", "score_resamples", "score_swaps"]
+
+# The weights of resamples are made in chunks of this many numbers: 16 MB.
+_CHUNK = 2_000_000
+
+
+def draw_resamples(images: int, samples: int, seed: int) -> Iterator[FloatArray]:
+    """How often each image is in each resample, a few rows at a time."""
+    rng = generator(seed, 0)
+    return _weights(images, samples, lambda: resample_counts(images, rng))
+
+
+def draw_swaps(images: int, samples: int, seed: int) -> Iterator[FloatArray]:
+    """Which images change sides in each resample (1 or 0), a few rows at a time."""
+    rng = generator(seed, 1)
+    return _weights(images, samples, lambda: rng.integers(0, 2, images, dtype=bool))
+
+
+def chunk_sizes(images: int, samples: int) -> Iterator[int]:
+    """Yield the numbers of resamples whose weights fit in memory together."""
+    size = max(1, _CHUNK // images)
+    for done in range(0, samples, size):
+        yield min(size, samples - done)
+
+
+def score_corpus(metrics: Sequence[Metric], statistics: Sequence[FloatArray]) -> dict[str, float]:
+    """Return the corpus scores by name."""
+    return {
+        name: score
+        for metric, rows in zip(metrics, statistics, strict=True)
+        for name, score in zip(metric.names, metric.aggregate(rows.sum(axis=0)).tolist(), strict=True)
+    }
+
+
+def score_resamples(
+    metrics: Sequence[Metric], statistics: Sequence[FloatArray], weights: Iterator[FloatArray]
+) -> list[FloatArray]:
+    """The scores of each resample, for each metric: arrays of samples by scores."""
+    summed = _sum_statistics(statistics, weights)
+    return [metric.aggregate(sums) for metric, sums in zip(metrics, summed, strict=True)]
+
+
+def score_swaps(
+    metrics: Sequence[Metric],
+    first: Sequence[FloatArray],
+    second: Sequence[FloatArray],
+    weights: Iterator[FloatArray],
+) -> list[FloatArray]:
+    """The difference of the two systems after each swap, for each metric: samples by scores."""
+    moved = _sum_statistics([b - a for a, b in zip(first, second, strict=True)], weights)
+    return [
+        metric.aggregate(a.sum(axis=0) + change) - metric.aggregate(b.sum(axis=0) - change)
+        for metric, a, b, change in zip(metrics, first, second, moved, strict=True)
+    ]
+
+
+def _sum_statistics(statistics: Sequence[FloatArray], weights: Iterator[FloatArray]) -> list[FloatArray]:
+    """The statistics of each resample, for each metric: arrays of samples by statistics."""
+    # One product for each metric: its sums must not depend, even in rounding, on the other metrics.
+    sums = [[rows @ each for each in statistics] for rows in weights]
+    return [np.concatenate(parts) for parts in zip(*sums, strict=True)]
+
+
+def _weights(
+    images: int, samples: int, draw: Callable[[], NDArray[np.integer | np.bool_]]
+) -> Iterator[FloatArray]:
+    for size in chunk_sizes(images, samples):
+        weights = np.empty((size, images))
+        for row in weights:
+            row[:] = draw()
+        yield weights

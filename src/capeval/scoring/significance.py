@@ -1,0 +1,505 @@
+"""Bootstrap intervals of corpus scores, and paired tests between two systems.
+
+All is computed from the statistics of a report: a resample says how often each image is drawn, its statistics
+are the weighted sum of the images' rows, and the metric turns them into a score. Nothing is scored twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal, Protocol, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from capeval._internal.notebook_html import html_table
+from capeval._internal.validation import checked_choice, checked_integer, checked_level
+from capeval.data.captions import ImageId, rows_of
+from capeval.data.scores import FloatArray, Scores
+from capeval.errors import MismatchError, UnscoredWarning
+from capeval.errors.messages import shown_score
+from capeval.metrics.base import Metric
+from capeval.scoring.resampling import (
+    chunk_sizes,
+    draw_resamples,
+    draw_swaps,
+    score_corpus,
+    score_resamples,
+    score_swaps,
+)
+
+__all__ = [
+    "Comparison",
+    "Comparisons",
+    "Interval",
+    "Resampled",
+    "Resampler",
+    "SystemScores",
+    "bootstrap",
+    "compare",
+    "difference",
+    "resample",
+]
+
+Method = Literal["bootstrap", "randomization"]
+
+
+class SystemScores(Protocol):
+    """Scores of one system, such as a `Report`."""
+
+    @property
+    def image_ids(self) -> tuple[ImageId, ...]:
+        """The image of each row of statistics."""
+
+    @property
+    def corpus(self) -> Mapping[str, float]:
+        """The corpus scores by name."""
+
+    @property
+    def scores(self) -> tuple[tuple[Metric, Scores], ...]:
+        """Each metric with its scores."""
+
+    @property
+    def unscored(self) -> Mapping[str, UnscoredWarning]:
+        """The images that a metric could not score, by the metric's key."""
+
+
+# Smaller differences, relative to the scores, can come from the order of summation alone.
+_ROUNDING = 1e-12
+# The same for scores in single precision.
+_SINGLE_ROUNDING = float(np.finfo(np.float32).eps)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Interval:
+    """A corpus score and its bootstrap interval.
+
+    Attributes:
+        score: The score of all images.
+        low: The lower end of the interval.
+        high: The upper end.
+        level: The part of the resamples between the two ends.
+        samples: The number of resamples.
+        seed: The seed that they were drawn with.
+    """
+
+    score: float
+    low: float
+    high: float
+    level: float
+    samples: int
+    seed: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """The difference between two systems on the same images, for one score.
+
+    Attributes:
+        name: The name of the score.
+        a: The score of the first system.
+        b: The score of the second.
+        difference: `a - b`.
+        low: The lower end of the paired bootstrap interval of the difference.
+        high: The upper end.
+        p_value: The two-sided p-value of the hypothesis that there is no difference.
+        method: The test that gave it, `bootstrap` or `randomization`.
+        level: The part of the resamples between the two ends.
+        samples: The number of resamples.
+        seed: The seed that they were drawn with.
+    """
+
+    name: str
+    a: float
+    b: float
+    difference: float
+    low: float
+    high: float
+    p_value: float
+    method: Method
+    level: float
+    samples: int
+    seed: int
+
+
+class Comparisons(dict[str, Comparison]):
+    """The comparison of each score, by its name; a table where it is shown.
+
+    Attributes:
+        notes: A sentence for each reason for which images are left out of the comparison of a score.
+    """
+
+    notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return "\n".join(["a - b", *("  ".join(row) for row in self._rows()), *self.notes])
+
+    def _repr_html_(self) -> str:
+        """A table for notebooks: a row a score."""
+        return html_table(("", "a", "b", "a - b", "p-value"), self._rows())
+
+    def _rows(self) -> list[tuple[str, ...]]:
+        return [
+            (
+                name,
+                shown_score(each.a),
+                shown_score(each.b),
+                f"{each.difference:+.4f} [{each.low:+.4f}, {each.high:+.4f}]",
+                f"{each.p_value:.4f}",
+            )
+            for name, each in self.items()
+        ]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Resampled:
+    """A corpus score, and what it is in each bootstrap resample of the images.
+
+    For the same number of images, in the same order, and the same seed, the resamples are the same for every
+    system, so that `difference` can compare the `values` of two systems, also later. If they are stored as
+    `float32`, differences below its precision count as 0.
+
+    Attributes:
+        name: The name of the score.
+        score: The score of all images.
+        values: The score of each resample.
+        seed: The seed that the resamples were drawn with.
+    """
+
+    name: str
+    score: float
+    values: FloatArray | NDArray[np.float32]
+    seed: int = 0
+
+    def interval(self, *, level: float = 0.95) -> Interval:
+        """The percentile bootstrap interval.
+
+        Raises:
+            OptionError: `level` is not a number between 0 and 1.
+        """
+        checked_level("level", level)
+        low, high = _interval(self.values.astype(np.float64, copy=False), level)
+        return Interval(
+            score=self.score,
+            low=low,
+            high=high,
+            level=level,
+            samples=len(self.values),
+            seed=self.seed,
+        )
+
+
+def resample(
+    report: SystemScores, *, samples: int = 1000, seed: int = 0, images: Iterable[ImageId] | None = None
+) -> dict[str, Resampled]:
+    """The corpus scores of bootstrap resamples (Efron 1979): images drawn with replacement.
+
+    All scores share the same resamples, and the values of a score do not depend on which other metrics
+    the report has. Document frequencies stay those of all references.
+
+    Args:
+        report: The scores of a system.
+        samples: The number of resamples.
+        seed: The seed of the resamples; the same seed gives the same values.
+        images: The images to draw from, such as those of a subset; all by default.
+
+    Returns:
+        Each corpus score with its values, by name, in the order of the report.
+
+    Raises:
+        CaptionError: `images` has something else than image ids.
+        MismatchError: The report has no scores of one of the images.
+        OptionError: An option has a value that is not allowed.
+    """
+    _check(samples, seed)
+    return _resampled(report, images, seed, lambda count: draw_resamples(count, samples, seed))
+
+
+class Resampler:
+    """Resamples that are drawn once for the reports of any number of systems: a faster `resample`.
+
+    They are stored for each number of images, with one byte for each image and resample.
+
+    Args:
+        samples: The number of resamples.
+        seed: The seed of the resamples; the same seed gives the same values.
+
+    Raises:
+        OptionError: An option has a value that is not allowed.
+    """
+
+    def __init__(self, *, samples: int = 1000, seed: int = 0) -> None:
+        _check(samples, seed)
+        self.samples = samples
+        self.seed = seed
+        self._drawn: dict[int, NDArray[np.uint8]] = {}
+
+    def resample(
+        self, report: SystemScores, *, images: Iterable[ImageId] | None = None
+    ) -> dict[str, Resampled]:
+        """The corpus scores of a report's resamples, as `resample` gives them.
+
+        Args:
+            report: The scores of a system.
+            images: The images to draw from, such as those of a subset; all by default.
+
+        Raises:
+            CaptionError: `images` has something else than image ids.
+            MismatchError: The report has no scores of one of the images.
+            OptionError: `images` is not a list, or there is no image.
+        """
+        return _resampled(report, images, self.seed, self._resamples)
+
+    def _resamples(self, images: int) -> Iterator[FloatArray]:
+        if images not in self._drawn:
+            # A byte is enough: an image is drawn 256 times with a probability below 1e-500.
+            drawn = np.empty((self.samples, images), np.uint8)
+            start = 0
+            for rows in draw_resamples(images, self.samples, self.seed):
+                drawn[start : start + len(rows)] = rows
+                start += len(rows)
+            self._drawn[images] = drawn
+        start = 0
+        # In the same chunks as without this class, so that sums are equal to the last bit.
+        for size in chunk_sizes(images, self.samples):
+            yield self._drawn[images][start : start + size].astype(np.float64)
+            start += size
+
+
+def bootstrap(
+    report: SystemScores,
+    *,
+    samples: int = 1000,
+    level: float = 0.95,
+    seed: int = 0,
+    images: Iterable[ImageId] | None = None,
+) -> dict[str, Interval]:
+    """Percentile bootstrap intervals of the corpus scores: those of `resample`.
+
+    Args:
+        report: The scores of a system.
+        samples: The number of resamples.
+        level: The part of the resamples inside the interval.
+        seed: The seed of the resamples; the same seed gives the same intervals.
+        images: The images to draw from, such as those of a subset; all by default.
+
+    Returns:
+        The interval of each corpus score, by name, in the order of the report.
+
+    Raises:
+        CaptionError: `images` has something else than image ids.
+        MismatchError: The report has no scores of one of the images.
+        OptionError: An option has a value that is not allowed.
+    """
+    checked_level("level", level)
+    resampled = resample(report, samples=samples, seed=seed, images=images)
+    return {name: score.interval(level=level) for name, score in resampled.items()}
+
+
+def compare(
+    a: SystemScores,
+    b: SystemScores,
+    *,
+    method: Method = "bootstrap",
+    samples: int = 1000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> Comparisons:
+    """Tests whether two systems differ, pairing their scores image by image.
+
+    `bootstrap` is the paired bootstrap (Koehn 2004), made two-sided: with `d*` the difference in a
+    resample, `p = 2 (min(#{d* <= 0}, #{d* >= 0}) + 1) / (samples + 1)`, at most 1. It is the level at which
+    the percentile interval begins to hold 0 (Efron and Tibshirani 1993).
+
+    `randomization` is approximate randomisation (Riezler and Maxwell 2005): each image's candidates
+    are swapped between the systems or not, by a fair coin, and
+    `p = (#{|d*| >= |d|} + 1) / (samples + 1)`.
+
+    The interval is the paired bootstrap's with either method. The p-values are those of each score by
+    itself, not corrected for looking at several.
+
+    An image that a metric could not score for one of the systems is left out for both: scores, differences
+    and p-values of that metric are those of the other images.
+
+    Args:
+        a: The scores of the first system.
+        b: The scores of the second, against the same references with the same metrics and options.
+        method: `bootstrap` or `randomization`.
+        samples: The number of resamples.
+        level: The part of the resamples inside the interval.
+        seed: The seed of the resamples; the same seed gives the same numbers.
+
+    Returns:
+        The comparison of each corpus score, by name, in the order of `a`.
+
+    Raises:
+        MismatchError: The two are not of the same images, references, metrics and options.
+        OptionError: An option has a value that is not allowed.
+    """
+    checked_choice("method", method, get_args(Method))
+    _check(samples, seed)
+    checked_level("level", level)
+    metrics, first, second = _paired(a, b)
+    images, count = len(a.image_ids), len(metrics)
+    left_out = _left_out(a, b)
+    scores_a, scores_b = (
+        (score_corpus(metrics, first), score_corpus(metrics, second)) if left_out else (a.corpus, b.corpus)
+    )
+    values = score_resamples([*metrics, *metrics], [*first, *second], draw_resamples(images, samples, seed))
+    comparisons = Comparisons(
+        (
+            name,
+            difference(
+                Resampled(name=name, score=scores_a[name], values=values_a[:, i], seed=seed),
+                Resampled(name=name, score=scores_b[name], values=values_b[:, i], seed=seed),
+                level=level,
+            ),
+        )
+        for metric, values_a, values_b in zip(metrics, values[:count], values[count:], strict=True)
+        for i, name in enumerate(metric.names)
+    )
+    comparisons.notes = left_out
+    if method == "randomization":
+        swapped = score_swaps(metrics, first, second, draw_swaps(images, samples, seed))
+        for metric, under_none in zip(metrics, swapped, strict=True):
+            for i, name in enumerate(metric.names):
+                p_value = _randomization_p(under_none[:, i], comparisons[name])
+                comparisons[name] = replace(comparisons[name], p_value=p_value, method=method)
+    return comparisons
+
+
+def difference(a: Resampled, b: Resampled, *, level: float = 0.95) -> Comparison:
+    """Tests whether two systems differ by their resampled scores: `compare` with `bootstrap`.
+
+    Args:
+        a: A score of the first system.
+        b: The same score of the second, of the same images in the same order.
+        level: The part of the resamples inside the interval.
+
+    Raises:
+        MismatchError: The two are not of the same score, number of resamples and seed.
+        OptionError: `level` is not a number between 0 and 1.
+    """
+    checked_level("level", level)
+    if (a.name, len(a.values), a.seed) != (b.name, len(b.values), b.seed):
+        both = " and ".join(f"{part.name}, {len(part.values):,} samples, seed {part.seed}" for part in (a, b))
+        raise MismatchError(f"resampled scores must be of the same score, samples and seed (got {both})")
+    first, second = (part.values.astype(np.float64, copy=False) for part in (a, b))
+    low, high = _interval(first - second, level)
+    exact = all(part.values.dtype == np.float64 for part in (a, b))
+    rounding = _ROUNDING if exact else _SINGLE_ROUNDING
+    return Comparison(
+        name=a.name,
+        a=a.score,
+        b=b.score,
+        difference=a.score - b.score,
+        low=low,
+        high=high,
+        p_value=_bootstrap_p(first - second, rounding * (abs(a.score) + abs(b.score))),
+        method="bootstrap",
+        level=level,
+        samples=len(first),
+        seed=a.seed,
+    )
+
+
+def _check(samples: object, seed: object) -> None:
+    checked_integer("samples", samples, 1)
+    checked_integer("seed", seed, 0)
+
+
+def _resampled(
+    report: SystemScores,
+    images: Iterable[ImageId] | None,
+    seed: int,
+    weights: Callable[[int], Iterator[FloatArray]],
+) -> dict[str, Resampled]:
+    """The resampled scores of a report; `weights` makes the resamples of a number of images."""
+    metrics = [metric for metric, _ in report.scores]
+    statistics = [scores.statistics for _, scores in report.scores]
+    count = len(report.image_ids)
+    if images is not None:
+        rows = rows_of(report.image_ids, images, "'images'")
+        statistics, count = [each[rows] for each in statistics], len(rows)
+    resampled = {}
+    for metric, own, values in zip(
+        metrics, statistics, score_resamples(metrics, statistics, weights(count)), strict=True
+    ):
+        scores = metric.aggregate(own.sum(axis=0))
+        for i, name in enumerate(metric.names):
+            resampled[name] = Resampled(name=name, score=float(scores[i]), values=values[:, i], seed=seed)
+    return resampled
+
+
+def _paired(a: SystemScores, b: SystemScores) -> tuple[list[Metric], list[FloatArray], list[FloatArray]]:
+    """The metrics, and the statistics of both reports with the same image in the same row."""
+    if set(a.image_ids) != set(b.image_ids):
+        only_a, only_b = set(a.image_ids) - set(b.image_ids), set(b.image_ids) - set(a.image_ids)
+        raise MismatchError(
+            "the reports must be of the same images"
+            f" ({len(only_a):,} are in the first only, {len(only_b):,} in the second only)"
+        )
+    others = {metric.names: scores for metric, scores in b.scores}
+    if {metric.names for metric, _ in a.scores} != set(others):
+        raise MismatchError(
+            f"the reports must have the same scores (got {', '.join(a.corpus)} and {', '.join(b.corpus)})"
+        )
+    for metric, scores in a.scores:
+        if scores.signature != others[metric.names].signature:
+            raise MismatchError(
+                "the reports must be made with the same references and options"
+                f" (got {scores.signature} and {others[metric.names].signature})"
+            )
+    rows = {image: row for row, image in enumerate(b.image_ids)}
+    order = np.array([rows[image] for image in a.image_ids])
+    metrics = [metric for metric, _ in a.scores]
+    first, second = [], []
+    for metric, scores in a.scores:
+        ours, theirs = scores.statistics, others[metric.names].statistics[order]
+        without = metric.unscored(ours) + metric.unscored(theirs) > 0
+        if without.any():
+            ours, theirs = (np.where(without[:, None], 0, rows) for rows in (ours, theirs))
+        first.append(ours)
+        second.append(theirs)
+    return metrics, first, second
+
+
+def _left_out(a: SystemScores, b: SystemScores) -> tuple[str, ...]:
+    """Return notes on the images that a metric could not score for one of the systems, by reason."""
+    images: dict[tuple[str, str], dict[ImageId, None]] = {}
+    for each in (*a.unscored.values(), *b.unscored.values()):
+        images.setdefault((each.reason, each.fix), {}).update(dict.fromkeys(each.images))
+    return tuple(
+        f"Left out for both systems: {UnscoredWarning(tuple(found), *why)}." for why, found in images.items()
+    )
+
+
+def _defined(values: FloatArray) -> FloatArray:
+    """The values that are numbers: a resample without tuples of a category of SPICE has no score."""
+    return values[~np.isnan(values)]
+
+
+def _interval(values: FloatArray, level: float) -> tuple[float, float]:
+    values = _defined(values)
+    if not values.size:
+        return np.nan, np.nan
+    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
+
+
+def _bootstrap_p(differences: FloatArray, rounding: float) -> float:
+    differences = _defined(differences)
+    if not differences.size:
+        return np.nan
+    beyond = min(int((differences <= rounding).sum()), int((differences >= -rounding).sum()))
+    return min(1.0, 2 * (beyond + 1) / (len(differences) + 1))
+
+
+def _randomization_p(differences: FloatArray, observed: Comparison) -> float:
+    differences = _defined(differences)
+    if not differences.size:
+        return np.nan
+    rounding = _ROUNDING * (abs(observed.a) + abs(observed.b))
+    extreme = int((np.abs(differences) >= abs(observed.difference) - rounding).sum())
+    return (extreme + 1) / (len(differences) + 1)

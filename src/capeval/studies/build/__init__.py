@@ -1,0 +1,1 @@
+"""Dataset building: splits of captions and frozen versions."""

@@ -1,0 +1,25 @@
+"""The table of a dataset's splits."""
+
+from __future__ import annotations
+
+from capeval.datasets.building import Dataset
+from capeval.report.tables import Cell, Grid
+
+__all__ = ["split_table"]
+
+
+def split_table(dataset: Dataset) -> Grid:
+    """A row for each split: whether it is private, and how many images and captions it has."""
+    rows = tuple(
+        (
+            Cell(value=name),
+            Cell(value="private" if split.private else "public"),
+            Cell(value=len(split.references)),
+            Cell(value=int(split.references.counts.sum())),
+            Cell(value=0 if split.many is None else int(split.many.counts.sum())),
+            Cell(value=0 if split.human is None else len(split.human)),
+        )
+        for name, split in dataset.splits.items()
+    )
+    columns = ("Split", "Captions are", "Images", "References", "Of images with many", "Held out")
+    return Grid(columns=columns, rows=rows)

@@ -1,0 +1,1 @@
+"""Image selection for a benchmark (nocaps, section 3.1)."""

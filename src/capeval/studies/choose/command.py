@@ -1,0 +1,59 @@
+"""`capeval study choose`: chooses the images of a benchmark as nocaps did."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from capeval.cli.toolkit.click_commands import Argument, Option
+from capeval.cli.toolkit.options import Seed
+from capeval.cli.toolkit.output import Steps, examples
+from capeval.cli.toolkit.study_output import Folder, show
+
+__all__ = ["EXAMPLES", "run"]
+
+EXAMPLES = examples(
+    "capeval study choose test-annotations-bbox.csv -n 10600 --rotations test-images-with-rotation.csv",
+    "capeval study choose validation-annotations-bbox.csv -n 4500 --sample 1000 --seed 7 -o chosen",
+)
+
+
+def run(
+    boxes: Annotated[Path, Argument(metavar="BOXES", help="Open Images CSV of boxes.", show_default=False)],
+    images: Annotated[int, Option("--images", "-n", min=1, help="How many to choose.", show_default=False)],
+    rotations: Annotated[
+        Path | None,
+        Option(
+            metavar="FILE",
+            help="Open Images CSV of images and their rotations.",
+            show_default="none excluded for rotation",
+        ),
+    ] = None,
+    names: Annotated[
+        Path | None,
+        Option(metavar="FILE", help="Open Images CSV of class names.", show_default="labels"),
+    ] = None,
+    sample: Annotated[int, Option(min=1, help="Images drawn for each choice.")] = 100,
+    seed: Seed = 0,
+    output: Folder = None,
+) -> None:
+    """Chooses images that show many classes, and all classes evenly (nocaps, section 3.1).
+
+    The tables compare the chosen images with a random choice of the same number and with all candidates.
+    """
+    from capeval.datasets import open_images
+    from capeval.datasets.selection import choose_images, study_choice
+    from capeval.studies.choose.report import report
+
+    with Steps(3 + images // 1000) as steps:
+        steps.next("Reading boxes")
+        class_names = None if names is None else open_images.load_class_names(names)
+        annotations = open_images.load_boxes(boxes, class_names)
+        steps.next("Reading rotations")
+        degrees = None if rotations is None else open_images.load_rotations(rotations)
+        steps.next("Choosing")
+        chosen = choose_images(
+            annotations, images, rotations=degrees, sample=sample, seed=seed, progress=steps.next
+        )
+        study = study_choice(annotations, chosen, seed=seed)
+    show(report(study), output)

@@ -1,0 +1,90 @@
+"""Tables and the figure of the images chosen for a benchmark."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from capeval.datasets.selection import ChoiceStudy, Chosen
+from capeval.report.study_report import StudyReport
+from capeval.report.tables import Cell, Grid
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["report"]
+
+# The largest number of classes that has a column of its own.
+_MOST_CLASSES = 6
+
+
+def report(study: ChoiceStudy) -> StudyReport:
+    """What each set is like, what was excluded, the images chosen, the counts of classes, and a figure."""
+    return StudyReport(
+        tables={"statistics": _statistics(study), "excluded": _excluded(study.chosen)},
+        long_tables={"images": lambda: _images(study), "classes": lambda: _classes(study)},
+        figures={"classes": lambda: _figure(study)},
+    )
+
+
+def _statistics(study: ChoiceStudy) -> Grid:
+    sizes = sorted({size for each in study.statistics.values() for size in each.by_classes})
+    sizes = [size for size in sizes if size <= _MOST_CLASSES]
+    rows = []
+    for name, each in study.statistics.items():
+        images = [each.by_classes.get(size, 0) for size in sizes]
+        rows.append(
+            (
+                Cell(value=name),
+                Cell(value=each.images),
+                Cell(value=each.entropy),
+                Cell(value=each.classes),
+                Cell(value=each.classes_per_image, digits=2),
+                Cell(value=each.instances_per_image, digits=2),
+                Cell(value=each.largest_share),
+                *(Cell(value=count) for count in images),
+                Cell(value=each.images - sum(images)),
+            )
+        )
+    counted = (f"{size} classes" for size in sizes)
+    head = ("Set", "Images", "Entropy (bits)", "Classes", "Classes/image", "Boxes/image", "Largest class")
+    return Grid(columns=(*head, *counted, "More"), rows=tuple(rows))
+
+
+def _excluded(chosen: Chosen) -> Grid:
+    rows = [(Cell(value=reason), Cell(value=images)) for reason, images in chosen.excluded.items()]
+    rows.append((Cell(value="candidates"), Cell(value=len(chosen.candidates))))
+    rows.append((Cell(value="taken for more than six classes"), Cell(value=chosen.complex_images)))
+    return Grid(columns=("Reason", "Images"), rows=tuple(rows))
+
+
+def _images(study: ChoiceStudy) -> Grid:
+    ids = study.annotations.image_ids
+    rows = tuple((Cell(value=ids[position]),) for position in study.chosen.positions.tolist())
+    return Grid(columns=("ImageID",), rows=rows)
+
+
+def _classes(study: ChoiceStudy) -> Grid:
+    counts = [study.class_counts(name).tolist() for name in study.positions]
+    rows = tuple(
+        (Cell(value=name), *(Cell(value=each[place]) for each in counts))
+        for place, name in enumerate(study.annotations.classes)
+    )
+    return Grid(columns=("Class", *study.positions), rows=rows)
+
+
+def _figure(study: ChoiceStudy) -> Figure:
+    from capeval.report.figures import Line, lines
+
+    curves = {}
+    for name in study.positions:
+        counts = np.sort(study.class_counts(name))[::-1]
+        shares = np.cumsum(counts / counts.sum())
+        curves[name] = Line(x=list(range(1, len(shares) + 1)), y=shares.tolist())
+    return lines(
+        curves,
+        title="How evenly classes are spread",
+        x_label="Classes, the most frequent first",
+        y_label="Share of all counts",
+    )

@@ -1,0 +1,122 @@
+"""The classes of ABSTRACT-50S's pairs, which its files do not give."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from capeval.data.captions import ImageId
+from capeval.errors import MismatchError
+from capeval.formats.judgments.plans import Pair
+from capeval.studies.shared.pair_scores import words_only
+from capeval.tokenizers import Tokenizer
+
+__all__ = ["Classified", "classified"]
+
+# The weight of a triplet's vote against the words, in nats; chosen on the pairs whose class is certain.
+_VOTE = 0.5
+# A word's frequency in an image's references is smoothed with this many sentences of all images.
+_PRIOR = 8.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Classified:
+    """Pairs with their classes, and how many of these are certain.
+
+    Attributes:
+        pairs: The pairs, each `HC` or `HI`.
+        sure: The number of images whose classes are certain: a candidate also occurs with another image.
+        recovered: The number of those images whose classes words and votes alone would give too.
+    """
+
+    pairs: tuple[Pair, ...]
+    sure: int
+    recovered: int
+
+
+def classified(pairs: Sequence[Pair]) -> Classified:
+    """Finds which pair of each image has the candidate of another image.
+
+    Each image has two pairs that share a candidate, which describes the image. Of the other two candidates
+    one describes the image (`HC`) and one another image (`HI`). Where one of them is the shared candidate of
+    another image, the class is certain. Otherwise `HI` is the pair whose other candidate fits worse: its
+    words are rarer in the image's references than in all references (the log of a likelihood ratio), and the
+    shared candidate wins by more votes.
+
+    Args:
+        pairs: All pairs, two of each image, as `load_triplets` reads them.
+
+    Raises:
+        MismatchError: An image does not have two pairs that share one candidate.
+    """
+    words = words_only(pairs, Tokenizer())
+    rows: dict[ImageId, list[int]] = {}
+    for row, pair in enumerate(words):
+        rows.setdefault(pair.image, []).append(row)
+    shared = {image: _shared(image, [words[row] for row in places]) for image, places in rows.items()}
+    fit = _Fit({image: words[places[0]].references for image, places in rows.items()})
+    kinds, sure, recovered = [""] * len(pairs), 0, 0
+    for image, (one, two) in rows.items():
+        guess = _guess(image, words[one], words[two], shared[image], fit)
+        strange = [_elsewhere(words[row], image, shared) for row in (one, two)]
+        right = one if guess > 0 else two
+        if strange[0] != strange[1]:
+            known = two if strange[0] else one
+            sure, recovered = sure + 1, recovered + (known == right)
+            right = known
+        kinds[right], kinds[one + two - right] = "HC", "HI"
+    with_classes = tuple(replace(pair, kind=kind) for pair, kind in zip(pairs, kinds, strict=True))
+    return Classified(pairs=with_classes, sure=sure, recovered=recovered)
+
+
+class _Fit:
+    """How well a sentence's words fit an image's references."""
+
+    def __init__(self, references: Mapping[ImageId, Sequence[str]]) -> None:
+        self._sizes = {image: len(texts) for image, texts in references.items()}
+        self._counts = {
+            image: Counter(word for text in texts for word in set(text.split()))
+            for image, texts in references.items()
+        }
+        self._all: Counter[str] = sum(self._counts.values(), Counter())
+        self._total = sum(self._sizes.values())
+
+    def of(self, sentence: str, image: ImageId) -> float:
+        """The log of how much likelier the sentence's words are in this image's references than in all."""
+        fit = 0.0
+        for word in set(sentence.split()):
+            usual = max(self._all[word], 0.5) / self._total
+            here = (self._counts[image][word] + _PRIOR * usual) / (self._sizes[image] + _PRIOR)
+            fit += float(np.log(here / usual))
+        return fit
+
+
+def _shared(image: ImageId, pairs: Sequence[Pair]) -> str:
+    common = set.intersection(*({pair.first, pair.second} for pair in pairs))
+    if len(pairs) != 2 or len(common) != 1:
+        raise MismatchError(
+            f"image {image!r} must have two pairs that share one candidate"
+            f" (got {len(pairs)} that share {len(common)})"
+        )
+    return common.pop()
+
+
+def _other(pair: Pair, shared: str) -> str:
+    return pair.second if pair.first == shared else pair.first
+
+
+def _elsewhere(pair: Pair, image: ImageId, shared: Mapping[ImageId, str]) -> bool:
+    """Whether the candidate that is not shared is the one of another image."""
+    other = shared[image]
+    sentence = _other(pair, other)
+    return any(text == sentence for name, text in shared.items() if name != image)
+
+
+def _guess(image: ImageId, one: Pair, two: Pair, shared: str, fit: _Fit) -> float:
+    """Above 0 where the first pair is the one with two candidates of the image."""
+    margins = [sum(p.votes) if p.first == shared else -sum(p.votes) for p in (one, two)]
+    fits = [fit.of(_other(pair, shared), image) for pair in (one, two)]
+    return fits[0] - fits[1] + _VOTE * (margins[1] - margins[0])

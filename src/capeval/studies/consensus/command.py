@@ -1,0 +1,182 @@
+"""`capeval study consensus`: how often metrics choose the caption that people chose."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from capeval.cli.toolkit.click_commands import Argument, Option
+from capeval.cli.toolkit.options import Seed
+from capeval.cli.toolkit.output import Steps, examples
+from capeval.cli.toolkit.study_output import CheckpointFile, Folder, numbers, show
+from capeval.errors import OptionError
+
+if TYPE_CHECKING:
+    from capeval.studies.consensus import ConsensusOptions, ConsensusStudy
+
+__all__ = ["EXAMPLES", "run"]
+
+EXAMPLES = examples(
+    "capeval study consensus data/abstract50s",
+    "capeval study consensus data/abstract50s --counts 1,5,10,20,48 --draws 3 --output study",
+    "capeval study consensus data/pascal50s --ties half",
+    "capeval study consensus plan --votes votes.csv --references captions.json",
+    "capeval study consensus plan --pair-votes pair_votes.csv --references captions.json",
+)
+
+
+class Ties(StrEnum):
+    """How a tie counts."""
+
+    FIRST = "first"
+    HALF = "half"
+
+
+class Words(StrEnum):
+    """The words that metrics get: as in the paper, or each metric's default."""
+
+    PAPER = "paper"
+    DEFAULT = "default"
+
+
+def run(
+    data: Annotated[
+        Path,
+        Argument(
+            metavar="DATA",
+            help="Folder of ABSTRACT-50S or PASCAL-50S as published, or one that 'study plan' wrote.",
+            show_default=False,
+        ),
+    ],
+    votes: Annotated[
+        Path | None,
+        Option(metavar="FILE", help="CSV of the answers to a plan's triplets.", show_default=False),
+    ] = None,
+    pair_votes: Annotated[
+        Path | None,
+        Option(
+            metavar="FILE", help="CSV of the votes on a plan's pairs, with the image.", show_default=False
+        ),
+    ] = None,
+    references: Annotated[
+        Path | None,
+        Option(
+            metavar="FILE",
+            help="Captions by people for metrics to compare with; those that pairs compare are left out.",
+            show_default="those of the triplets",
+        ),
+    ] = None,
+    complete_only: Annotated[
+        bool, Option("--complete-only", help="Leave out triplets or pairs with fewer answers than planned.")
+    ] = False,
+    counts: Annotated[
+        str | None,
+        Option(help="Numbers of references for the curve, separated by commas.", show_default="no curve"),
+    ] = None,
+    draws: Annotated[int, Option(min=1, help="Random draws of references, or of halves.")] = 3,
+    ties: Annotated[Ties, Option(help="A tie counts as a win of the first, or half.")] = Ties.FIRST,
+    words: Annotated[
+        Words, Option(help="Stems and punctuation as in the CIDEr paper, or each metric's default.")
+    ] = Words.PAPER,
+    seed: Seed = 0,
+    checkpoint: CheckpointFile = None,
+    output: Folder = None,
+) -> None:
+    """Compares metrics with human judgements of pairs of captions (CIDEr paper, sections 3 and 7).
+
+    The folder has the files of ABSTRACT-50S (consensus_abstract.mat, abstract_candsB.json and
+    abstract_candsC.json) or of PASCAL-50S (pair_pascal.mat and pascal_50s_5refs.json); JSON may be in gzip.
+    With --votes or --pair-votes it is a folder with the pairs.csv and triplets.csv of one's own plan.
+    A stopped run continues when it is started again with the same checkpoint.
+    """
+    from capeval.cli.toolkit.resource_setup import prepare_needs
+    from capeval.studies.consensus import ConsensusOptions
+    from capeval.studies.consensus.report import report
+    from capeval.studies.shared.pair_scores import PAPER_CONTENDERS
+
+    options = ConsensusOptions(
+        words=words.value,
+        ties=ties.value,
+        counts=tuple(sorted(set(numbers("--counts", counts)))) if counts else (),
+        draws=draws,
+        seed=seed,
+    )
+    answers = _Answers(votes, pair_votes, references, complete_only=complete_only)
+    answers.check(data)
+    prepare_needs([contender.metric for contender in PAPER_CONTENDERS])
+    with Steps((1 + len(options.counts)) * draws) as steps:
+        make = partial(_own, answers) if answers else _published
+        study = make(data, options, checkpoint, steps)
+    show(report(study), output)
+
+
+@dataclass(frozen=True)
+class _Answers:
+    """The files of answers to one's own plan; none for published judgements."""
+
+    votes: Path | None
+    pair_votes: Path | None
+    references: Path | None
+    complete_only: bool = field(kw_only=True)
+
+    def __bool__(self) -> bool:
+        return self.votes is not None or self.pair_votes is not None
+
+    def check(self, data: Path) -> None:
+        from capeval.datasets import pascal50s
+
+        if not self and (self.references is not None or self.complete_only):
+            raise OptionError("'--references' and '--complete-only' must go with '--votes' or '--pair-votes'")
+        if self.votes is None and self.pair_votes is not None and self.references is None:
+            raise OptionError("'--pair-votes' must go with '--references' or '--votes'")
+        if not self and not (pascal50s.has_abstract50s(data) or pascal50s.has_pascal50s(data)):
+            raise OptionError(
+                f"{data} must have consensus_abstract.mat or pair_pascal.mat (got neither);"
+                " a folder of 'study plan' needs '--votes' or '--pair-votes'"
+            )
+
+
+def _published(
+    data: Path, options: ConsensusOptions, checkpoint: Path | None, steps: Steps
+) -> ConsensusStudy:
+    """The study of judgements as their authors publish them."""
+    from capeval.datasets import pascal50s
+    from capeval.studies.consensus import study_abstract50s, study_pascal50s
+
+    if pascal50s.has_abstract50s(data):
+        pairs = pascal50s.load_abstract50s(data)
+        return study_abstract50s(pairs, options, checkpoint=checkpoint, progress=steps.next)
+    preferences, judged = pascal50s.load_pascal50s(data)
+    return study_pascal50s(preferences, judged, options, checkpoint=checkpoint, progress=steps.next)
+
+
+def _own(
+    answers: _Answers, data: Path, options: ConsensusOptions, checkpoint: Path | None, steps: Steps
+) -> ConsensusStudy:
+    """The study of the answers to one's own plan."""
+    from capeval.cli.toolkit.inputs import references_from
+    from capeval.formats.judgments.plans import load_pair_votes, load_pairs, load_plan, load_votes, plan_files
+    from capeval.studies.consensus import study_plan
+    from capeval.studies.votes import count_pair_votes, count_votes
+
+    triplet_votes = pair_votes = None
+    files = plan_files(data)
+    if answers.votes is not None:
+        plan = load_plan(*files)
+        given = load_votes(answers.votes, plan)
+        triplet_votes = count_votes(plan, given, complete_only=answers.complete_only)
+    if answers.pair_votes is not None:
+        pairs = load_pairs(files[0])
+        given = load_pair_votes(answers.pair_votes, pairs)
+        pair_votes = count_pair_votes(pairs, given, complete_only=answers.complete_only)
+    return study_plan(
+        triplet_votes,
+        pair_votes,
+        options,
+        references=None if answers.references is None else references_from(answers.references),
+        checkpoint=checkpoint,
+        progress=steps.next,
+    )

@@ -1,0 +1,238 @@
+"""Tables and figures of metrics against human judgements of pairs (CIDEr paper, Table 1, Figures 3 and 4)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from capeval.datasets.published import ABSTRACT50S_ACCURACY
+from capeval.report.study_report import StudyReport
+from capeval.report.tables import Cell, Grid
+from capeval.studies.consensus import ClassAgreement, ConsensusStudy, SystemWins
+from capeval.studies.shared.accuracy import Accuracy, Drawn
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["accuracy_curves", "report", "win_bars"]
+
+
+def report(study: ConsensusStudy) -> StudyReport:
+    """The tables of a study, and its figures where there are wins or a curve."""
+    one = len(study.accuracy) == 1
+    tables = {
+        "accuracy" if one else f"accuracy-{judgement}": _accuracies(metrics, _published(study))
+        for judgement, metrics in study.accuracy.items()
+    }
+    tables["pairs-without-a-winner"] = _ties(study)
+    figures: dict[str, Callable[[], Figure]] = {}
+    if study.human:
+        tables["human-performance"] = _human(study.human)
+    if study.agreement:
+        tables["agreement"] = _agreement(study.agreement)
+    if study.wins:
+        tables["wins"] = _wins(study.wins, next(iter(study.accuracy)))
+        figures["wins"] = partial(win_bars, study.wins)
+    if study.by_references:
+        curves, counts = study.by_references, study.options.counts
+        tables["accuracy-by-references"] = _curves(curves, counts, lambda one: (one.low, one.high))
+        tables["lowest-and-highest-draw"] = _curves(curves, counts, lambda one: (one.lowest, one.highest))
+        figures["accuracy-by-references"] = partial(accuracy_curves, curves, counts)
+    return StudyReport(tables=tables, figures=figures)
+
+
+def _published(study: ConsensusStudy) -> Mapping[str, Mapping[str, float]]:
+    """The paper's accuracies, where the study does what the paper did."""
+    if study.dataset == "ABSTRACT-50S" and study.options.words == "paper":
+        return ABSTRACT50S_ACCURACY.values
+    return {}
+
+
+def _accuracies(
+    metrics: Mapping[str, Mapping[str, Accuracy]], published: Mapping[str, Mapping[str, float]]
+) -> Grid:
+    classes = tuple(next(iter(metrics.values())))
+    rows = [
+        (Cell(value=name), *(_percent(of_class[kind]) for kind in classes))
+        for name, of_class in metrics.items()
+    ]
+    for name, values in published.items():
+        cells = (Cell(value=values.get(kind), digits=1) for kind in classes)
+        rows.append((Cell(value=f"{name} (paper)"), *cells))
+    return Grid(columns=("Metric", *classes), rows=tuple(rows))
+
+
+def _percent(accuracy: Accuracy) -> Cell:
+    return Cell(value=100 * accuracy.value, low=100 * accuracy.low, high=100 * accuracy.high, digits=1)
+
+
+def _ties(study: ConsensusStudy) -> Grid:
+    """How many pairs have no winner, by people and by each metric."""
+    metrics = next(iter(study.accuracy.values()))
+    classes = next(iter(metrics.values()))
+    counts = {"pairs": [accuracy.pairs for accuracy in classes.values()]}
+    for judgement, judged in study.accuracy.items():
+        people = "people" if len(study.accuracy) == 1 else f"people ({judgement})"
+        of_class = next(iter(judged.values()))
+        counts[f"ties by {people}"] = [accuracy.truth_tied for accuracy in of_class.values()]
+    for metric, of_class in metrics.items():
+        counts[f"ties by {metric}"] = [accuracy.tied for accuracy in of_class.values()]
+    rows = tuple((Cell(value=name), *(Cell(value=count) for count in row)) for name, row in counts.items())
+    return Grid(columns=("Number of", *classes), rows=rows)
+
+
+def _human(predictors: Mapping[str, Drawn]) -> Grid:
+    """People and metrics, each with half of the references, at predicting the other half."""
+    rows = []
+    for name, one in predictors.items():
+        mean = Cell(value=100 * one.mean, low=100 * one.low, high=100 * one.high, digits=1)
+        draws = (Cell(value=100 * end, digits=1) for end in (one.lowest, one.highest))
+        rows.append((Cell(value=name), mean, *draws))
+    return Grid(columns=("Predictor", "Mean", "Lowest draw", "Highest draw"), rows=tuple(rows))
+
+
+def _agreement(classes: Mapping[str, ClassAgreement]) -> Grid:
+    """The two kinds of judgement against each other, and people against each other, by class."""
+    rows = tuple(
+        (Cell(value=kind), _percent(agreement.same), Cell(value=agreement.alpha))
+        for kind, agreement in classes.items()
+    )
+    return Grid(columns=("Class", "Consensus = pairwise", "Alpha of pairwise votes"), rows=rows)
+
+
+def _wins(wins: Mapping[str, SystemWins], judgement: str) -> Grid:
+    rows = tuple(
+        (
+            Cell(value=name),
+            *(Cell(value=fraction) for fraction in won.fractions.values()),
+            Cell(value=won.correlation),
+        )
+        for name, won in wins.items()
+    )
+    return Grid(columns=("Chosen by", *_systems(wins), f"Pearson with {judgement}"), rows=rows)
+
+
+def _systems(wins: Mapping[str, SystemWins]) -> list[str]:
+    return [f"System {system}" for system in next(iter(wins.values())).fractions]
+
+
+def _curves(
+    curves: Mapping[str, Mapping[str, Sequence[Drawn]]],
+    counts: Sequence[int],
+    ends: Callable[[Drawn], tuple[float, float]],
+) -> Grid:
+    """The means, with the ends of their intervals or of the draws."""
+    rows = []
+    for kind, metrics in curves.items():
+        for place, count in enumerate(counts):
+            points = [points[place] for points in metrics.values()]
+            cells = [
+                Cell(value=100 * one.mean, low=100 * ends(one)[0], high=100 * ends(one)[1], digits=1)
+                for one in points
+            ]
+            rows.append((Cell(value=kind), Cell(value=points[0].pairs), Cell(value=count), *cells))
+    names = next(iter(curves.values()))
+    return Grid(columns=("Class", "Pairs", "References", *names), rows=tuple(rows))
+
+
+def accuracy_curves(curves: Mapping[str, Mapping[str, Sequence[Drawn]]], counts: Sequence[int]) -> Figure:
+    """A panel for each class of pairs and for all, a curve for each metric.
+
+    Bands are the intervals over pairs, bars the lowest and highest draw of the references.
+
+    Args:
+        curves: Class to metric to the accuracy for each of `counts`.
+        counts: The numbers of references.
+    """
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    from capeval.report.figures import STYLE
+
+    with mpl.rc_context(STYLE):
+        # One place more than panels, for the legend.
+        columns = math.ceil(math.sqrt(len(curves) + 1))
+        rows = math.ceil((len(curves) + 1) / columns)
+        figure = Figure(figsize=(3.1 * columns, 2.9 * rows), layout="constrained")
+        panels = figure.subplots(rows, columns, squeeze=False).ravel()
+        for panel, (kind, metrics) in zip(panels, curves.items(), strict=False):
+            pairs = next(iter(metrics.values()))[0].pairs
+            _draw_curves(panel, metrics, counts)
+            panel.set_title(f"{'All' if kind == 'all' else kind} ({pairs:,} pairs)", loc="left")
+            panel.set_xlabel("References")
+            panel.set_ylabel("Accuracy (%)")
+        for panel in panels[len(curves) :]:
+            panel.set_axis_off()
+        panels[len(curves)].legend(
+            *panels[0].get_legend_handles_labels(),
+            frameon=False,
+            loc="upper left",
+            title="bands: 95 % interval over pairs\nbars: lowest and highest draw",
+            alignment="left",
+        )
+        return figure
+
+
+def _draw_curves(panel: Axes, metrics: Mapping[str, Sequence[Drawn]], counts: Sequence[int]) -> None:
+    from capeval.report.figures import COLOURS
+
+    for place, (name, points) in enumerate(metrics.items()):
+        colour = COLOURS[place % len(COLOURS)]
+        means = np.array([100 * one.mean for one in points])
+        low, high = np.array([[100 * one.low, 100 * one.high] for one in points]).T
+        ends = np.array([[100 * one.lowest, 100 * one.highest] for one in points])
+        panel.fill_between(counts, low, high, color=colour, alpha=0.06, linewidth=0)
+        # Not less than 0, on whichever side of the mean rounding left an end.
+        bars = np.abs(ends - means[:, None]).T
+        panel.errorbar(counts, means, bars, color=colour, label=name, marker=".", elinewidth=0.8, capsize=1.5)
+    panel.set_xscale("log")
+    places = _spaced(counts)
+    panel.set_xticks(places, [str(count) for count in places])
+    panel.minorticks_off()
+
+
+def _spaced(counts: Sequence[int]) -> list[int]:
+    """The counts, without those whose labels would touch the next on a logarithmic axis."""
+    places = sorted(set(counts), reverse=True)
+    room = 0.07 * math.log(places[0] / places[-1])
+    spaced = places[:1]
+    for count in places[1:]:
+        if math.log(spaced[-1] / count) >= room:
+            spaced.append(count)
+    return spaced
+
+
+def win_bars(wins: Mapping[str, SystemWins]) -> Figure:
+    """Bars of the fraction of wins: a group for each system, a bar for who or what chose.
+
+    Args:
+        wins: The fraction of wins of each system, by who or what chose.
+    """
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    from capeval.report.figures import COLOURS, STYLE
+
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(7.2, 4.2), layout="constrained")
+        panel = figure.subplots()
+        systems = _systems(wins)
+        places, width = np.arange(len(systems)), 0.8 / len(wins)
+        for turn, (name, won) in enumerate(wins.items()):
+            offset = (turn - (len(wins) - 1) / 2) * width
+            colour = COLOURS[turn % len(COLOURS)]
+            # After eight the colours begin again; hatching tells those bars apart.
+            hatch = "//" if turn >= len(COLOURS) else None
+            values = list(won.fractions.values())
+            panel.bar(places + offset, values, width, color=colour, label=name, hatch=hatch)
+        panel.axhline(0.5, color="#888888", linewidth=0.8, linestyle=":")
+        panel.set_xticks(places, systems)
+        panel.set_ylabel("Fraction of wins")
+        panel.set_title("How often each system wins against the others", loc="left")
+        panel.legend(frameon=False, ncols=3)
+        return figure

@@ -1,0 +1,142 @@
+"""`capeval study correlation`: correlates metrics with ratings by people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from capeval.cli.toolkit.click_commands import Argument, Option
+from capeval.cli.toolkit.options import Level, Metrics, Samples, Seed, SpiceLongest, metric_names
+from capeval.cli.toolkit.output import Steps, examples, system_names
+from capeval.cli.toolkit.study_output import Folder, show
+from capeval.errors import OptionError
+
+if TYPE_CHECKING:
+    from capeval.metrics.base import Metric
+    from capeval.studies.correlation.systems import SystemCorrelation
+
+__all__ = ["EXAMPLES", "run"]
+
+EXAMPLES = examples(
+    "capeval study correlation references.json ratings.csv",
+    "capeval study correlation Flickr8k.token.txt ExpertAnnotations.txt --flickr8k -o figures",
+    "capeval study correlation Flickr8k.token.txt CrowdFlowerAnnotations.txt --flickr8k",
+    "capeval study correlation references.json human.csv systems/a.json systems/b.json systems/c.json",
+    "capeval study correlation references.json ratings.csv --metrics METEOR,CIDEr-D --against CIDEr-D",
+)
+
+
+class Frequencies(StrEnum):
+    """Where document frequencies come from."""
+
+    RATINGS = "ratings"
+    REFERENCES = "references"
+
+
+class Raters(StrEnum):
+    """The observations that are correlated."""
+
+    EACH = "each"
+    MEAN = "mean"
+
+
+def run(
+    references: Annotated[
+        Path, Argument(metavar="REFERENCES", help="File of references.", show_default=False)
+    ],
+    ratings: Annotated[
+        Path,
+        Argument(
+            metavar="RATINGS",
+            help="CSV: image_id, caption, rating... and, if known, system; with RESULTS, human.csv.",
+            show_default=False,
+        ),
+    ],
+    results: Annotated[
+        list[Path] | None,
+        Argument(
+            metavar="RESULTS", help="Files of results, named as the systems of human.csv.", show_default=False
+        ),
+    ] = None,
+    flickr8k: Annotated[
+        bool,
+        Option("--flickr8k", help="The files are those of Flickr8K, its experts or CrowdFlower's."),
+    ] = False,
+    metrics: Metrics = None,
+    spice_longest: SpiceLongest = None,
+    frequencies: Annotated[
+        Frequencies,
+        Option(help="CIDEr counts references once for each rated caption, or once for each image."),
+    ] = Frequencies.RATINGS,
+    raters: Annotated[
+        Raters, Option(help="Each rating is an observation, or the mean rating of each caption.")
+    ] = Raters.EACH,
+    against: Annotated[
+        str | None,
+        Option(metavar="METRIC", help="Test every other metric against this one.", show_default=False),
+    ] = None,
+    samples: Samples = 1000,
+    level: Level = 0.95,
+    seed: Seed = 0,
+    output: Folder = None,
+) -> None:
+    """Correlates metrics with ratings, caption by caption and, where systems are known, by system.
+
+    With results of three or more systems, their corpus scores are correlated with the values in human.csv,
+    which 'study judging' and servers write: each question and release by itself.
+    """
+    from capeval.cli.toolkit.inputs import references_from
+    from capeval.cli.toolkit.resource_setup import ready_metrics
+    from capeval.datasets.flickr8k import load_flickr8k
+    from capeval.formats.judgments.ratings import load_ratings
+    from capeval.studies.correlation import score_ratings, study_correlation
+    from capeval.studies.correlation.report import report
+    from capeval.studies.correlation.systems_report import report as report_of_systems
+
+    names = metric_names(metrics)
+    ready = ready_metrics(names, spice_longest)
+    if results:
+        if flickr8k or against is not None:
+            raise OptionError("'--flickr8k' and '--against' must be without RESULTS")
+        show(report_of_systems(_of_systems(references, ratings, results, ready)), output)
+        return
+    with Steps(4) as steps:
+        steps.next("Reading")
+        if flickr8k:
+            captions, rated = load_flickr8k(ratings, references)
+        else:
+            captions, rated = references_from(references), load_ratings(ratings)
+        steps.next("Scoring")
+        scored = score_ratings(captions, rated, ready, frequencies=frequencies.value)
+        study = study_correlation(
+            scored,
+            against=against,
+            raters=raters.value,
+            samples=samples,
+            confidence=level,
+            seed=seed,
+            progress=steps.next,
+        )
+    show(report(study), output)
+
+
+def _of_systems(
+    references: Path, human: Path, results: Sequence[Path], metrics: Sequence[Metric]
+) -> tuple[SystemCorrelation, ...]:
+    """The correlations of corpus scores with the values in human.csv."""
+    from capeval.cli.toolkit.inputs import candidates_from, references_from
+    from capeval.formats.judgments.human_scores import load_human_scores
+    from capeval.scoring.evaluator import Evaluator
+    from capeval.studies.correlation.systems import correlate_systems
+
+    judged = load_human_scores(human)
+    with Steps(1 + len(results)) as steps:
+        steps.next("Reading")
+        evaluator = Evaluator(references_from(references), metrics)
+        scores = {}
+        for name, path in zip(system_names(results), results, strict=True):
+            steps.next(f"Scoring {name}")
+            scores[name] = evaluator.evaluate(candidates_from(path)).corpus
+    return correlate_systems(scores, judged)

@@ -1,0 +1,356 @@
+"""How well metrics agree with people: rank correlation with ratings of captions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+import numpy as np
+
+from capeval._internal.random import generator, resample_counts
+from capeval._internal.validation import checked_choice, checked_integer, checked_level
+from capeval.data.captions import Candidates, ImageId, References, ReferencesLike
+from capeval.data.scores import FloatArray
+from capeval.errors import MismatchError
+from capeval.formats.judgments.ratings import Ratings
+from capeval.metrics.base import Metric
+from capeval.metrics.registry import DEFAULT, resolve
+from capeval.scoring.significance import Comparison, Interval, Resampled, difference
+from capeval.studies.shared.coefficients import COEFFICIENTS, OrderedScores, counted_ratings
+from capeval.studies.shared.words import check_scored
+from capeval.tokenizers import TokenizedReferences, Tokenizer
+
+__all__ = [
+    "CorrelationStudy",
+    "Correlations",
+    "RatedScores",
+    "correlate",
+    "score_ratings",
+    "study_correlation",
+]
+
+Frequencies = Literal["ratings", "references"]
+Level = Literal["segment", "system"]
+Raters = Literal["each", "mean"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RatedScores:
+    """Captions with the scores of metrics and the ratings of people: rows as in `ratings`.
+
+    Attributes:
+        ratings: The ratings.
+        metrics: The metrics.
+        statistics: The statistics of each metric, a row a caption.
+    """
+
+    ratings: Ratings
+    metrics: tuple[Metric, ...]
+    statistics: tuple[FloatArray, ...] = field(repr=False)
+
+    @property
+    def per_caption(self) -> dict[str, FloatArray]:
+        """The score of each caption, by the score's name."""
+        return {
+            name: scores[:, place]
+            for metric, rows in zip(self.metrics, self.statistics, strict=True)
+            for scores in [metric.aggregate(rows)]
+            for place, name in enumerate(metric.names)
+        }
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Correlations:
+    """The correlation of each score with the ratings.
+
+    Attributes:
+        level: `segment` or `system`.
+        observations: What was correlated: ratings, captions or systems.
+        values: The interval of each coefficient, by score and coefficient.
+        resamples: The coefficients in each bootstrap resample, by score: samples by coefficients. All
+            scores share the same resamples.
+    """
+
+    level: Level
+    observations: int
+    values: Mapping[str, Mapping[str, Interval]]
+    resamples: Mapping[str, FloatArray] = field(repr=False)
+
+    def compare(self, a: str, b: str) -> dict[str, Comparison]:
+        """Tests whether two scores differ in how well they correlate, by the paired bootstrap.
+
+        With d* the difference in a resample, p = 2 (min(#{d* <= 0}, #{d* >= 0}) + 1) / (samples + 1), at
+        most 1.
+
+        Args:
+            a: The name of a score.
+            b: The name of another.
+
+        Returns:
+            The comparison of each coefficient, by its name.
+
+        Raises:
+            OptionError: There is no score of that name.
+        """
+        for name in (a, b):
+            checked_choice("metrics", name, tuple(self.values))
+        comparisons = {}
+        for place, name in enumerate(COEFFICIENTS):
+            first, second = (
+                Resampled(
+                    name=name,
+                    score=self.values[score][name].score,
+                    values=self.resamples[score][:, place],
+                    seed=self.values[score][name].seed,
+                )
+                for score in (a, b)
+            )
+            comparisons[name] = difference(first, second, level=self.values[a][name].level)
+        return comparisons
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class CorrelationStudy:
+    """The correlations of scores with ratings, by level.
+
+    Attributes:
+        levels: The correlations by captions (`segment`) and, where systems are known, by `system`.
+        differences: The comparisons of scores with one of them, by level, the names of both scores, and
+            coefficient; empty where there is none to compare with.
+    """
+
+    levels: Mapping[Level, Correlations]
+    differences: Mapping[Level, Mapping[tuple[str, str], Mapping[str, Comparison]]]
+
+
+def study_correlation(
+    rated: RatedScores,
+    *,
+    against: str | None = None,
+    raters: Raters = "each",
+    samples: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+    progress: Callable[[str], object] = lambda _: None,
+) -> CorrelationStudy:
+    """Correlates scores with ratings by caption and, where systems are known, by system.
+
+    Args:
+        rated: Captions with scores and ratings.
+        against: The score that all others are compared with; none by default.
+        raters: See `correlate`.
+        samples: The number of resamples.
+        confidence: The part of the resamples inside an interval.
+        seed: The seed of the resamples.
+        progress: Called with a description of the next step, once for each level.
+
+    Raises:
+        OptionError: An option has a value that is not allowed.
+        MismatchError: A correlation is not defined; see `correlate`.
+    """
+    levels: dict[Level, Correlations] = {}
+    differences: dict[Level, Mapping[tuple[str, str], Mapping[str, Comparison]]] = {}
+    kinds: tuple[Level, ...] = ("segment", "system") if rated.ratings.systems else ("segment",)
+    for level in kinds:
+        progress(f"Resampling, {level} level")
+        levels[level] = correlate(
+            rated, level=level, raters=raters, samples=samples, confidence=confidence, seed=seed
+        )
+        if against is not None:
+            others = (name for name in levels[level].values if name != against)
+            differences[level] = {(name, against): levels[level].compare(name, against) for name in others}
+    return CorrelationStudy(levels=levels, differences=differences)
+
+
+def score_ratings(
+    references: ReferencesLike,
+    ratings: Ratings,
+    metrics: Iterable[str | Metric] = DEFAULT,
+    *,
+    frequencies: Frequencies = "ratings",
+    tokenizer: Tokenizer | None = None,
+) -> RatedScores:
+    """Scores rated captions.
+
+    Args:
+        references: The references of the rated images; other images are not used.
+        ratings: The captions and their ratings.
+        metrics: Names or metric objects.
+        frequencies: Where CIDEr and CIDEr-D count document frequencies, unless they have some already:
+            `ratings` takes the references once for each rated caption, as published correlations on
+            Flickr8K do; `references` takes them once for each image.
+        tokenizer: How to tokenise; the reference's way by default.
+
+    Raises:
+        CaptionError: References are not captions by image.
+        MismatchError: A rated image has no references.
+        OptionError: A metric is not known, given twice, or `frequencies` is something else.
+    """
+    checked_choice("frequencies", frequencies, get_args(Frequencies))
+    resolved = resolve(metrics)
+    references = References(references)
+    rows: dict[ImageId, list[int]] = {}
+    for row, image in enumerate(ratings.image_ids):
+        rows.setdefault(image, []).append(row)
+    unknown = [image for image in rows if image not in references]
+    if unknown:
+        raise MismatchError(f"rated image {unknown[0]!r} has no references ({len(unknown):,} such images)")
+    tokens = TokenizedReferences(references.select(rows), tokenizer)
+    candidates = tokens.candidates(
+        Candidates({image: [ratings.captions[row] for row in members] for image, members in rows.items()})
+    )
+    if frequencies == "ratings":
+        resolved = _with_frequencies(resolved, tokens, list(rows), ratings)
+    order = np.argsort([row for members in rows.values() for row in members])
+    statistics = tuple(metric.prepare(tokens).statistics(candidates)[order] for metric in resolved)
+    rated = RatedScores(ratings=ratings, metrics=resolved, statistics=statistics)
+    check_scored(rated.per_caption)
+    return rated
+
+
+def _with_frequencies(
+    metrics: Sequence[Metric], tokens: TokenizedReferences, images: Sequence[ImageId], ratings: Ratings
+) -> tuple[Metric, ...]:
+    """The metrics, with document frequencies counted over rated captions."""
+    if all(metric.counts is None for metric in metrics):
+        return tuple(metrics)
+    texts = {image: tokens.native.of(position) for position, image in enumerate(images)}
+    documents = References({row: texts[image] for row, image in enumerate(ratings.image_ids)})
+    repeated = TokenizedReferences(documents, Tokenizer(kind="none"))
+
+    return tuple(metric.counted_on(repeated, "ratings") for metric in metrics)
+
+
+def correlate(
+    rated: RatedScores,
+    *,
+    level: Level = "segment",
+    raters: Raters = "each",
+    samples: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> Correlations:
+    """Correlates scores with ratings, with percentile bootstrap intervals.
+
+    Resamples are of images: captions of one image share references, so they are not independent.
+
+    Args:
+        rated: Captions with scores and ratings.
+        level: `segment` correlates over captions; `system` over systems, each with its corpus score and
+            its mean rating.
+        raters: At segment level, whether `each` rating is an observation or the `mean` of a caption's.
+        samples: The number of resamples.
+        confidence: The part of the resamples inside an interval.
+        seed: The seed of the resamples; the same seed gives the same intervals.
+
+    Raises:
+        OptionError: An option has a value that is not allowed.
+        MismatchError: There are no systems, fewer than two, or a correlation is not defined since all
+            ratings or all scores are the same.
+    """
+    checked_choice("level", level, get_args(Level))
+    checked_choice("raters", raters, get_args(Raters))
+    _check(samples, confidence, seed)
+    study = _Segments(rated, raters) if level == "segment" else _Systems(rated)
+    observed = study(np.ones(len(rated.ratings.image_ids)))
+    for name, row in zip(study.names, observed, strict=True):
+        if np.isnan(row).any():
+            raise MismatchError(
+                f"{name} must have at least two different scores, and the ratings two different values"
+            )
+    resamples = _resampled(study, rated.ratings.image_ids, samples, seed)
+    return Correlations(
+        level=level,
+        observations=study.observations,
+        values={
+            name: _intervals(observed[place], resamples[:, place], confidence, seed)
+            for place, name in enumerate(study.names)
+        },
+        resamples={name: resamples[:, place] for place, name in enumerate(study.names)},
+    )
+
+
+def _resampled(
+    study: _Segments | _Systems, image_ids: Sequence[ImageId], samples: int, seed: int
+) -> FloatArray:
+    """The coefficients of bootstrap resamples of the images: samples by scores by coefficients."""
+    numbers = {image: number for number, image in enumerate(dict.fromkeys(image_ids))}
+    image = np.array([numbers[each] for each in image_ids])
+    images = len(numbers)
+    rng = generator(seed)
+    resamples = np.empty((samples, len(study.names), len(COEFFICIENTS)))
+    for number in range(samples):
+        resamples[number] = study(resample_counts(images, rng)[image].astype(np.float64))
+    empty = int(np.isnan(resamples).any(axis=(1, 2)).sum())
+    if empty:
+        raise MismatchError(
+            f"{images} images are too few for intervals:"
+            f" in {empty} of {samples} resamples all ratings or all scores are equal"
+        )
+    return resamples
+
+
+class _Segments:
+    """Correlations over captions, each with a weight."""
+
+    def __init__(self, rated: RatedScores, raters: Raters) -> None:
+        ratings = rated.ratings.values
+        if raters == "mean":
+            # Rounded, so that equal means tie although they were summed in another order.
+            ratings = np.nanmean(ratings, axis=1, keepdims=True).round(9)
+        self._values, self._counts = counted_ratings(ratings)
+        self.observations = int(self._counts.sum())
+        scores = rated.per_caption
+        self.names = tuple(scores)
+        self._ordered = [OrderedScores(row) for row in scores.values()]
+
+    def __call__(self, weights: FloatArray) -> FloatArray:
+        counts = self._counts * weights[:, None]
+        return np.array([ordered(counts, self._values) for ordered in self._ordered])
+
+
+class _Systems:
+    """Correlations over systems, whose captions have weights."""
+
+    def __init__(self, rated: RatedScores) -> None:
+        if len(set(rated.ratings.systems)) < 2:
+            raise MismatchError(
+                "ratings must be of at least two systems to correlate at system level"
+                f" (got {len(set(rated.ratings.systems))})"
+            )
+        names, system = np.unique(np.array(rated.ratings.systems), return_inverse=True)
+        self._members = (np.arange(len(names))[:, None] == system).astype(np.float64)
+        self._sums = np.nansum(rated.ratings.values, axis=1)
+        self._numbers = (~np.isnan(rated.ratings.values)).sum(axis=1)
+        self._rated = rated
+        self.observations = len(names)
+        self.names = tuple(name for metric in rated.metrics for name in metric.names)
+
+    def __call__(self, weights: FloatArray) -> FloatArray:
+        members = self._members * weights
+        numbers = members @ self._numbers
+        if not numbers.all():
+            return np.full((len(self.names), len(COEFFICIENTS)), np.nan)
+        values, counts = counted_ratings((members @ self._sums / numbers).round(9)[:, None])
+        scores = [
+            column
+            for metric, rows in zip(self._rated.metrics, self._rated.statistics, strict=True)
+            for column in metric.aggregate(members @ rows).T
+        ]
+        return np.array([OrderedScores(column)(counts, values) for column in scores])
+
+
+def _intervals(observed: FloatArray, resamples: FloatArray, level: float, seed: int) -> dict[str, Interval]:
+    return {
+        name: Resampled(
+            name=name, score=float(observed[place]), values=resamples[:, place], seed=seed
+        ).interval(level=level)
+        for place, name in enumerate(COEFFICIENTS)
+    }
+
+
+def _check(samples: object, confidence: object, seed: object) -> None:
+    checked_integer("samples", samples, 1)
+    checked_level("confidence", confidence)
+    checked_integer("seed", seed, 0)

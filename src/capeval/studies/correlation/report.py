@@ -1,0 +1,97 @@
+"""Correlations of metrics with ratings, as tables and as a figure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING
+
+from capeval.report.study_report import StudyReport
+from capeval.report.tables import Cell, Grid
+from capeval.studies.correlation import Correlations, CorrelationStudy
+from capeval.studies.shared.coefficients import COEFFICIENTS
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from capeval.scoring.significance import Comparison
+
+__all__ = ["correlation_table", "difference_table", "dots", "report"]
+
+
+def report(study: CorrelationStudy) -> StudyReport:
+    """A table and a figure of each level, and the differences from one score where they were asked for."""
+    tables, figures = {}, {}
+    for level, correlations in study.levels.items():
+        tables[f"{level}-level"] = correlation_table(correlations)
+        title = f"Correlation with ratings, {level} level ({correlations.observations:,} observations)"
+        figures[f"{level}-level"] = partial(dots, correlations, title)
+        if level in study.differences:
+            tables[f"{level}-level-differences"] = difference_table(study.differences[level])
+    return StudyReport(tables=tables, figures=figures)
+
+
+def correlation_table(correlations: Correlations) -> Grid:
+    """A row for each score, a column for each coefficient, with intervals; the best of each marked."""
+    best = {
+        name: max(intervals[name].score for intervals in correlations.values.values())
+        for name in COEFFICIENTS
+    }
+    rows = tuple(
+        (
+            Cell(value=metric),
+            *(
+                Cell(
+                    value=each.score,
+                    low=each.low,
+                    high=each.high,
+                    best=len(correlations.values) > 1 and each.score == best[name],
+                    digits=4,
+                )
+                for name, each in intervals.items()
+            ),
+        )
+        for metric, intervals in correlations.values.items()
+    )
+    return Grid(columns=("Metric", *COEFFICIENTS), rows=rows)
+
+
+def difference_table(comparisons: Mapping[tuple[str, str], Mapping[str, Comparison]]) -> Grid:
+    """A row for each pair of scores and coefficient: the difference, its interval and p-value."""
+    rows = tuple(
+        (
+            Cell(value=a),
+            Cell(value=b),
+            Cell(value=coefficient),
+            Cell(value=each.difference, low=each.low, high=each.high, digits=4),
+            Cell(value=each.p_value, digits=4),
+        )
+        for (a, b), by_coefficient in comparisons.items()
+        for coefficient, each in by_coefficient.items()
+    )
+    return Grid(columns=("A", "B", "Coefficient", "A - B", "p-value"), rows=rows)
+
+
+def dots(correlations: Correlations, title: str) -> Figure:
+    """Each coefficient of each score with its interval: a panel a coefficient, a line a score."""
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    from capeval.report.figures import COLOURS, STYLE
+
+    metrics = list(correlations.values)
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(9.6, 1.2 + 0.3 * len(metrics)), layout="constrained")
+        panels = figure.subplots(1, len(COEFFICIENTS), sharey=True)
+        for panel, name in zip(panels, COEFFICIENTS, strict=True):
+            for place, metric in enumerate(metrics):
+                each = correlations.values[metric][name]
+                colour = COLOURS[place % len(COLOURS)]
+                panel.plot((each.low, each.high), (place, place), color=colour, linewidth=2)
+                panel.plot(each.score, place, marker="o", color=colour)
+            panel.set_title(name, loc="left")
+            panel.grid(axis="x", color="#dddddd", linewidth=0.6)
+        panels[0].set_yticks(range(len(metrics)), metrics)
+        panels[0].invert_yaxis()
+        figure.suptitle(title, x=0.01, ha="left", fontsize=10)
+        return figure

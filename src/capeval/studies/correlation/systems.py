@@ -1,0 +1,85 @@
+"""How well metrics rank systems as people do: corpus scores against what people think of systems."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from capeval.errors import MismatchError
+from capeval.errors.messages import listed
+from capeval.formats.judgments.human_scores import HumanScore
+from capeval.studies.shared.coefficients import coefficients
+
+__all__ = ["SystemCorrelation", "correlate_systems"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SystemCorrelation:
+    """The correlation of corpus scores with the values of one question and release.
+
+    Attributes:
+        question: The question.
+        release: The release of judgements.
+        systems: The systems, which have both.
+        without_scores: Systems that people judged and that have no scores, such as people and captions of
+            other images.
+        coefficients: The coefficients, by metric; None for a metric that gives all systems the same score.
+    """
+
+    question: str
+    release: str
+    systems: tuple[str, ...]
+    without_scores: tuple[str, ...]
+    coefficients: Mapping[str, Mapping[str, float] | None]
+
+
+def correlate_systems(
+    scores: Mapping[str, Mapping[str, float]], judged: Sequence[HumanScore]
+) -> tuple[SystemCorrelation, ...]:
+    """Correlates corpus scores of systems with what people think of them.
+
+    Values of different releases are not mixed: each question and release is a correlation of its own.
+
+    Args:
+        scores: The corpus scores of each system: its scores by metric, by its name.
+        judged: What people think of systems.
+
+    Raises:
+        MismatchError: A system with scores was not judged at all, or a question has fewer than three systems
+            with scores, or the same value for all.
+    """
+    unknown = [name for name in scores if name not in {each.system for each in judged}]
+    if unknown:
+        known = listed(sorted({each.system for each in judged}))
+        raise MismatchError(f"systems must have been judged: {known} (got {listed(unknown)})")
+    groups: dict[tuple[str, str], dict[str, float]] = {}
+    for each in judged:
+        groups.setdefault((each.question, each.release), {})[each.system] = each.value
+    return tuple(
+        _correlation(question, release, values, scores) for (question, release), values in groups.items()
+    )
+
+
+def _correlation(
+    question: str, release: str, values: Mapping[str, float], scores: Mapping[str, Mapping[str, float]]
+) -> SystemCorrelation:
+    systems = tuple(name for name in values if name in scores)
+    wanted = np.array([values[name] for name in systems])
+    if len(systems) < 3 or len(set(wanted.tolist())) < 2:
+        raise MismatchError(
+            f"{question} must have at least three systems with scores, and two different values"
+            f" (got {len(systems)} systems)"
+        )
+    found = {}
+    for metric in scores[systems[0]]:
+        column = np.array([scores[name][metric] for name in systems])
+        found[metric] = coefficients(column, wanted) if len(set(column.tolist())) > 1 else None
+    return SystemCorrelation(
+        question=question,
+        release=release,
+        systems=systems,
+        without_scores=tuple(name for name in values if name not in scores),
+        coefficients=found,
+    )

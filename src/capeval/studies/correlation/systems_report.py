@@ -1,0 +1,31 @@
+"""Correlations of corpus scores with what people think of systems, as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from capeval.report.study_report import StudyReport
+from capeval.report.tables import Cell, Grid
+from capeval.studies.correlation.systems import SystemCorrelation
+from capeval.studies.shared.coefficients import COEFFICIENTS
+
+__all__ = ["report"]
+
+
+def report(correlations: Sequence[SystemCorrelation]) -> StudyReport:
+    """A row for each question, release and metric."""
+    rows = tuple(
+        (
+            Cell(value=each.question),
+            Cell(value=each.release),
+            Cell(value=len(each.systems)),
+            Cell(value=metric),
+            *(Cell(value=None if values is None else values[name]) for name in COEFFICIENTS),
+        )
+        for each in correlations
+        for metric, values in each.coefficients.items()
+    )
+    missing = dict.fromkeys(name for each in correlations for name in each.without_scores)
+    notes = (f"Without captions to score: {', '.join(missing)}",) if missing else ()
+    columns = ("Question", "Release", "Systems", "Metric", *COEFFICIENTS)
+    return StudyReport(tables={"system-level": Grid(columns=columns, rows=rows, notes=notes)})

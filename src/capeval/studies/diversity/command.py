@@ -1,0 +1,208 @@
+"""`capeval study diversity`: compares how diverse the captions of corpora are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+from capeval.cli.toolkit.click_commands import Argument, Option
+from capeval.cli.toolkit.options import Frequencies, FrequenciesImages, Seed
+from capeval.cli.toolkit.output import Steps, examples, system_names
+from capeval.cli.toolkit.study_output import Folder, show
+from capeval.errors import OptionError
+
+if TYPE_CHECKING:
+    from capeval.data.captions import References
+    from capeval.studies.diversity import ObjectCounts
+
+__all__ = ["EXAMPLES", "run"]
+
+EXAMPLES = examples(
+    "capeval study diversity nocaps_val.json --coco",
+    "capeval study diversity a.json b.json --images 1000 --captions 5 -o figures",
+    "capeval study diversity nocaps_val.json --coco --objects instances_val2017.json",
+    "capeval study diversity samples.json --within-images --training captions_train2014.json",
+)
+
+
+class Similarity(StrEnum):
+    """How alike two captions are, for Self-CIDEr."""
+
+    CIDER_D = "CIDEr-D"
+    CIDER = "CIDEr"
+
+
+class Words(StrEnum):
+    """The definition of a word."""
+
+    PAPER = "paper"
+    REFERENCE = "reference"
+
+
+def run(
+    corpora: Annotated[
+        list[Path] | None,
+        Argument(metavar="REFERENCES...", help="Files of captions.", show_default=False),
+    ] = None,
+    coco: Annotated[bool, Option("--coco", help="Add COCO val2014, from pycocoevalcap.")] = False,
+    images: Annotated[int, Option(min=1, help="Images in each sample.")] = 4500,
+    captions: Annotated[
+        int | None,
+        Option(
+            min=1,
+            help="Captions of each image.",
+            show_default="5; with --within-images, as many as every image has",
+        ),
+    ] = None,
+    samples: Annotated[int, Option(min=1, help="Samples of each corpus.")] = 10,
+    across: Annotated[
+        bool, Option("--across-punctuation", help="Count n-grams across commas and other marks too.")
+    ] = False,
+    words: Annotated[
+        Words, Option(help="Words as in the paper's counts, or tokens of the reference's tokenizer.")
+    ] = Words.PAPER,
+    objects: Annotated[
+        list[Path] | None,
+        Option(
+            metavar="FILE", help="Objects: COCO instances (JSON) or Open Images boxes.", show_default=False
+        ),
+    ] = None,
+    class_names: Annotated[
+        Path | None,
+        Option(metavar="FILE", help="Names of Open Images classes, for boxes.", show_default=False),
+    ] = None,
+    within: Annotated[
+        bool,
+        Option(
+            "--within-images",
+            help="How much the captions of each image differ: Div-n, mBLEU, Self-CIDEr, new captions.",
+        ),
+    ] = False,
+    training: Annotated[
+        Path | None,
+        Option(
+            metavar="FILE",
+            help="Captions trained on, to count new ones (--within-images).",
+            show_default=False,
+        ),
+    ] = None,
+    frequencies: Frequencies = None,
+    frequencies_images: FrequenciesImages = None,
+    similarity: Annotated[
+        Similarity, Option(help="How alike two captions are, for Self-CIDEr (--within-images).")
+    ] = Similarity.CIDER_D,
+    seed: Seed = 0,
+    output: Folder = None,
+) -> None:
+    """Counts unique n-grams in samples of one size, lengths of captions, and objects in images.
+
+    With --within-images it measures how much the captions of each image differ, of all images.
+    """
+    from capeval.studies.diversity import COLLECTED, diversity
+    from capeval.studies.diversity.report import report
+    from capeval.tokenizers import Tokenizer
+
+    paths = corpora or []
+    if not paths and not coco:
+        raise OptionError("REFERENCES or --coco must be given (got neither)")
+    if within:
+        if across or objects:
+            raise OptionError("--within-images can't be given with --across-punctuation or --objects")
+        options = _Within(captions, training, frequencies, frequencies_images, similarity)
+        return _within_images(paths, options, output, coco=coco)
+    if training is not None or frequencies is not None:
+        raise OptionError("--training and --frequencies are for --within-images (got no --within-images)")
+    with Steps(len(paths) + coco + 1) as steps:
+        captions_of = _read(paths, steps, coco=coco)
+        steps.next("Counting n-grams")
+        ngrams = diversity(
+            captions_of,
+            images=images,
+            captions=COLLECTED[1] if captions is None else captions,
+            samples=samples,
+            seed=seed,
+            across_punctuation=across,
+            tokenizer=None if words is Words.PAPER else Tokenizer(),
+        )
+    show(report(ngrams, _object_counts(objects or [], class_names)), output)
+    return None
+
+
+class _Within(NamedTuple):
+    """The options of `--within-images`."""
+
+    captions: int | None
+    training: Path | None
+    frequencies: Path | None
+    frequencies_images: int | None
+    similarity: Similarity
+
+
+def _within_images(paths: Sequence[Path], options: _Within, output: Path | None, *, coco: bool) -> None:
+    """Measures how much the captions of each image differ."""
+    from capeval.cli.toolkit.scoring import Counts
+    from capeval.datasets.nocaps import load_captions
+    from capeval.metrics.cider import CiderD
+    from capeval.resources import DocumentFrequencies
+    from capeval.studies.diversity.images import image_diversity
+    from capeval.studies.diversity.report import image_report
+    from capeval.tokenizers import Tokenizer
+
+    counted = None
+    counts = Counts.of_options(options.frequencies, options.frequencies_images)
+    if counts is not None:
+        (weighed,) = counts.weigh((CiderD(),), Tokenizer())
+        if isinstance(weighed, CiderD) and isinstance(weighed.frequencies, DocumentFrequencies):
+            counted = weighed.frequencies
+    found = {}
+    with Steps(2 * (len(paths) + coco) + (options.training is not None)) as steps:
+        captions_of = _read(paths, steps, coco=coco)
+        training = None
+        if options.training is not None:
+            steps.next(f"Reading {options.training.name}")
+            training = load_captions(options.training)
+        for name, captions in captions_of.items():
+            steps.next(f"Comparing the captions of {name}")
+            found[name] = image_diversity(
+                captions,
+                count=options.captions,
+                training=training,
+                frequencies=counted,
+                similarity=options.similarity.value,
+            )
+    show(image_report(found), output)
+
+
+def _read(paths: Sequence[Path], steps: Steps, *, coco: bool) -> dict[str, References]:
+    """The captions of COCO val2014, where they are asked for, and those of each file."""
+    from capeval.datasets import coco as benchmark
+    from capeval.datasets.nocaps import load_captions
+
+    captions_of = {}
+    if coco:
+        steps.next("Reading COCO val2014")
+        captions_of["COCO val2014"] = benchmark.captions("val2014")
+    for name, path in zip(system_names(list(paths)), paths, strict=True):
+        steps.next(f"Reading {name}")
+        captions_of[name] = load_captions(path)
+    return captions_of
+
+
+def _object_counts(paths: Sequence[Path], class_names: Path | None) -> dict[str, ObjectCounts]:
+    """The objects of each file of annotations."""
+    from capeval.datasets.coco_objects import load_coco_objects
+    from capeval.datasets.open_images import load_boxes, load_class_names
+    from capeval.studies.diversity import count_objects
+
+    counts = {}
+    for name, path in zip(system_names(paths), paths, strict=True):
+        if ".csv" not in path.suffixes:
+            objects = load_coco_objects(path)
+        elif class_names is None:
+            raise OptionError("--class-names must be given for boxes of Open Images (got none)")
+        else:
+            objects = load_boxes(path, load_class_names(class_names)).by_image()
+        counts[name] = count_objects(objects)
+    return counts

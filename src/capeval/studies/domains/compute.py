@@ -1,0 +1,226 @@
+"""Scores by domain and overall (nocaps, section 3.3, Tables 2 and 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+from capeval._internal.validation import checked_choice
+from capeval.data.captions import Candidates, CandidatesLike, ImageId, References, ReferencesLike
+from capeval.data.scores import FloatArray, Signature
+from capeval.errors import MismatchError, OptionError
+from capeval.errors.messages import first_few
+from capeval.metrics.base import Metric, Prepared, unscored_images
+from capeval.metrics.registry import DEFAULT, metric_keys, resolve
+from capeval.scoring.evaluator import Evaluator, matched
+from capeval.tokenizers import TokenizedReferences, Tokenizer
+
+__all__ = ["OVERALL", "DomainEvaluator", "DomainScores", "DomainStudy", "Frequencies", "study_domains"]
+
+OVERALL = "overall"
+"""The name of all images together."""
+
+Frequencies = Literal["domain", "all"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DomainScores:
+    """The scores of one system in each domain, and overall, which comes last.
+
+    Attributes:
+        images: The number of images, by domain.
+        corpus: The corpus scores, by domain and name.
+        statistics: The summed statistics of each metric, by domain and the metric's key: of BLEU, for
+            instance, length, reference length, n-grams matched and n-grams possible.
+        signatures: What the scores depend on, by domain and the metric's key.
+        frequencies: The images whose document frequencies weight the scores of a domain: `all`, or only
+            those of the `domain`; None if no metric counts document frequencies in the references.
+        weighted: The names of the scores that depend on these document frequencies.
+        notes: A sentence for each reason for which images have no score.
+    """
+
+    images: Mapping[str, int]
+    corpus: Mapping[str, Mapping[str, float]]
+    statistics: Mapping[str, Mapping[str, FloatArray]] = field(repr=False)
+    signatures: Mapping[str, Mapping[str, Signature]] = field(repr=False)
+    frequencies: Frequencies | None = None
+    weighted: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DomainStudy:
+    """The scores of systems by domain.
+
+    Attributes:
+        systems: The scores of each system.
+        coco: The corpus scores on COCO, by system; empty where they were not asked for.
+    """
+
+    systems: Mapping[str, DomainScores]
+    coco: Mapping[str, Mapping[str, float]]
+
+
+class DomainEvaluator:
+    """References prepared once, to score one system after the other by domain.
+
+    Captions are tokenised once. Each metric scores them once, and its statistics are summed by domain; only
+    metrics that use the document frequencies of the domain score once more for each domain.
+
+    Args:
+        references: The references of each image.
+        domains: The images of each domain; together, all images, each once.
+        metrics: Names or metric objects.
+        frequencies: The images in which CIDEr and CIDEr-D count document frequencies for the score of a
+            domain, unless they have some already: `all` images, as the nocaps benchmark does, or only those
+            of the `domain`, as some published logs do.
+        tokenizer: How to tokenise; the reference's way by default.
+
+    Raises:
+        CaptionError: References are not captions by image.
+        MismatchError: An image has no domain, or two, or a domain has an image without references.
+        OptionError: A metric is not known, given twice, or another option has a value that is not allowed.
+    """
+
+    def __init__(
+        self,
+        references: ReferencesLike,
+        domains: Mapping[str, Sequence[ImageId]],
+        metrics: Iterable[str | Metric] = DEFAULT,
+        *,
+        frequencies: Frequencies = "all",
+        tokenizer: Tokenizer | None = None,
+    ) -> None:
+        checked_choice("frequencies", frequencies, get_args(Frequencies))
+        resolved = resolve(metrics)
+        references = References(references)
+        self._rows = _rows_of(references, domains)
+        self._tokens = TokenizedReferences(references, tokenizer)
+        self._keys = metric_keys(resolved)
+        counting = [metric for metric in resolved if metric.counts is not None]
+        self._frequencies: Frequencies | None = frequencies if counting else None
+        self._weighted = tuple(name for metric in counting for name in metric.names)
+        self._prepared = {OVERALL: [metric.prepare(self._tokens) for metric in resolved]}
+        for name, rows in self._rows.items():
+            self._prepared[name] = (
+                self._within(name, rows) if frequencies == "domain" else self._prepared[OVERALL]
+            )
+
+    def _within(self, domain: str, rows: Sequence[int]) -> list[Prepared]:
+        """The metrics for a domain: prepared anew where document frequencies are the domain's own."""
+        within = []
+        counted: TokenizedReferences | None = None
+        for prepared in self._prepared[OVERALL]:
+            metric = prepared.metric
+            if metric.counts is None:
+                within.append(prepared)
+                continue
+            if counted is None:
+                tokens = References({row: self._tokens.native.of(row) for row in rows})
+                counted = TokenizedReferences(tokens, Tokenizer(kind="none"))
+            within.append(metric.counted_on(counted, domain).prepare(self._tokens))
+        return within
+
+    def evaluate(self, candidates: CandidatesLike) -> DomainScores:
+        """Scores one candidate for each image.
+
+        Raises:
+            CaptionError: `candidates` are not captions by image.
+            MismatchError: Images of candidates and references differ, or an image has several candidates.
+        """
+        candidates = matched(self._tokens.references, Candidates(candidates))
+        tokens = self._tokens.candidates(candidates)
+        every = list(range(len(self._tokens)))
+        rows_by_metric: dict[int, FloatArray] = {}
+        images, corpus, statistics, signatures = {}, {}, {}, {}
+        for name, rows in {**self._rows, OVERALL: every}.items():
+            images[name] = len(rows)
+            scores: dict[str, float] = {}
+            sums: dict[str, FloatArray] = {}
+            for key, prepared in zip(self._keys, self._prepared[name], strict=True):
+                if id(prepared) not in rows_by_metric:
+                    rows_by_metric[id(prepared)] = prepared.statistics(tokens)
+                metric = prepared.metric
+                summed = rows_by_metric[id(prepared)][rows].sum(axis=0)
+                sums[key] = summed
+                scores.update(zip(metric.names, metric.aggregate(summed).tolist(), strict=True))
+            corpus[name], statistics[name] = scores, sums
+            signatures[name] = {
+                key: each.signature() for key, each in zip(self._keys, self._prepared[name], strict=True)
+            }
+        found = (
+            unscored_images(prepared.metric, rows_by_metric[id(prepared)], tokens.image_ids)
+            for prepared in self._prepared[OVERALL]
+        )
+        return DomainScores(
+            images=images,
+            corpus=corpus,
+            statistics=statistics,
+            signatures=signatures,
+            frequencies=self._frequencies,
+            weighted=self._weighted,
+            notes=tuple(dict.fromkeys(f"{each}." for each in found if each is not None)),
+        )
+
+
+def study_domains(
+    evaluator: DomainEvaluator,
+    systems: Mapping[str, Candidates],
+    *,
+    coco: tuple[Evaluator, Mapping[str, Candidates]] | None = None,
+    progress: Callable[[str], object] = lambda _: None,
+) -> DomainStudy:
+    """Scores systems by domain, and on COCO where their captions of COCO are given too.
+
+    Args:
+        evaluator: The references, with domains.
+        systems: The candidates of each system.
+        coco: COCO's references, and the candidates of each system for them.
+        progress: Called with a description of the next step, once for each system and once for COCO.
+
+    Raises:
+        MismatchError: Images of candidates and references differ, or an image has several candidates; the
+            error names the system.
+    """
+    scored = {}
+    for name, candidates in systems.items():
+        progress(f"Scoring {name}")
+        try:
+            scored[name] = evaluator.evaluate(candidates)
+        except MismatchError as error:
+            raise MismatchError(f"{name}: {error}") from None
+    on_coco: dict[str, Mapping[str, float]] = {}
+    if coco is not None:
+        progress("Scoring COCO")
+        on_coco = {name: coco[0].evaluate(candidates).corpus for name, candidates in coco[1].items()}
+    return DomainStudy(systems=scored, coco=on_coco)
+
+
+def _rows_of(references: References, domains: Mapping[str, Sequence[ImageId]]) -> dict[str, list[int]]:
+    """The rows of each domain, in the order of the references."""
+    if not domains or OVERALL in domains:
+        raise OptionError(
+            f"'domains' must have at least one domain, and none named {OVERALL!r}"
+            f" (got {', '.join(domains) or 'none'})"
+        )
+    domain_of: dict[ImageId, str] = {}
+    for name, images in domains.items():
+        if not images:
+            raise OptionError(f"domain {name!r} must have at least one image (got none)")
+        unknown = [image for image in images if image not in references]
+        if unknown:
+            raise MismatchError(f"domain {name!r}: {first_few(unknown)} not among the references")
+        for image in images:
+            if image in domain_of:
+                raise MismatchError(
+                    f"an image must have one domain (got {domain_of[image]} and {name} for image {image!r})"
+                )
+            domain_of[image] = name
+    missing = [image for image in references.image_ids if image not in domain_of]
+    if missing:
+        raise MismatchError(f"{first_few(missing)} without a domain")
+    rows: dict[str, list[int]] = {name: [] for name in domains}
+    for row, image in enumerate(references.image_ids):
+        rows[domain_of[image]].append(row)
+    return rows

@@ -1,0 +1,236 @@
+"""Scores by domain as tables, in the layout of the nocaps paper, and as a figure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Literal, get_args
+
+from capeval._internal.validation import checked_choice
+from capeval.datasets.published import COCO_HUMAN, NOCAPS_HUMAN
+from capeval.errors import MismatchError
+from capeval.report.study_report import StudyReport
+from capeval.report.tables import Cell, Grid
+from capeval.studies.domains import OVERALL, DomainScores, DomainStudy
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["PEOPLE", "Layout", "all_scores", "bars", "paper_table", "report"]
+
+PEOPLE = "Human (paper)"
+"""The name of the row of human scores."""
+
+Layout = Literal["table2", "table3"]
+
+# What the paper's tables show of each domain, of all images, and of COCO.
+_OF_DOMAIN = ("CIDEr-D", "SPICE")
+_OVERALL = {"table2": _OF_DOMAIN, "table3": ("BLEU-1", "BLEU-4", "METEOR", "ROUGE-L", "CIDEr-D", "SPICE")}
+_OF_COCO = ("BLEU-1", "BLEU-4", "METEOR", "CIDEr-D", "SPICE")
+
+
+def report(
+    study: DomainStudy, *, layout: Layout = "table3", human: Literal["val", "test"] | None = None
+) -> StudyReport:
+    """The table in the paper's layout, all scores, and bars of CIDEr-D or, without it, the first score.
+
+    Args:
+        study: The scores of systems.
+        layout: Which table of the paper.
+        human: The split whose published human scores are shown.
+    """
+    people = None if human is None else NOCAPS_HUMAN.values[human]
+    coco = dict(study.coco)
+    if coco and people:
+        coco[PEOPLE] = COCO_HUMAN.values
+    names = next(iter(study.systems.values())).corpus[OVERALL]
+    metric = "CIDEr-D" if "CIDEr-D" in names else next(iter(names))
+    return StudyReport(
+        tables={
+            "paper-layout": paper_table(study.systems, layout=layout, human=people, coco=coco),
+            "domains": all_scores(study.systems),
+        },
+        figures={"domains": lambda: bars(study.systems, metric, people)},
+    )
+
+
+def paper_table(
+    systems: Mapping[str, DomainScores],
+    *,
+    layout: Layout = "table3",
+    human: Mapping[str, Mapping[str, float]] | None = None,
+    coco: Mapping[str, Mapping[str, float]] | None = None,
+) -> Grid:
+    """Systems beside each other as in Tables 2 and 3 of the paper: scores times 100.
+
+    Table 2 has CIDEr and SPICE by domain and overall, beside the scores on COCO; Table 3 has them by domain,
+    and all metrics overall. Scores that no system has are left out. So are the human scores of a domain that
+    depend on document frequencies, if the systems' are those of the domain: published ones are of all images.
+
+    Args:
+        systems: The scores of each system.
+        layout: Which of the two.
+        human: The scores of people, by domain and metric.
+        coco: The corpus scores on COCO of some of the rows, by their names, for Table 2.
+
+    Raises:
+        MismatchError: There is no system, or systems have different domains, metrics or document
+            frequencies.
+        OptionError: There is no such layout.
+    """
+    checked_choice("layout", layout, get_args(Layout))
+    domains = _domains(systems)
+    rows = {name: _plain(scores.corpus) for name, scores in systems.items()}
+    if human is not None:
+        rows[PEOPLE] = _plain(_comparable(human, systems))
+    for name, scores in (coco or {}).items():
+        if name in rows:
+            rows[name] |= {("COCO", metric): score for metric, score in scores.items()}
+    wanted = [("COCO", metric) for metric in (_OF_COCO if layout == "table2" else ())]
+    for domain in domains:
+        of_domain = _OF_DOMAIN if domain != domains[-1] else _OVERALL[layout]
+        wanted += [(domain, metric) for metric in of_domain]
+    shown = [key for key in wanted if any(key in rows[name] for name in systems)]
+    if not shown:
+        raise MismatchError(f"systems must have one of the scores {', '.join(_OVERALL['table3'])} (got none)")
+    best = {key: max(rows[system].get(key, -1.0) for system in systems) for key in shown}
+    cells = []
+    for name, values in rows.items():
+        marked = len(systems) > 1 and name in systems
+        cells.append((Cell(value=name), *(_times_100(values.get(key), best[key], marked) for key in shown)))
+    columns = ("System", *(f"{domain} {metric}" for domain, metric in shown))
+    return Grid(columns=columns, rows=tuple(cells), notes=_notes(systems, with_people=human is not None))
+
+
+def all_scores(systems: Mapping[str, DomainScores]) -> Grid:
+    """Every score in every domain: a row for each system and domain.
+
+    Raises:
+        MismatchError: There is no system, or systems have different domains, metrics or document
+            frequencies.
+    """
+    domains = _domains(systems)
+    names = tuple(next(iter(systems.values())).corpus[domains[0]])
+    rows = tuple(
+        (
+            Cell(value=name),
+            Cell(value=domain),
+            Cell(value=scores.images[domain]),
+            *(Cell(value=scores.corpus[domain][metric]) for metric in names),
+        )
+        for name, scores in systems.items()
+        for domain in domains
+    )
+    return Grid(columns=("System", "Domain", "Images", *names), rows=rows, notes=_notes(systems))
+
+
+def bars(
+    systems: Mapping[str, DomainScores], metric: str, human: Mapping[str, Mapping[str, float]] | None = None
+) -> Figure:
+    """A score of each system by domain, as bars; what people score as lines across them.
+
+    Raises:
+        MismatchError: There is no system, or systems have different domains, metrics or document
+            frequencies.
+    """
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    from capeval.report.figures import COLOURS, STYLE
+
+    domains = _domains(systems)
+    width = 0.8 / len(systems)
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(6.4, 4.2), layout="constrained")
+        panel = figure.subplots()
+        for place, (name, scores) in enumerate(systems.items()):
+            x = [group - 0.4 + width * (place + 0.5) for group in range(len(domains))]
+            y = [100 * scores.corpus[domain][metric] for domain in domains]
+            drawn = panel.bar(x, y, width * 0.95, color=COLOURS[place % len(COLOURS)], label=name)
+            panel.bar_label(drawn, fmt="%.1f", padding=2, fontsize=8)
+        comparable = _comparable(human or {}, systems)
+        people = [comparable.get(domain, {}).get(metric) for domain in domains]
+        for group, score in enumerate(people):
+            if score is not None:
+                ends = (group - 0.42, group + 0.42)
+                # One entry in the legend for all lines.
+                label = None if panel.lines else "people (paper)"
+                panel.plot(ends, (100 * score, 100 * score), color="#555555", linestyle="--", label=label)
+        names = [f"{domain}\n{next(iter(systems.values())).images[domain]:,} images" for domain in domains]
+        panel.set_xticks(range(len(domains)), names)
+        panel.set_title(f"{metric} by domain{_weights_of(systems, metric)}", loc="left")
+        panel.set_ylabel(f"{metric} x 100")
+        figure.legend(loc="outside lower center", ncols=3, frameon=False)
+        return figure
+
+
+def _domains(systems: Mapping[str, DomainScores]) -> tuple[str, ...]:
+    if not systems:
+        raise MismatchError("a table must have at least one system (got none)")
+    kinds = {
+        (tuple(each.corpus), tuple(next(iter(each.corpus.values()))), each.frequencies)
+        for each in systems.values()
+    }
+    if len(kinds) > 1:
+        raise MismatchError(
+            "systems in one table must have the same domains and metrics, and document frequencies of the"
+            " same images"
+        )
+    return tuple(next(iter(systems.values())).corpus)
+
+
+def _comparable(
+    people: Mapping[str, Mapping[str, float]], systems: Mapping[str, DomainScores]
+) -> Mapping[str, Mapping[str, float]]:
+    """Return the human scores that use the same document frequencies as those of the systems."""
+    scores = next(iter(systems.values()))
+    others = scores.weighted if scores.frequencies == "domain" else ()
+    return {
+        domain: {name: score for name, score in of_domain.items() if domain == OVERALL or name not in others}
+        for domain, of_domain in people.items()
+    }
+
+
+def _notes(systems: Mapping[str, DomainScores], *, with_people: bool = False) -> tuple[str, ...]:
+    """Return footnotes: the images of document frequencies, and the images without a score."""
+    frequencies = _frequencies_note(next(iter(systems.values())), with_people=with_people)
+    unscored = (
+        f"{name}: {note}" if len(systems) > 1 else note
+        for name, scores in systems.items()
+        for note in scores.notes
+    )
+    return (*frequencies, *unscored)
+
+
+def _frequencies_note(scores: DomainScores, *, with_people: bool) -> tuple[str, ...]:
+    """Return the footnote that names the images of document frequencies; none if no score uses any."""
+    names = ", ".join(scores.weighted)
+    if scores.frequencies == "all":
+        return (f"Document frequencies of {names}: all images, as in the published nocaps tables.",)
+    if scores.frequencies == "domain":
+        left_out = f" Human {names} by domain is left out, since it uses all images." if with_people else ""
+        return (
+            f"Document frequencies of {names}: only the images of each domain; published nocaps tables use"
+            f" all images.{left_out}",
+        )
+    return ()
+
+
+def _weights_of(systems: Mapping[str, DomainScores], metric: str) -> str:
+    """Return the end of a title that names the images of document frequencies; empty if a score uses none."""
+    scores = next(iter(systems.values()))
+    if metric not in scores.weighted:
+        return ""
+    images = "all images" if scores.frequencies == "all" else "each domain"
+    return f" (document frequencies of {images})"
+
+
+def _plain(scores: Mapping[str, Mapping[str, float]]) -> dict[tuple[str, str], float]:
+    return {
+        (domain, metric): score for domain, of_domain in scores.items() for metric, score in of_domain.items()
+    }
+
+
+def _times_100(score: float | None, best: float, marked: bool) -> Cell:
+    if score is None:
+        return Cell(value=None)
+    return Cell(value=100 * score, best=marked and score == best, digits=1)

@@ -1,0 +1,50 @@
+"""`capeval study gaming`: how far captions made for a metric raise its score."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from capeval.cli.toolkit.click_commands import Option
+from capeval.cli.toolkit.options import Seed
+from capeval.cli.toolkit.output import Steps, examples
+from capeval.cli.toolkit.study_output import Folder, show
+
+__all__ = ["EXAMPLES", "run"]
+
+EXAMPLES = examples(
+    "capeval study gaming", "capeval study gaming --references references.json --results results.json"
+)
+
+
+def run(
+    references: Annotated[
+        Path | None, Option(help="File of references.", show_default="COCO val2014")
+    ] = None,
+    results: Annotated[
+        Path | None,
+        Option(help="File of honest captions.", show_default="one reference of each image"),
+    ] = None,
+    images: Annotated[int, Option(min=2, help="How many images to use, from the first on.")] = 5000,
+    seed: Seed = 0,
+    output: Folder = None,
+) -> None:
+    """Raises scores by captions that are made for metrics and not for people (CIDEr paper, section 8).
+
+    Shows the corpus scores of honest captions and of each attack, and the part of the images on which an
+    attack scores higher than the honest caption.
+    """
+    from capeval.cli.toolkit.inputs import candidates_from, references_from
+    from capeval.cli.toolkit.resource_setup import prepare_needs
+    from capeval.datasets import coco
+    from capeval.studies.gaming import GAMED_METRICS, study_gaming
+    from capeval.studies.gaming.report import report
+
+    prepare_needs([contender.metric for contender in GAMED_METRICS])
+    with Steps(2) as steps:
+        steps.next("Reading captions")
+        captions = coco.captions() if references is None else references_from(references)
+        honest = None if results is None else candidates_from(results)
+        steps.next("Gaming metrics")
+        results_by_attack = study_gaming(captions, honest, images=images, seed=seed)
+    show(report(results_by_attack), output)

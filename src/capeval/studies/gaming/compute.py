@@ -1,0 +1,287 @@
+"""How far captions made for a metric, and not for people, raise its score (CIDEr paper, section 8)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from capeval.data.captions import Candidates, ImageId, References
+from capeval.data.held_out import hold_out
+from capeval.data.scores import FloatArray
+from capeval.errors import MismatchError, OptionError
+from capeval.errors.messages import first_few
+from capeval.metrics.bleu import Bleu
+from capeval.metrics.cider import Cider, CiderD
+from capeval.metrics.meteor import Meteor
+from capeval.metrics.rouge import RougeL, RougeN
+from capeval.studies.shared.words import (
+    WORDS,
+    Contender,
+    contender_names,
+    stems_of,
+    with_frequencies,
+    words_of,
+)
+from capeval.tokenizers import Tokenizer
+
+__all__ = ["ATTACKS", "GAMED_METRICS", "Attack", "Corpus", "Gamed", "game", "study_gaming"]
+
+# A smaller difference is none: BLEU of a caption without a match can be this far from 0.
+_SAME = 1e-3
+
+GAMED_METRICS = (
+    Contender(metric=Bleu(orders=(1, 4))),
+    Contender(metric=Meteor()),
+    Contender(metric=RougeL()),
+    Contender(metric=RougeN(n=1)),
+    Contender(metric=Cider()),
+    Contender(metric=CiderD()),
+)
+"""The metrics of the COCO server, ROUGE-1, and CIDEr, which has neither clipping nor a length penalty."""
+
+
+class Corpus:
+    """The n-grams of all references: how people write in general, and what the references of an image share.
+
+    Args:
+        references: The words of each image's references.
+    """
+
+    def __init__(self, references: Mapping[ImageId, Sequence[str]]) -> None:
+        self.references = references
+        self.images = len(references)
+        lengths = [len(text.split()) for texts in references.values() for text in texts]
+        self.length = max(1, round(float(np.mean(lengths))))
+        self._frequencies = Counter(
+            gram
+            for texts in references.values()
+            for gram in {gram for text in texts for n in (1, 4) for gram in _grams(text.split(), n)}
+        )
+        ordered = sorted(self._frequencies, key=lambda gram: (-self._frequencies[gram], gram))
+        self.words = [gram[0] for gram in ordered if len(gram) == 1]
+        self.phrases = [gram for gram in ordered if len(gram) == 4]
+
+    def rarity(self, gram: tuple[str, ...]) -> float:
+        """The log of all images over those whose references have the n-gram."""
+        return float(np.log(self.images / max(1, self._frequencies[gram])))
+
+    def agreed(self, image: ImageId, n: int) -> list[tuple[str, ...]]:
+        """The n-grams of an image's references, first those that many of its references and few images have.
+
+        An n-gram counts the references that have it times its rarity, as CIDEr weighs it.
+        """
+        references_with = Counter(
+            gram for text in self.references[image] for gram in set(_grams(text.split(), n))
+        )
+        return sorted(references_with, key=lambda gram: (-references_with[gram] * self.rarity(gram), gram))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attack:
+    """A way to make captions for a metric.
+
+    Attributes:
+        name: What it does, in few words.
+        knows: What it needs: the honest `caption`, how people write in the `corpus`, or the image's own
+            `references`, which shows what a model that is sure of its words could do.
+        make: Turns the corpus, an image and its honest caption's words into the words of the gamed caption.
+    """
+
+    name: str
+    knows: str
+    make: Callable[[Corpus, ImageId, list[str]], list[str]]
+
+
+def _grams(words: Sequence[str], n: int) -> list[tuple[str, ...]]:
+    return [tuple(words[i : i + n]) for i in range(len(words) - n + 1)]
+
+
+def _filled(part: Sequence[str], length: int) -> list[str]:
+    """A part again and again, up to a length."""
+    return [part[i % len(part)] for i in range(length)] if part else []
+
+
+def _twice(corpus: Corpus, image: ImageId, words: list[str]) -> list[str]:  # noqa: ARG001
+    return [*words, *words]
+
+
+def _rarest_repeated(corpus: Corpus, image: ImageId, words: list[str]) -> list[str]:  # noqa: ARG001
+    rarest = max(words, key=lambda word: (corpus.rarity((word,)), word), default="")
+    return [*words, *_filled([rarest] if rarest else [], corpus.length)]
+
+
+def _padded(corpus: Corpus, image: ImageId, words: list[str]) -> list[str]:  # noqa: ARG001
+    return [*words, *_filled(corpus.words[:5], corpus.length)]
+
+
+def _stuffed(corpus: Corpus, image: ImageId, words: list[str]) -> list[str]:  # noqa: ARG001
+    return [*words, *(word for phrase in corpus.phrases[:3] for word in phrase)]
+
+
+def _usual_phrases(corpus: Corpus, image: ImageId, words: list[str]) -> list[str]:  # noqa: ARG001
+    return [word for phrase in corpus.phrases[:3] for word in phrase][: corpus.length] or corpus.words[:1]
+
+
+def _sure_words(corpus: Corpus, image: ImageId, words: list[str]) -> list[str]:  # noqa: ARG001
+    return [gram[0] for gram in corpus.agreed(image, 1)[:3]]
+
+
+def _sure_words_repeated(corpus: Corpus, image: ImageId, words: list[str]) -> list[str]:
+    return _filled(_sure_words(corpus, image, words), corpus.length)
+
+
+def _sure_words_long(corpus: Corpus, image: ImageId, words: list[str]) -> list[str]:
+    return _filled(_sure_words(corpus, image, words), 4 * corpus.length)
+
+
+def _sure_phrase(corpus: Corpus, image: ImageId, words: list[str]) -> list[str]:  # noqa: ARG001
+    phrases = corpus.agreed(image, 4)
+    return _filled(phrases[0] if phrases else (), corpus.length)
+
+
+def _all_phrases(corpus: Corpus, image: ImageId, words: list[str]) -> list[str]:  # noqa: ARG001
+    return [word for phrase in corpus.agreed(image, 4)[:8] for word in phrase]
+
+
+ATTACKS = (
+    Attack(name="caption twice", knows="caption", make=_twice),
+    Attack(name="rarest word repeated after it", knows="corpus", make=_rarest_repeated),
+    Attack(name="padded with common words", knows="corpus", make=_padded),
+    Attack(name="stuffed with common 4-grams", knows="corpus", make=_stuffed),
+    Attack(name="common 4-grams alone (ignores the image)", knows="corpus", make=_usual_phrases),
+    Attack(name="3 sure words", knows="references", make=_sure_words),
+    Attack(name="3 sure words, repeated to usual length", knows="references", make=_sure_words_repeated),
+    Attack(name="3 sure words, repeated to 4 x that", knows="references", make=_sure_words_long),
+    Attack(name="sure 4-gram, repeated to usual length", knows="references", make=_sure_phrase),
+    Attack(name="8 sure 4-grams, one after the other", knows="references", make=_all_phrases),
+)
+"""Repeated sure words, padding, stuffing, and captions that ignore the image."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gamed:
+    """What an attack does to each metric.
+
+    Attributes:
+        attack: The attack; `None` for the honest captions.
+        scores: The corpus score of each metric.
+        better: For each metric, the part of the images whose gamed caption scores above the honest one.
+        example: The gamed caption of the first image.
+    """
+
+    attack: Attack | None
+    scores: Mapping[str, float]
+    better: Mapping[str, float]
+    example: str
+
+    @property
+    def name(self) -> str:
+        """The name of the attack, or that the captions are honest."""
+        return "honest captions" if self.attack is None else self.attack.name
+
+
+def game(
+    references: References,
+    honest: Candidates,
+    contenders: Sequence[Contender] = GAMED_METRICS,
+    attacks: Sequence[Attack] = ATTACKS,
+    *,
+    tokenizer: Tokenizer | None = None,
+) -> tuple[Gamed, ...]:
+    """Scores honest captions, and what each attack makes of them.
+
+    Args:
+        references: The references of each image.
+        honest: A caption of each image, to start from.
+        contenders: The metrics.
+        attacks: The attacks.
+        tokenizer: How to tokenise; the reference's way by default.
+
+    Returns:
+        The honest captions first, then each attack.
+
+    Raises:
+        MismatchError: The images differ, or one has several honest captions.
+        OptionError: Two contenders have scores of the same name, or there is no attack.
+        DependencyError: Stems are wanted and snowballstemmer is not installed.
+    """
+    contender_names(contenders)
+    if not attacks:
+        raise OptionError("there must be at least one attack (got none)")
+    wrong = [image for image in references if len(honest.get(image, ())) != 1]
+    if wrong or len(honest) != len(references):
+        images = wrong or [image for image in honest if image not in references]
+        raise MismatchError(f"{first_few(images)} without references or without exactly one caption")
+    texts = [text for group in (*references.values(), *honest.values()) for text in group]
+    tokenized = words_of(texts, tokenizer or Tokenizer())
+    words = {image: [tokenized[text] for text in group] for image, group in references.items()}
+    corpus = Corpus(words)
+    start = {image: tokenized[honest[image][0]] for image in references}
+    captions = [start]
+    for attack in attacks:
+        gamed_captions = {
+            image: " ".join(attack.make(corpus, image, text.split())) for image, text in start.items()
+        }
+        captions.append(gamed_captions)
+    scored = _scored(words, captions, contenders)
+    return tuple(
+        Gamed(
+            attack=attack,
+            scores={name: corpus_score for name, (corpus_score, _) in scores.items()},
+            better={
+                name: float((each > scored[0][name][1] + _SAME).mean()) for name, (_, each) in scores.items()
+            },
+            example=next(iter(gamed_captions.values())),
+        )
+        for attack, scores, gamed_captions in zip((None, *attacks), scored, captions, strict=True)
+    )
+
+
+def study_gaming(
+    references: References, honest: Candidates | None = None, *, images: int = 5000, seed: int = 0
+) -> tuple[Gamed, ...]:
+    """Games the metrics of `GAMED_METRICS` with all attacks, on the first images.
+
+    Args:
+        references: The references of each image.
+        honest: Honest captions; by default one reference of each image, which is held out.
+        images: How many images, at most.
+        seed: The seed of the references that are drawn as honest captions.
+
+    Raises:
+        MismatchError: The images differ, or an image has too few captions.
+    """
+    references = references.select(references.image_ids[:images])
+    if honest is None:
+        references, honest = hold_out(references, seed=seed)
+    else:
+        honest = honest.select(references.image_ids)
+    return game(references, honest)
+
+
+def _scored(
+    references: Mapping[ImageId, Sequence[str]],
+    captions: Sequence[Mapping[ImageId, str]],
+    contenders: Sequence[Contender],
+) -> list[dict[str, tuple[float, FloatArray]]]:
+    """The corpus score and the scores of the images, by metric, for each set of captions."""
+    scored: list[dict[str, tuple[float, FloatArray]]] = [{} for _ in captions]
+    stems: dict[str, str] = {}
+    if any(contender.stem for contender in contenders):
+        stems = stems_of(
+            [text for group in references.values() for text in group]
+            + [text for group in captions for text in group.values()]
+        )
+    for contender in contenders:
+        form = (lambda text: stems[text]) if contender.stem else str
+        words = {image: [form(text) for text in group] for image, group in references.items()}
+        metric = with_frequencies(contender.metric, words, "references")
+        prepared = metric.prepare(References(words), tokenizer=WORDS)
+        for place, group in enumerate(captions):
+            scores = prepared.score(Candidates({image: form(text) for image, text in group.items()}))
+            for name, own_name in zip(contender.names, metric.names, strict=True):
+                scored[place][name] = (scores.corpus[own_name], scores.per_image[own_name])
+    return scored

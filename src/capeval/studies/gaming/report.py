@@ -1,0 +1,94 @@
+"""Tables and the figure of how attacks change scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from capeval.report.study_report import StudyReport
+from capeval.report.tables import Cell, Grid
+from capeval.studies.gaming import Gamed
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["ratio_map", "report"]
+
+
+def report(results: Sequence[Gamed]) -> StudyReport:
+    """The scores of the honest captions and of each attack, how often an attack pays, and examples.
+
+    Args:
+        results: The honest captions first, then each attack, as `game` gives them.
+    """
+    return StudyReport(
+        tables={
+            "gaming": _scores(results),
+            "gaming-better": _better(results),
+            "gaming-examples": _examples(results),
+        },
+        figures={"gaming": lambda: _figure(results)},
+    )
+
+
+def _scores(results: Sequence[Gamed]) -> Grid:
+    rows = tuple(
+        (
+            Cell(value=gamed.name),
+            Cell(value="" if gamed.attack is None else gamed.attack.knows),
+            *(Cell(value=score) for score in gamed.scores.values()),
+        )
+        for gamed in results
+    )
+    return Grid(columns=("Captions", "Knows", *results[0].scores), rows=rows)
+
+
+def _better(results: Sequence[Gamed]) -> Grid:
+    rows = tuple(
+        (Cell(value=gamed.name), *(Cell(value=100 * part, digits=1) for part in gamed.better.values()))
+        for gamed in results[1:]
+    )
+    return Grid(columns=("Above the honest caption (% of images)", *results[0].better), rows=rows)
+
+
+def _examples(results: Sequence[Gamed]) -> Grid:
+    rows = tuple((Cell(value=gamed.name), Cell(value=gamed.example)) for gamed in results)
+    return Grid(columns=("Captions", "Of the first image"), rows=rows)
+
+
+def _figure(results: Sequence[Gamed]) -> Figure:
+    honest = results[0].scores
+    ratios = [
+        [gamed.scores[name] / honest[name] if honest[name] else float("nan") for name in honest]
+        for gamed in results[1:]
+    ]
+    return ratio_map(ratios, [gamed.name for gamed in results[1:]], list(honest))
+
+
+def ratio_map(ratios: Sequence[Sequence[float]], attacks: Sequence[str], metrics: Sequence[str]) -> Figure:
+    """A score over that of honest captions, for each attack (row) and metric (column).
+
+    Args:
+        ratios: The ratios, a row an attack. Above 1 the attack pays.
+        attacks: The names of the rows.
+        metrics: The names of the columns.
+    """
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    from capeval.report.figures import STYLE
+
+    values = np.asarray(ratios, dtype=np.float64)
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(2.8 + 0.7 * len(metrics), 0.9 + 0.32 * len(attacks)), layout="constrained")
+        panel = figure.subplots()
+        panel.imshow(values, cmap="PuOr_r", vmin=0, vmax=2, aspect="auto")
+        panel.set_xticks(range(len(metrics)), metrics)
+        panel.set_yticks(range(len(attacks)), attacks)
+        for (row, column), value in np.ndenumerate(values):
+            colour = "white" if abs(value - 1) > 0.75 else "black"
+            panel.text(column, row, f"{value:.2f}", ha="center", va="center", color=colour, fontsize=8)
+        panel.set_title("Score of gamed captions over that of honest ones", loc="left")
+        return figure

@@ -1,0 +1,12 @@
+"""Human performance (COCO Captions, section 4.1 and Table 1)."""
+
+from typing import TYPE_CHECKING
+
+from capeval._internal.lazy_exports import lazy_exports
+
+if TYPE_CHECKING:
+    from capeval.studies.human.compute import HumanPerformance as HumanPerformance
+    from capeval.studies.human.compute import human_performance as human_performance
+    from capeval.studies.human.compute import leave_one_out as leave_one_out
+else:
+    __getattr__ = lazy_exports(__name__, "capeval.studies.human.compute")

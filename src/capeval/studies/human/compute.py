@@ -1,0 +1,271 @@
+"""Human performance (Chen et al. 2015, section 4.1 and Table 1): people scored against people.
+
+One caption of each image is the candidate, and others of the image are its references. The candidate is drawn
+at random, so a study draws several times; or every caption is the candidate once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from capeval._internal.random import generator, orders
+from capeval._internal.validation import checked_integer
+from capeval.data.captions import Candidates, ImageId, References, ReferencesLike
+from capeval.data.scores import FloatArray, Signature
+from capeval.errors import CapevalWarning, MismatchError, OptionError, UnscoredWarning
+from capeval.metrics.base import Metric, Prepared
+from capeval.metrics.registry import DEFAULT, metric_keys, resolve
+from capeval.studies.shared.checkpoints import Checkpoint
+from capeval.studies.shared.words import WORDS, require_tokens
+from capeval.tokenizers import TokenizedReferences, Tokenizer
+
+__all__ = ["HumanPerformance", "human_performance", "leave_one_out"]
+
+_Progress = Callable[[str], object]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class HumanPerformance:
+    """The scores of people.
+
+    Attributes:
+        references: The number of references of each image; None for all captions but one.
+        names: The names of the scores.
+        draws: The corpus scores: a row a draw (or a round of leave-one-out that has all images), a column
+            a name.
+        mean: The score by name: the mean of the draws, or the score of all rounds pooled.
+        spread: The standard deviation of the draws by name; NaN for a single draw.
+        signatures: What each metric's scores depend on, by the metric's key.
+    """
+
+    references: int | None
+    names: tuple[str, ...]
+    draws: FloatArray
+    mean: FloatArray
+    spread: FloatArray
+    signatures: dict[str, Signature]
+
+
+def human_performance(
+    captions: ReferencesLike,
+    metrics: Iterable[str | Metric] = DEFAULT,
+    *,
+    references: Sequence[int | None] = (None,),
+    draws: int = 5,
+    seed: int = 0,
+    tokenizer: Tokenizer | None = None,
+    progress: _Progress = lambda _: None,
+    checkpoint: str | Path | None = None,
+) -> tuple[HumanPerformance, ...]:
+    """Scores one caption of each image against others of the image, several times.
+
+    A draw puts the captions of each image in random order: the first is the candidate, the next are its
+    references. So within a draw all numbers of references have the same candidates, and a smaller set of
+    references is part of a larger one. Captions are tokenised once, all in one batch.
+
+    Args:
+        captions: All captions of each image.
+        metrics: Names or metric objects.
+        references: The numbers of references to study, such as `range(1, 5)`; None is all but one.
+        draws: How often to draw.
+        seed: The seed of the draws.
+        tokenizer: How to tokenise; the reference's way by default.
+        progress: Called with a description of the next step, `draws * len(references)` times.
+        checkpoint: The file where finished parts are kept; they are not computed again.
+
+    Returns:
+        A result for each number of references, in the order given.
+
+    Raises:
+        MismatchError: An image has too few captions.
+        OptionError: An option has a value that is not allowed, or a metric is not known or reads captions
+            as written.
+        FormatError: The checkpoint is of other data or options.
+    """
+    if not references or len(set(references)) < len(references):
+        raise OptionError(
+            f"'references' must be different numbers of references, at least one (got {list(references)})"
+        )
+    for k in references:
+        if k is not None:
+            checked_integer("references", k, 1)
+    checked_integer("draws", draws, 1)
+    checked_integer("seed", seed, 0)
+    resolved, pool = _resolved(metrics), _Pool(captions, tokenizer)
+    pool.require(max((k or 1) for k in references) + 1)
+    finished = Checkpoint(checkpoint, pool.key(resolved, f"draws of seed {seed}"))
+    sums_of: dict[int | None, list[list[FloatArray]]] = {k: [] for k in references}
+    for draw in range(draws):
+        order = orders([len(texts) for texts in pool.texts], generator(seed, draw))
+        for k in references:
+            progress(f"Draw {draw + 1} of {draws}, {'all other' if k is None else k} references")
+            end = None if k is None else k + 1
+            sums_of[k].append(
+                _summed(finished, f"{draw}/{k}", resolved, lambda: pool.split(order, end))  # noqa: B023
+            )
+    return tuple(_result(resolved, pool, k, sums, pooled=False, seed=seed) for k, sums in sums_of.items())
+
+
+def leave_one_out(
+    captions: ReferencesLike,
+    metrics: Iterable[str | Metric] = DEFAULT,
+    *,
+    tokenizer: Tokenizer | None = None,
+    progress: _Progress = lambda _: None,
+    checkpoint: str | Path | None = None,
+) -> HumanPerformance:
+    """Scores every caption of each image against all others of the image.
+
+    In round `i`, the caption at position `i` of each image is its candidate. An image with fewer captions has
+    no candidate in that round, but its captions count for document frequencies. `mean` is the score of the
+    summed statistics of all rounds: every caption has the same weight.
+
+    Args:
+        captions: All captions of each image.
+        metrics: Names or metric objects.
+        tokenizer: How to tokenise; the reference's way by default.
+        progress: Called with a description of the next step, once a round.
+        checkpoint: The file where finished parts are kept; they are not computed again.
+
+    Raises:
+        MismatchError: An image has only one caption.
+        OptionError: A metric is not known, or reads captions as written.
+        FormatError: The checkpoint is of other data or options.
+    """
+    resolved, pool = _resolved(metrics), _Pool(captions, tokenizer)
+    pool.require(2)
+    finished = Checkpoint(checkpoint, pool.key(resolved, "leave one out"))
+    rounds = max(len(texts) for texts in pool.texts)
+    sums = []
+    for position in range(rounds):
+        progress(f"Caption {position + 1} of {rounds}")
+        sums.append(_summed(finished, str(position), resolved, lambda: pool.left_out(position)))  # noqa: B023
+    return _result(resolved, pool, None, sums, pooled=True, seed=None)
+
+
+def _resolved(metrics: Iterable[str | Metric]) -> tuple[Metric, ...]:
+    resolved = resolve(metrics)
+    require_tokens(resolved)
+    return resolved
+
+
+class _Pool:
+    """All captions of each image, as tokens."""
+
+    def __init__(self, captions: ReferencesLike, tokenizer: Tokenizer | None) -> None:
+        captions = References(captions)
+        self.tokens = TokenizedReferences(captions, tokenizer)
+        self.image_ids = captions.image_ids
+        self.texts = [self.tokens.native.of(position) for position in range(len(self.tokens))]
+
+    def require(self, captions: int) -> None:
+        for image, texts in zip(self.image_ids, self.texts, strict=True):
+            if len(texts) < captions:
+                raise MismatchError(
+                    f"every image must have at least {captions} captions, a candidate and "
+                    f"{captions - 1} references (got {len(texts)} for image {image!r})"
+                )
+
+    def key(self, metrics: Sequence[Metric], how: str) -> str:
+        """What a checkpoint depends on."""
+        digest = hashlib.sha256(repr((self.image_ids, self.texts)).encode("utf-8", "surrogatepass"))
+        options = [
+            (metric.family, metric.options(), metric.document_frequencies, len(metric.statistics))
+            for metric in metrics
+        ]
+        return f"{how}; {options}; {self.tokens.tokenizer}; {digest.hexdigest()}"
+
+    def split(self, orders: list[list[int]], end: int | None) -> tuple[References, Candidates]:
+        """The first caption of each order as candidate, and the ones up to `end` as references."""
+        others: dict[ImageId, list[str]] = {}
+        held_out: dict[ImageId, str] = {}
+        for image, texts, order in zip(self.image_ids, self.texts, orders, strict=True):
+            held_out[image] = texts[order[0]]
+            others[image] = [texts[i] for i in order[1:end]]
+        return References(others), Candidates(held_out)
+
+    def left_out(self, position: int) -> tuple[References, Candidates]:
+        """The caption at a position of each image that has one as candidate, and the others."""
+        others: dict[ImageId, list[str]] = {}
+        held_out: dict[ImageId, str] = {}
+        for image, texts in zip(self.image_ids, self.texts, strict=True):
+            others[image] = texts[:position] + texts[position + 1 :]
+            if position < len(texts):
+                held_out[image] = texts[position]
+        return References(others), Candidates(held_out)
+
+
+def _summed(
+    finished: Checkpoint,
+    name: str,
+    metrics: Sequence[Metric],
+    split: Callable[[], tuple[References, Candidates]],
+) -> list[FloatArray]:
+    """Each metric's summed statistics of a part, scored where the checkpoint doesn't have it."""
+
+    def score() -> list[list[float]]:
+        references, candidates = split()
+        tokens = TokenizedReferences(references, WORDS)
+        rows = tokens.candidates(candidates)
+        with warnings.catch_warnings():
+            # Of all parts together, in `_result`.
+            warnings.simplefilter("ignore", UnscoredWarning)
+            return [Prepared(metric, tokens).statistics(rows).sum(axis=0).tolist() for metric in metrics]
+
+    return [np.array(sums) for sums in finished.part(name, score)]
+
+
+def _warn_unscored(metrics: Sequence[Metric], sums: Sequence[FloatArray]) -> None:
+    """Warn of the candidates of all parts that a metric could not score, once for each reason."""
+    missing = {
+        (metric.unscored_reason, metric.unscored_fix): int(metric.unscored(rows).sum())
+        for metric, rows in zip(metrics, sums, strict=True)
+    }
+    for (reason, fix), count in missing.items():
+        if count:
+            candidates = "1 candidate is" if count == 1 else f"{count:,} candidates are"
+            warnings.warn(f"{candidates} {reason}; {fix}", CapevalWarning, stacklevel=2)
+
+
+def _result(
+    metrics: Sequence[Metric],
+    pool: _Pool,
+    references: int | None,
+    sums: list[list[FloatArray]],
+    *,
+    pooled: bool,
+    seed: int | None,
+) -> HumanPerformance:
+    by_metric = [np.array(rows) for rows in zip(*sums, strict=True)]
+    _warn_unscored(metrics, by_metric)
+    # Later rounds of leave-one-out, for which some images have too few captions, are not in the spread.
+    whole = min(len(texts) for texts in pool.texts) if pooled else len(sums)
+    draws = np.hstack(
+        [metric.aggregate(rows[:whole]) for metric, rows in zip(metrics, by_metric, strict=True)]
+    )
+    mean = draws.mean(axis=0)
+    if pooled:
+        totals = (rows.sum(axis=0) for rows in by_metric)
+        mean = np.hstack([metric.aggregate(row) for metric, row in zip(metrics, totals, strict=True)])
+    few, many = (
+        (ends(len(texts) - 1 for texts in pool.texts) if references is None else references)
+        for ends in (min, max)
+    )
+    signatures = {
+        key: metric.signature(pool.tokens, counts=(few, many), seed=seed)
+        for key, metric in zip(metric_keys(metrics), metrics, strict=True)
+    }
+    return HumanPerformance(
+        references=references,
+        names=tuple(name for metric in metrics for name in metric.names),
+        draws=draws,
+        mean=mean,
+        spread=draws.std(axis=0, ddof=1) if len(draws) > 1 else np.full(len(mean), np.nan),
+        signatures=signatures,
+    )

@@ -1,0 +1,97 @@
+"""Tables and the figure of human performance by number of references."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from capeval.report.study_report import StudyReport
+from capeval.report.tables import Cell, Grid
+from capeval.studies.human import HumanPerformance
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["human_curves", "report"]
+
+
+def report(results: Sequence[HumanPerformance], published: Mapping[str, float] | None = None) -> StudyReport:
+    """The mean and the spread of each score, each draw, and curves where there are several numbers.
+
+    Args:
+        results: The scores for each number of references.
+        published: What people score with five references elsewhere, by name.
+    """
+    published = published or {}
+    several = sum(result.references is not None for result in results) > 1
+    return StudyReport(
+        tables={"human-performance": _means(results, published), "draws": _draws(results)},
+        figures={"human-performance": lambda: human_curves(results, published)} if several else {},
+    )
+
+
+def _label(result: HumanPerformance) -> str:
+    return "all others" if result.references is None else f"c{result.references}"
+
+
+def _means(results: Sequence[HumanPerformance], published: Mapping[str, float]) -> Grid:
+    rows = []
+    for result in results:
+        for name, values, digits in (("mean", result.mean, 3), ("spread", result.spread, 4)):
+            # The spread of a single draw is not a number.
+            cells = (Cell(value=None if np.isnan(v) else float(v), digits=digits) for v in values)
+            rows.append((Cell(value=_label(result)), Cell(value=name), *cells))
+    if published:
+        cells = (Cell(value=published.get(name)) for name in results[0].names)
+        rows.append((Cell(value="c5"), Cell(value="paper, test set"), *cells))
+    return Grid(columns=("References", "", *results[0].names), rows=tuple(rows))
+
+
+def _draws(results: Sequence[HumanPerformance]) -> Grid:
+    rows = tuple(
+        (
+            Cell(value=_label(result)),
+            Cell(value=number),
+            *(Cell(value=value, digits=4) for value in row.tolist()),
+        )
+        for result in results
+        for number, row in enumerate(result.draws, start=1)
+    )
+    return Grid(columns=("References", "Draw", *results[0].names), rows=rows)
+
+
+def human_curves(results: Sequence[HumanPerformance], published: Mapping[str, float]) -> Figure:
+    """A curve for each score, over the numbers of references, with the lowest and highest draw.
+
+    Args:
+        results: The scores for each number of references; those against all other captions have no place.
+        published: What people score with five references elsewhere, by name: a cross each.
+    """
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
+
+    from capeval.report.figures import COLOURS, STYLE
+
+    counted = [result for result in results if result.references is not None]
+    x = [result.references or 0 for result in counted]
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(6.8, 4.2), layout="constrained")
+        panel = figure.subplots()
+        for column, name in enumerate(results[0].names):
+            colour = COLOURS[column % len(COLOURS)]
+            y = [result.mean[column] for result in counted]
+            low, high = ([end(result.draws[:, column]) for result in counted] for end in (np.min, np.max))
+            panel.plot(x, y, marker=".", color=colour, label=name)
+            panel.fill_between(x, low, high, color=colour, alpha=0.2, linewidth=0)
+            if name in published:
+                panel.plot([5], [published[name]], marker="x", color=colour)
+        panel.set_title(
+            f"People against people{' (crosses: the paper, c5)' if published else ''}", loc="left"
+        )
+        panel.set(xlabel="References per image", ylabel="Corpus score")
+        panel.xaxis.set_major_locator(MaxNLocator(integer=True))
+        figure.legend(frameon=False, loc="outside right center")
+        return figure

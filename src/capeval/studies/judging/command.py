@@ -1,0 +1,86 @@
+"""`capeval study judging`: what people think of systems, from their answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+from capeval.cli.toolkit.click_commands import Argument, Option
+from capeval.cli.toolkit.options import Level, Samples, Seed
+from capeval.cli.toolkit.output import examples
+from capeval.cli.toolkit.study_output import Folder, show, write_columns
+
+__all__ = ["EXAMPLES", "run"]
+
+EXAMPLES = examples(
+    "capeval study judging M1=m1.csv M2=m2.csv --output judged",
+    "capeval study judging M3=correctness.csv M4=detail.csv --release 2026-11",
+)
+
+
+def run(
+    ratings: Annotated[
+        list[str],
+        Argument(
+            metavar="QUESTION=FILE...",
+            help="M1 to M5, P, R or THumB, and its CSV: image_id, caption, rating_1..., system.",
+            show_default=False,
+        ),
+    ],
+    release: Annotated[
+        str, Option(help="The name of these judgements, written to human.csv.", show_default=False)
+    ] = "",
+    samples: Samples = 1000,
+    level: Level = 0.95,
+    seed: Seed = 0,
+    output: Folder = None,
+) -> None:
+    """The value of each system by people's answers, with intervals from resampled images.
+
+    M1 is 1 (better than a person's caption), 0 (equal) or -1 (worse); M2 is 1 (a person) or 0 (a machine);
+    M5 is 1 (the same) or 0; M3, M4, P and R are from 1 to 5. With M1 and M2 come the points of COCO's
+    challenge of 2015. --output also writes human.csv, which 'study correlation' reads, and differences.csv:
+    each system against the next.
+    """
+    from capeval.formats.judgments.ratings import load_ratings
+    from capeval.studies.judging import judge, leaderboard_points
+    from capeval.studies.judging.report import report
+
+    columns = [
+        judge(load_ratings(path), question, samples=samples, confidence=level, seed=seed)
+        for question, path in _files(ratings).items()
+    ]
+    values = {
+        column.question.name: {name: row.interval.score for name, row in column.rows.items()}
+        for column in columns
+        if column.question.name in ("M1", "M2")
+    }
+
+    show(
+        report(columns, leaderboard_points(values) if len(values) == 2 else ()),
+        output,
+        write=lambda folder: write_columns(columns, folder, release=release),
+    )
+
+
+def _files(texts: Sequence[str]) -> dict[str, Path]:
+    """The file of each question."""
+    from capeval.errors import OptionError
+    from capeval.studies.judging import QUESTIONS
+
+    files: dict[str, Path] = {}
+    for text in texts:
+        question, _, path = text.partition("=")
+        if question not in QUESTIONS or not path or question in files:
+            raise OptionError(
+                "arguments must be QUESTION=FILE, each question once,"
+                f" of {', '.join(QUESTIONS)} (got {text!r})"
+            )
+        files[question] = Path(path)
+    if "M4" in files and "M3" not in files:
+        raise OptionError(
+            "M4 must be given with M3: captions of other images have more detail than most of systems"
+            " (got M4 alone)"
+        )
+    return files

@@ -1,0 +1,396 @@
+"""What people think of systems: the five numbers of COCO's challenge of 2015, THumB's ratings, and wins.
+
+Values have intervals from the bootstrap over images, since the judgements of an image are not independent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from types import MappingProxyType
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from capeval._internal.random import generator, resample_counts
+from capeval._internal.validation import checked_choice, checked_integer, checked_level
+from capeval.data.captions import ImageId
+from capeval.data.scores import FloatArray
+from capeval.errors import MismatchError, OptionError
+from capeval.errors.messages import shortened
+from capeval.formats.judgments.human_scores import HumanDifference, HumanScore
+from capeval.formats.judgments.ratings import Ratings
+from capeval.scoring.significance import Comparison, Interval, Resampled, difference
+from capeval.studies.plan import krippendorff_alpha
+from capeval.studies.shared.coefficients import if_defined
+
+__all__ = [
+    "HUMAN",
+    "QUESTIONS",
+    "RANDOM",
+    "HumanColumn",
+    "HumanRow",
+    "Question",
+    "Standing",
+    "human_scores",
+    "judge",
+    "leaderboard_points",
+    "thumb_score",
+]
+
+HUMAN, RANDOM = "Human", "Random"
+"""The rows of every campaign that are no systems: people's captions, and captions of other images."""
+
+_FIRST_POINTS = 5
+_Name = TypeVar("_Name", str, ImageId)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """A question that people answer about a caption of an image.
+
+    Attributes:
+        name: Its name.
+        measures: What its value is.
+        answers: The numbers that stand for answers and what they say; empty where any number from `least` to
+            `most` is one.
+        yes: The answers that count as yes: the value is the share of images where most answers are among
+            them. Empty where the value is the mean over images of the mean answer.
+        least: The smallest number.
+        most: The largest.
+    """
+
+    name: str
+    measures: str
+    answers: Mapping[float, str] = field(default_factory=dict)
+    yes: tuple[float, ...] = ()
+    least: float = 1.0
+    most: float = 5.0
+
+    def check(self, values: FloatArray) -> None:
+        """Checks that answers are among those of the question.
+
+        Raises:
+            MismatchError: One is not.
+        """
+        given = values[~np.isnan(values)]
+        right = (
+            np.isin(given, list(self.answers))
+            if self.answers
+            else (given >= self.least) & (given <= self.most)
+        )
+        if not right.all():
+            wanted = (
+                ", ".join(f"{number:g} ({text})" for number, text in self.answers.items())
+                or f"from {self.least:g} to {self.most:g}"
+            )
+            raise MismatchError(f"answers to {self.name} must be {wanted} (got {given[~right][0]:g})")
+
+
+QUESTIONS: Mapping[str, Question] = MappingProxyType(
+    {
+        question.name: question
+        for question in (
+            Question(
+                name="M1",
+                measures="part of the images where most find the caption better than or equal to a person's",
+                answers={1.0: "better", 0.0: "equal", -1.0: "worse"},
+                yes=(1.0, 0.0),
+            ),
+            Question(
+                name="M2",
+                measures="part of the images where most take the caption for a person's",
+                answers={1.0: "a person", 0.0: "a machine"},
+                yes=(1.0,),
+            ),
+            Question(name="M3", measures="mean correctness, 1 to 5"),
+            Question(name="M4", measures="mean amount of detail, 1 to 5"),
+            Question(
+                name="M5",
+                measures="part of the images where most find that the caption says the same as a person's",
+                answers={1.0: "the same", 0.0: "not the same"},
+                yes=(1.0,),
+            ),
+            Question(name="P", measures="mean precision (THumB), 1 to 5"),
+            Question(name="R", measures="mean recall (THumB), 1 to 5"),
+            # Three penalties of 0.5 take a caption with P = R = 1 below zero.
+            Question(name="THumB", measures="mean of (P + R) / 2 with penalties", least=-0.5),
+        )
+    }
+)
+"""M1 to M5 of COCO's challenge of 2015, and THumB's ratings (Kasai et al. 2022), by name."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class HumanRow:
+    """What people think of one system, by one question.
+
+    Attributes:
+        interval: The value and its interval.
+        images: How many images were judged.
+        votes: How many answers there are.
+        shares: The part of all answers that each answer has, by what it says; empty for means.
+        alpha: Krippendorff's alpha; None where it is not defined: all answers are the same, or no caption has
+            two.
+        resampled: The value in each bootstrap resample of the images.
+    """
+
+    interval: Interval
+    images: int
+    votes: int
+    shares: Mapping[str, float]
+    alpha: float | None
+    resampled: Resampled = field(repr=False)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class HumanColumn:
+    """What people think of systems, by one question: a column of a leaderboard.
+
+    Attributes:
+        question: The question.
+        rows: The systems, the best first.
+    """
+
+    question: Question
+    rows: Mapping[str, HumanRow]
+
+    def compare(self, a: str, b: str) -> Comparison:
+        """Tests whether two systems differ, by the paired bootstrap over images.
+
+        Raises:
+            OptionError: There is no such system.
+        """
+        for name in (a, b):
+            checked_choice("system", name, tuple(self.rows))
+        first, second = self.rows[a], self.rows[b]
+        return difference(first.resampled, second.resampled, level=first.interval.level)
+
+    def differences(self) -> tuple[HumanDifference, ...]:
+        """Each system but the last against the next: the rows of `differences.csv`."""
+        found = []
+        for system, following in pairwise(self.rows):
+            each = self.compare(system, following)
+            found.append(
+                HumanDifference(
+                    question=self.question.name,
+                    system=system,
+                    next=following,
+                    difference=each.difference,
+                    low=each.low,
+                    high=each.high,
+                    p_value=each.p_value,
+                )
+            )
+        return tuple(found)
+
+
+def judge(
+    ratings: Ratings,
+    question: Question | str,
+    *,
+    samples: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> HumanColumn:
+    """The value of each system by one question.
+
+    Where as many answers are yes as no, an image counts half.
+
+    Args:
+        ratings: The answers to the question, a row a caption, with systems.
+        question: The question, or its name in `QUESTIONS`.
+        samples: The number of resamples.
+        confidence: The part of the resamples inside an interval.
+        seed: The seed of the resamples.
+
+    Raises:
+        OptionError: An option has a value that is not allowed.
+        MismatchError: Systems are not known, a system has two captions of an image, or an answer is not one
+            of the question's.
+    """
+    if isinstance(question, str):
+        question = QUESTIONS[checked_choice("question", question, tuple(QUESTIONS))]
+    checked_integer("samples", samples, 1)
+    checked_level("confidence", confidence)
+    if not ratings.systems:
+        raise MismatchError("answers must say the system of each caption (got none)")
+    question.check(ratings.values)
+    systems, images = _numbered(ratings.systems), _numbered(ratings.image_ids)
+    of_system = np.array([systems[name] for name in ratings.systems])
+    values = _table(ratings, question, of_system, np.array([images[name] for name in ratings.image_ids]))
+    resamples = _resampled(values, samples, seed)
+    rows = {}
+    for name, number in systems.items():
+        resampled = Resampled(
+            name=question.name,
+            score=float(np.nanmean(values[number])),
+            values=resamples[:, number],
+            seed=seed,
+        )
+        rows[name] = _row(question, ratings.values[of_system == number], resampled, confidence)
+    best_first = sorted(rows, key=lambda name: -rows[name].interval.score)
+    return HumanColumn(question=question, rows={name: rows[name] for name in best_first})
+
+
+def _numbered(names: Sequence[_Name]) -> dict[_Name, int]:
+    return {name: number for number, name in enumerate(dict.fromkeys(names))}
+
+
+def _table(
+    ratings: Ratings, question: Question, of_system: NDArray[np.int64], of_image: NDArray[np.int64]
+) -> FloatArray:
+    """The value of each system on each image; NaN where it was not judged."""
+    values = np.full((of_system.max() + 1, of_image.max() + 1), np.nan)
+    if question.yes:
+        given = (~np.isnan(ratings.values)).sum(axis=1)
+        agreeing = np.isin(ratings.values, question.yes).sum(axis=1)
+        of_row = (1 + np.sign(2 * agreeing - given)) / 2
+    else:
+        of_row = np.nanmean(ratings.values, axis=1)
+    for row, place in enumerate(zip(of_system.tolist(), of_image.tolist(), strict=True)):
+        if not np.isnan(values[place]):
+            raise MismatchError(
+                f"system {shortened(ratings.systems[row])} must have one caption of an image"
+                f" (got several of image {shortened(ratings.image_ids[row])})"
+            )
+        values[place] = of_row[row]
+    return values
+
+
+def _resampled(values: FloatArray, samples: int, seed: int) -> FloatArray:
+    """The value of each system in resamples of the images, which all systems share."""
+    rng = generator(seed)
+    judged = ~np.isnan(values)
+    known = np.where(judged, values, 0.0)
+    resamples = np.empty((samples, len(values)))
+    for number in range(samples):
+        weights = resample_counts(values.shape[1], rng).astype(np.float64)
+        count = judged @ weights
+        if not count.all():
+            raise MismatchError(
+                f"{values.shape[1]} images are too few for intervals: a resample has none of some system"
+            )
+        resamples[number] = known @ weights / count
+    return resamples
+
+
+def _row(question: Question, answers: FloatArray, resampled: Resampled, confidence: float) -> HumanRow:
+    given = answers[~np.isnan(answers)]
+    scale = "nominal" if question.answers else "interval"
+    return HumanRow(
+        interval=resampled.interval(level=confidence),
+        images=len(answers),
+        votes=given.size,
+        shares={text: float((given == number).mean()) for number, text in question.answers.items()},
+        alpha=if_defined(krippendorff_alpha, answers, difference=scale),
+        resampled=resampled,
+    )
+
+
+def thumb_score(precision: FloatArray, recall: FloatArray, *penalties: FloatArray) -> FloatArray:
+    """THumB's score of captions: the mean of precision and recall, less the penalties.
+
+    Args:
+        precision: From 1 to 5, one a caption.
+        recall: From 1 to 5, one a caption.
+        penalties: Numbers of at most 0, for fluency, conciseness and inclusive language.
+
+    Raises:
+        MismatchError: A penalty is above 0.
+    """
+    if any((each > 0).any() for each in penalties):
+        raise MismatchError("penalties must be at most 0 (got more)")
+    score: FloatArray = (precision + recall) / 2 + sum(penalties)
+    return score
+
+
+@dataclass(frozen=True, kw_only=True)
+class Standing:
+    """A system's place by the points of COCO's challenge of 2015.
+
+    Attributes:
+        system: The system.
+        points: Its points by M1 and by M2.
+        total: Their sum.
+        place: Its place; systems with as many points share one.
+    """
+
+    system: str
+    points: Mapping[str, int]
+    total: int
+    place: int
+
+
+def leaderboard_points(
+    columns: Mapping[str, Mapping[str, float]], *, without: Sequence[str] = (HUMAN, RANDOM)
+) -> tuple[Standing, ...]:
+    """The points of COCO's challenge of 2015: the first five of M1, and of M2, get 5, 4, 3, 2 and 1.
+
+    Systems with equal values get the points of the best of their places.
+
+    Args:
+        columns: The value of each system by question, M1 and M2.
+        without: The rows that get no points.
+
+    Returns:
+        All systems, the one with most points first, and by name where points are equal.
+
+    Raises:
+        OptionError: The questions are not M1 and M2.
+        MismatchError: The questions are not of the same systems.
+    """
+    if set(columns) != {"M1", "M2"}:
+        raise OptionError(f"'columns' must be M1 and M2 (got {', '.join(columns) or 'none'})")
+    if set(columns["M1"]) != set(columns["M2"]):
+        raise MismatchError("M1 and M2 must be of the same systems")
+    systems = [name for name in columns["M1"] if name not in without]
+    points = {
+        name: {question: _points(columns[question], name, systems) for question in ("M1", "M2")}
+        for name in systems
+    }
+    totals = {name: sum(each.values()) for name, each in points.items()}
+    return tuple(
+        Standing(
+            system=name,
+            points=points[name],
+            total=totals[name],
+            place=1 + sum(other > totals[name] for other in totals.values()),
+        )
+        for name in sorted(systems, key=lambda name: (-totals[name], name))
+    )
+
+
+def _points(values: Mapping[str, float], name: str, systems: Sequence[str]) -> int:
+    better = sum(values[other] > values[name] for other in systems)
+    return max(0, _FIRST_POINTS - better)
+
+
+def human_scores(
+    columns: Sequence[HumanColumn], *, release: str = "", submissions: Mapping[str, str] | None = None
+) -> tuple[HumanScore, ...]:
+    """The rows of `human.csv`.
+
+    Args:
+        columns: The columns.
+        release: The release of judgements that they are of.
+        submissions: The submission of each system, where there is one.
+    """
+    return tuple(
+        HumanScore(
+            submission=(submissions or {}).get(system, ""),
+            system=system,
+            question=column.question.name,
+            value=row.interval.score,
+            low=row.interval.low,
+            high=row.interval.high,
+            images=row.images,
+            votes=row.votes,
+            alpha=row.alpha,
+            release=release,
+        )
+        for column in columns
+        for system, row in column.rows.items()
+    )

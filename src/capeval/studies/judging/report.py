@@ -1,0 +1,55 @@
+"""What people think of systems, as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from capeval.report.study_report import StudyReport
+from capeval.report.tables import Cell, Grid
+from capeval.studies.judging import HumanColumn, Standing
+
+__all__ = ["of_column", "report"]
+
+
+def report(columns: Sequence[HumanColumn], standings: Sequence[Standing] = ()) -> StudyReport:
+    """A table of each question, and the points of M1 and M2 where there are both."""
+    tables = {column.question.name: of_column(column) for column in columns}
+    if standings:
+        tables["points"] = _points(standings)
+    return StudyReport(tables=tables)
+
+
+def of_column(column: HumanColumn) -> Grid:
+    """A row for each system, the best first, tested against the next."""
+    answers = tuple(column.question.answers.values())
+    p_values = {each.system: each.p_value for each in column.differences()}
+    rows = []
+    for name, row in column.rows.items():
+        value = Cell(value=row.interval.score, low=row.interval.low, high=row.interval.high)
+        rows.append(
+            (
+                Cell(value=name),
+                value,
+                *(Cell(value=row.shares[answer]) for answer in answers),
+                Cell(value=row.images),
+                Cell(value=row.votes),
+                Cell(value=row.alpha),
+                Cell(value=p_values.get(name)),
+            )
+        )
+    shares = (f"Answers: {answer}" for answer in answers)
+    heading = ("System", column.question.name, *shares, "Images", "Votes", "Alpha", "p, this and the next")
+    return Grid(
+        columns=heading, rows=tuple(rows), notes=(f"{column.question.name}: {column.question.measures}",)
+    )
+
+
+def _points(standings: Sequence[Standing]) -> Grid:
+    rows = tuple(
+        tuple(
+            Cell(value=value)
+            for value in (each.place, each.system, each.points["M1"], each.points["M2"], each.total)
+        )
+        for each in standings
+    )
+    return Grid(columns=("Place", "System", "M1", "M2", "Points"), rows=rows)

@@ -1,0 +1,85 @@
+"""`capeval study plan`: plans the questions for people who judge captions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from capeval.cli.toolkit.click_commands import Argument, Option
+from capeval.cli.toolkit.options import Seed
+from capeval.cli.toolkit.output import examples, system_names
+from capeval.cli.toolkit.study_output import show
+
+__all__ = ["EXAMPLES", "run"]
+
+EXAMPLES = examples(
+    "capeval study plan captions.json --pairs HC=200,HI=200 --output plan",
+    "capeval study plan captions.json a.json b.json --pairs HM=100,MM=100 --per-pair 20 --seed 7 -o plan",
+)
+
+
+def run(
+    captions: Annotated[
+        Path, Argument(metavar="CAPTIONS", help="File of people's captions.", show_default=False)
+    ],
+    results: Annotated[
+        list[Path] | None,
+        Argument(metavar="RESULTS", help="Files of results, one a system.", show_default=False),
+    ] = None,
+    pairs: Annotated[
+        str, Option(metavar="CLASS=N,...", help="How many pairs of HC, HI, HM and MM.")
+    ] = "HC=100,HI=100",
+    held_out: Annotated[
+        int, Option(min=1, help="Captions of each image to judge; the others are references.")
+    ] = 2,
+    per_pair: Annotated[
+        int | None, Option(min=1, help="References that each pair is shown with.", show_default="all")
+    ] = None,
+    judgements: Annotated[int, Option(min=1, help="People to ask for each triplet.")] = 3,
+    seed: Seed = 0,
+    output: Annotated[
+        Path | None,
+        Option("--output", "-o", metavar="FOLDER", help="Write plan.csv, pairs.csv and triplets.csv here."),
+    ] = None,
+) -> None:
+    """Plans triplets: which of two captions is more similar to a reference? (CIDEr paper, section 3).
+
+    HC pairs two people's captions of the image, HI one with a caption of another image, HM one with a
+    system's, MM those of two systems. Triplets are in random order, their sides balanced in each pair.
+    """
+    from capeval.cli.toolkit.inputs import candidates_from, references_from
+    from capeval.formats.judgments.plans import write_plan
+    from capeval.studies.plan import plan_study
+    from capeval.studies.plan.report import report
+
+    counts = _counts(pairs)
+    references = references_from(captions)
+    machines = {}
+    for name, path in zip(system_names(results or []), results or [], strict=True):
+        candidates = candidates_from(path)
+        machines[name] = {image: candidates[image][0] for image in candidates}
+    plan = plan_study(
+        references,
+        machines,
+        counts,
+        held_out=held_out,
+        per_pair=per_pair,
+        judgements=judgements,
+        seed=seed,
+    )
+    show(report(plan, counts), output, write=lambda folder: write_plan(plan, folder))
+
+
+def _counts(text: str) -> dict[str, int]:
+    """The number of pairs of each class in `--pairs`."""
+    from capeval.errors import OptionError
+
+    counts: dict[str, int] = {}
+    for part in text.split(","):
+        kind, _, number = part.strip().partition("=")
+        if not number.isdecimal() or kind in counts:
+            raise OptionError(
+                f"'--pairs' must be numbers of classes, each once, such as HC=200,MM=100 (got {text!r})"
+            )
+        counts[kind] = int(number)
+    return counts

@@ -1,0 +1,351 @@
+"""The consensus protocol (CIDEr paper, sections 3 and 6): pairs, triplets, votes, winners, agreement."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from capeval._internal.random import in_turn, python_random
+from capeval._internal.validation import checked_choice, checked_integer
+from capeval.data.captions import ImageId
+from capeval.data.held_out import hold_out_several
+from capeval.data.scores import FloatArray
+from capeval.errors import MismatchError, OptionError
+from capeval.formats.judgments.plans import Pair, Plan, Triplet
+
+__all__ = [
+    "krippendorff_alpha",
+    "majority",
+    "plan_pairs",
+    "plan_study",
+    "plan_triplets",
+    "winners",
+]
+
+Difference = Literal["nominal", "interval"]
+_PEOPLE = ("human", "other")
+# How many times to draw a caption of another image until one differs: enough unless all are the same.
+_TRIES = 1000
+
+
+def plan_pairs(
+    human: Mapping[ImageId, Sequence[str]],
+    machines: Mapping[str, Mapping[ImageId, str]],
+    counts: Mapping[str, int],
+    *,
+    seed: int = 0,
+) -> tuple[Pair, ...]:
+    """Draws pairs of candidates of each class (section 6).
+
+    Images are drawn in turn, so that none has two pairs of a class before all have one. In `HM` every
+    machine, and in `MM` every pair of machines, takes part equally often, give or take one. The captions of a
+    pair differ in more than case, white space and a full stop: between equal ones there is nothing to choose.
+
+    Args:
+        human: Captions by people that are not references, by image; `HC` needs two of an image.
+        machines: The captions of each machine, by its name and image.
+        counts: How many pairs of each of `HC`, `HI`, `HM` and `MM`.
+        seed: The seed; the same seed plans the same pairs.
+
+    Raises:
+        OptionError: A class is not known, a count is below 0, or a machine is called as people are.
+        MismatchError: There are too few captions for a class that is wanted.
+    """
+    for name in _PEOPLE:
+        if name in machines:
+            raise OptionError(f"a machine's name must not be one of {', '.join(_PEOPLE)} (got {name!r})")
+    makers = {"HC": _both_correct, "HI": _one_incorrect, "HM": _with_machine, "MM": _two_machines}
+    planned: list[Pair] = []
+    for kind, count in counts.items():
+        if kind not in makers:
+            raise OptionError(f"'counts' must be of {', '.join(makers)} (got {kind!r})")
+        if count < 0:
+            raise OptionError(f"'counts' must be at least 0 (got {count} for {kind})")
+        if count:
+            # Each class has a seed of its own, so that the pairs of one do not change those of another.
+            planned += makers[kind](human, machines, count, python_random(seed, kind))
+    return tuple(planned)
+
+
+def _both_correct(
+    human: Mapping[ImageId, Sequence[str]],
+    machines: Mapping[str, Mapping[ImageId, str]],  # noqa: ARG001
+    count: int,
+    rng: random.Random,
+) -> list[Pair]:
+    different = {
+        image: list({_form(caption): caption for caption in captions}.values())
+        for image, captions in human.items()
+    }
+    images = [image for image, captions in different.items() if len(captions) >= 2]
+    _require(images, "HC", "an image with two human captions that differ")
+    pairs = []
+    for image in in_turn(images, count, rng):
+        first, second = rng.sample(different[image], 2)
+        pairs.append(_pair(image, "HC", (first, "human"), (second, "human"), rng))
+    return pairs
+
+
+def _one_incorrect(
+    human: Mapping[ImageId, Sequence[str]],
+    machines: Mapping[str, Mapping[ImageId, str]],  # noqa: ARG001
+    count: int,
+    rng: random.Random,
+) -> list[Pair]:
+    images = [image for image, captions in human.items() if captions]
+    _require(images if len(images) > 1 else [], "HI", "two images with human captions")
+    pairs = []
+    for image in in_turn(images, count, rng):
+        right = rng.choice(list(human[image]))
+        wrong = _of_another(image, right, images, human, rng)
+        pairs.append(_pair(image, "HI", (right, "human"), (wrong, "other"), rng))
+    return pairs
+
+
+def _of_another(
+    image: ImageId,
+    right: str,
+    images: Sequence[ImageId],
+    human: Mapping[ImageId, Sequence[str]],
+    rng: random.Random,
+) -> str:
+    """A caption of another image that is not the same."""
+    for _ in range(_TRIES):
+        other = rng.choice(images)
+        wrong = rng.choice(list(human[other]))
+        if other != image and _form(wrong) != _form(right):
+            return wrong
+    raise MismatchError(f"pairs of class HI need captions of other images that differ from {right!r}")
+
+
+def _with_machine(
+    human: Mapping[ImageId, Sequence[str]],
+    machines: Mapping[str, Mapping[ImageId, str]],
+    count: int,
+    rng: random.Random,
+) -> list[Pair]:
+    _require(list(machines), "HM", "a machine")
+    turns = {}
+    for name, captions in machines.items():
+        images = [image for image in captions if _unlike(captions[image], human.get(image, ()))]
+        _require(images, "HM", f"an image with a human caption and one of {name!r} that differ")
+        turns[name] = iter(in_turn(images, count, rng))
+    pairs = []
+    for name in in_turn(list(machines), count, rng):
+        image = next(turns[name])
+        person = rng.choice(_unlike(machines[name][image], human[image]))
+        pairs.append(_pair(image, "HM", (person, "human"), (machines[name][image], name), rng))
+    return pairs
+
+
+def _two_machines(
+    human: Mapping[ImageId, Sequence[str]],  # noqa: ARG001
+    machines: Mapping[str, Mapping[ImageId, str]],
+    count: int,
+    rng: random.Random,
+) -> list[Pair]:
+    rivals = list(combinations(machines, 2))
+    _require(rivals, "MM", "two machines")
+    turns = {}
+    for first, second in rivals:
+        second_captions = machines[second]
+        images = [
+            image
+            for image, text in machines[first].items()
+            if image in second_captions and _unlike(text, [second_captions[image]])
+        ]
+        _require(images, "MM", f"an image with captions of {first!r} and {second!r} that differ")
+        turns[first, second] = iter(in_turn(images, count, rng))
+    pairs = []
+    for first, second in in_turn(rivals, count, rng):
+        image = next(turns[first, second])
+        one, two = (machines[first][image], first), (machines[second][image], second)
+        pairs.append(_pair(image, "MM", one, two, rng))
+    return pairs
+
+
+def _form(caption: str) -> str:
+    """The form in which equal captions are equal: without case, repeated spaces and full stop."""
+    return " ".join(caption.casefold().split()).rstrip(" .")
+
+
+def _unlike(caption: str, others: Sequence[str]) -> list[str]:
+    """The captions among `others` that differ from this one."""
+    return [other for other in others if _form(other) != _form(caption)]
+
+
+def _require(choices: Sequence[object], kind: str, what: str) -> None:
+    if not choices:
+        raise MismatchError(f"pairs of class {kind} need {what} (got none)")
+
+
+def _pair(image: ImageId, kind: str, one: tuple[str, str], two: tuple[str, str], rng: random.Random) -> Pair:
+    first, second = (one, two) if rng.random() < 0.5 else (two, one)
+    return Pair(
+        image=image, kind=kind, first=first[0], second=second[0], first_by=first[1], second_by=second[1]
+    )
+
+
+def plan_study(
+    captions: Mapping[ImageId, Sequence[str]],
+    machines: Mapping[str, Mapping[ImageId, str]],
+    counts: Mapping[str, int],
+    *,
+    held_out: int = 2,
+    per_pair: int | None = None,
+    judgements: int = 3,
+    seed: int = 0,
+) -> Plan:
+    """Plans pairs and triplets from captions by people: some of each image to judge, the others references.
+
+    Args:
+        captions: All captions by people, by image.
+        machines: The captions of each machine, by its name and image.
+        counts: How many pairs of each of `HC`, `HI`, `HM` and `MM`.
+        held_out: How many captions of each image are candidates; pairs of `HC` need two.
+        per_pair: How many references to draw for each pair; all by default.
+        judgements: How many people to ask for each triplet.
+        seed: The seed; the same seed makes the same plan.
+
+    Raises:
+        OptionError: An option has a value that is not allowed; see `plan_pairs` and `plan_triplets`.
+        MismatchError: There are too few captions for what is wanted.
+    """
+    candidates, references = hold_out_several(captions, held_out, seed=seed)
+    pairs = plan_pairs(candidates, machines, counts, seed=seed)
+    triplets = plan_triplets(pairs, references, per_pair=per_pair, judgements=judgements, seed=seed)
+    return Plan(pairs=pairs, triplets=triplets)
+
+
+def plan_triplets(
+    pairs: Sequence[Pair],
+    references: Mapping[ImageId, Sequence[str]],
+    *,
+    per_pair: int | None = None,
+    judgements: int = 3,
+    seed: int = 0,
+) -> tuple[Triplet, ...]:
+    """Makes the questions for people: each pair with references of its image (section 3).
+
+    The sides are balanced: of a pair's triplets, each candidate is on the left in half, give or take one.
+
+    Args:
+        pairs: The pairs to judge.
+        references: The reference sentences of each image.
+        per_pair: How many references to draw for each pair; all by default (the paper has 48 for the
+            metrics' accuracy, 20 for the comparison of systems).
+        judgements: How many people to ask for each triplet.
+        seed: The seed; the same seed plans the same triplets.
+
+    Raises:
+        OptionError: `per_pair` or `judgements` is below 1.
+        MismatchError: An image has too few references.
+    """
+    checked_integer("judgements", judgements, 1)
+    if per_pair is not None:
+        checked_integer("per_pair", per_pair, 1)
+    rng = python_random(seed)
+    planned = []
+    for place, pair in enumerate(pairs):
+        texts = list(references.get(pair.image, ()))
+        wanted = len(texts) if per_pair is None else per_pair
+        if not texts or wanted > len(texts):
+            raise MismatchError(
+                f"image {pair.image!r} must have at least {max(wanted, 1)} references (got {len(texts)})"
+            )
+        offset = rng.randrange(2)
+        for turn, text in enumerate(rng.sample(texts, wanted)):
+            first_left = (turn + offset) % 2 == 0
+            planned.append(
+                Triplet(
+                    pair=place,
+                    reference=text,
+                    left=pair.first if first_left else pair.second,
+                    right=pair.second if first_left else pair.first,
+                    on_the_left="first" if first_left else "second",
+                    judgements=judgements,
+                )
+            )
+    rng.shuffle(planned)
+    return tuple(planned)
+
+
+def majority(judgements: ArrayLike) -> NDArray[np.int64]:
+    """The choice of most people for each question.
+
+    Args:
+        judgements: 1 (first), -1 (second) or 0 (no answer), of shape `(questions, people)`.
+
+    Returns:
+        For each question 1 or -1, or 0 for a tie.
+
+    Raises:
+        MismatchError: A judgement is something else, or a question has no answer.
+    """
+    answers = np.asarray(judgements)
+    if answers.ndim != 2 or not np.isin(answers, (-1, 0, 1)).all():
+        raise MismatchError("judgements must be rows of 1, -1 and 0 (no answer), a row a question")
+    silent = np.flatnonzero(~(answers != 0).any(axis=1))
+    if silent.size:
+        raise MismatchError(f"every question must have a judgement (got none for question {silent[0]})")
+    signs: NDArray[np.int64] = np.sign(answers.sum(axis=1)).astype(np.int64)
+    return signs
+
+
+def winners(votes: Sequence[Sequence[int] | NDArray[np.int64]]) -> NDArray[np.int64]:
+    """The winner of each pair: 1 (first), -1 (second), or 0 where it is a tie.
+
+    Args:
+        votes: The votes of each pair, 1 or -1: of its triplets, or of people who judged it directly.
+
+    Raises:
+        MismatchError: A pair has no votes.
+    """
+    for place, votes_of_pair in enumerate(votes):
+        if not len(votes_of_pair):
+            raise MismatchError(f"every pair must have votes (got none for pair {place})")
+    return np.array([np.sign(sum(votes_of_pair)) for votes_of_pair in votes], dtype=np.int64)
+
+
+def krippendorff_alpha(ratings: ArrayLike, *, difference: Difference = "nominal") -> float:
+    """How far annotators agree beyond chance: 1 for always, 0 for as often as by chance.
+
+    Krippendorff's alpha, 1 - D_o / D_e, with observed and expected disagreement over all pairs of ratings of
+    one question and of all questions (Krippendorff 2011, Computing Krippendorff's Alpha-Reliability).
+
+    Args:
+        ratings: Of shape `(questions, annotators)`; NaN where an annotator gave none. Who gave which rating
+            does not matter, so columns need not be the same people throughout.
+        difference: `nominal` (equal or not) or `interval` (squared difference).
+
+    Raises:
+        OptionError: `difference` is something else.
+        MismatchError: No question has two ratings, or all ratings are equal, so that agreement means
+            nothing.
+    """
+    checked_choice("difference", difference, get_args(Difference))
+    table = np.asarray(ratings, dtype=np.float64)
+    if table.ndim != 2:
+        raise MismatchError(f"ratings must be rows of annotators' ratings (got {table.ndim} dimensions)")
+    values, coded = np.unique(table[~np.isnan(table)], return_inverse=True)
+    counts = np.zeros((len(table), len(values)))
+    np.add.at(counts, (np.nonzero(~np.isnan(table))[0], coded), 1)
+    counts = counts[counts.sum(axis=1) >= 2]
+    if not len(counts):
+        raise MismatchError("at least one question must have two ratings (got none)")
+    distance: FloatArray = (
+        (values[:, None] != values[None, :]).astype(np.float64)
+        if difference == "nominal"
+        else (values[:, None] - values[None, :]) ** 2
+    )
+    per_question, totals = counts.sum(axis=1), counts.sum(axis=0)
+    observed = float((np.einsum("qi,qj,ij->q", counts, counts, distance) / (per_question - 1)).sum())
+    expected = float(totals @ distance @ totals) / (totals.sum() - 1)
+    if not expected:
+        raise MismatchError("ratings must differ somewhere (got one value throughout)")
+    return float(1.0 - observed / expected)

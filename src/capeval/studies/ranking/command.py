@@ -1,0 +1,56 @@
+"""`capeval study ranking`: ranks each reference against the others of its image."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from capeval.cli.toolkit.click_commands import Option
+from capeval.cli.toolkit.options import ReferencesFile
+from capeval.cli.toolkit.output import Steps, examples
+from capeval.cli.toolkit.study_output import Folder, show
+
+if TYPE_CHECKING:
+    from capeval.data.captions import ImageId, References
+
+__all__ = ["EXAMPLES", "run"]
+
+EXAMPLES = examples(
+    "capeval study ranking references.json",
+    "capeval study ranking data/abstract50s/abstract48S.json.gz --image US_41_2.png --output study",
+)
+
+
+def run(
+    references: ReferencesFile,
+    image: Annotated[
+        str | None,
+        Option(help="The image whose ranked references are shown.", show_default="the first"),
+    ] = None,
+    top: Annotated[int, Option(min=1, help="How many of its references to show.")] = 10,
+    output: Folder = None,
+) -> None:
+    """Ranks each reference against the rest of its image, by each metric (CIDEr paper, section 8).
+
+    Shows how alike metrics rank (Spearman's rho, mean over images), and the ranked references of one image.
+    """
+    from capeval.cli.toolkit.inputs import references_from
+    from capeval.studies.ranking import BATCH, paper_correlations, rank_references
+    from capeval.studies.ranking.report import report
+
+    captions = references_from(references)
+    shown = _image(captions, image)
+    with Steps(1 + int(captions.counts.sum()) // BATCH) as steps:
+        steps.next("Tokenising")
+        ranking = rank_references(captions, progress=steps.next)
+    show(report(ranking, paper_correlations(ranking), shown, top), output)
+
+
+def _image(references: References, wanted: str | None) -> ImageId:
+    from capeval.errors import MismatchError
+
+    if wanted is None:
+        return references.image_ids[0]
+    for image in references.image_ids:
+        if str(image) == wanted:
+            return image
+    raise MismatchError(f"image {wanted!r} is not among the {len(references):,} images with references")

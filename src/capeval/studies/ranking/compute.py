@@ -1,0 +1,242 @@
+"""Each reference ranked against the others of its image (CIDEr paper, section 8, appendices II and IV)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from capeval._internal.optional_packages import missing_package
+from capeval.data.captions import Candidates, ImageId, References
+from capeval.data.scores import FloatArray
+from capeval.errors import MismatchError, OptionError
+from capeval.metrics.base import Metric
+from capeval.metrics.bleu import Bleu
+from capeval.metrics.cider import Cider, CiderD
+from capeval.metrics.rouge import RougeN
+from capeval.studies.shared.words import (
+    WORDS,
+    Contender,
+    check_scored,
+    contender_names,
+    stems_of,
+    with_frequencies,
+    words_of,
+)
+from capeval.tokenizers import Tokenizer
+
+__all__ = [
+    "BATCH",
+    "PAPER_RANKERS",
+    "RankCorrelation",
+    "Ranking",
+    "paper_correlations",
+    "rank_correlation",
+    "rank_references",
+    "ranked",
+    "ranks",
+]
+
+# Limits memory: each reference is scored against all others of its image.
+BATCH = 4_000
+"""How many references are scored at a time."""
+
+PAPER_RANKERS = (
+    Contender(metric=Cider()),
+    Contender(metric=CiderD()),
+    Contender(metric=Cider(n=1, order=1)),
+    Contender(metric=CiderD(n=1, order=1)),
+    Contender(metric=RougeN(n=1)),
+    Contender(metric=Bleu(orders=(1,), level="sentence")),
+    Contender(
+        metric=Bleu(orders=(1,), level="sentence", brevity="none"), name="BLEU-1 without brevity penalty"
+    ),
+)
+"""The metrics of Figures 5 and 6, and the two whose correlation section 8 reports."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Ranking:
+    """The scores of each reference against the other references of its image, by each metric.
+
+    Attributes:
+        references: The references.
+        scores: For each metric, one array an image: a number for each of its references.
+    """
+
+    references: References
+    scores: Mapping[str, tuple[FloatArray, ...]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankCorrelation:
+    """How alike two metrics rank the references of an image: Spearman's rho.
+
+    Attributes:
+        mean: The mean over images.
+        low: The lower end of the interval of that mean, at 95 % (normal approximation).
+        high: The upper end.
+        images: How many images count: those on which neither metric gives all references one score.
+        all_references: Spearman's rho over all references of all images at once.
+    """
+
+    mean: float
+    low: float
+    high: float
+    images: int
+    all_references: float
+
+
+def rank_references(
+    references: References,
+    contenders: Sequence[Contender] = PAPER_RANKERS,
+    *,
+    tokenizer: Tokenizer | None = None,
+    progress: Callable[[str], object] = lambda _: None,
+) -> Ranking:
+    """Scores each reference against the rest of its image (appendix II: each of 48 against 47).
+
+    Document frequencies are those of all references.
+
+    Args:
+        references: At least two captions for each image.
+        contenders: The metrics.
+        tokenizer: How to tokenise; the reference's way by default.
+        progress: Called now and then with how many images are ranked.
+
+    Raises:
+        MismatchError: An image has only one reference.
+        OptionError: Two contenders have scores of the same name.
+        DependencyError: Stems are wanted and snowballstemmer is not installed.
+    """
+    names = contender_names(contenders)
+    alone = np.flatnonzero(references.counts < 2)
+    if alone.size:
+        image = references.image_ids[alone[0]]
+        raise MismatchError(f"every image must have at least two references (got one for image {image!r})")
+    tokenized = words_of((text for texts in references.values() for text in texts), tokenizer or Tokenizer())
+    words = {image: [tokenized[text] for text in texts] for image, texts in references.items()}
+    forms = {False: words}
+    if any(contender.stem for contender in contenders):
+        stems = stems_of(tokenized.values())
+        forms[True] = {image: [stems[text] for text in texts] for image, texts in words.items()}
+    counted = [
+        (contender, with_frequencies(contender.metric, forms[contender.stem], "all references"))
+        for contender in contenders
+    ]
+    scores: dict[str, list[FloatArray]] = {name: [] for name in names}
+    finished = 0
+    for images in _batches(references):
+        for contender, metric in counted:
+            by_score = _left_out(metric, [forms[contender.stem][image] for image in images])
+            for name, parts in zip(contender.names, by_score, strict=True):
+                scores[name] += parts
+        finished += len(images)
+        progress(f"{finished:,} images ranked")
+    return Ranking(references=references, scores={name: tuple(parts) for name, parts in scores.items()})
+
+
+def _batches(references: References) -> Iterator[list[ImageId]]:
+    batch: list[ImageId] = []
+    size = 0
+    for image, count in zip(references.image_ids, references.counts.tolist(), strict=True):
+        batch.append(image)
+        size += count
+        if size >= BATCH:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _left_out(metric: Metric, groups: Sequence[Sequence[str]]) -> list[list[FloatArray]]:
+    rest = [[*texts[:i], *texts[i + 1 :]] for texts in groups for i in range(len(texts))]
+    own = [text for texts in groups for text in texts]
+    prepared = metric.prepare(References(dict(enumerate(rest))), tokenizer=WORDS)
+    scored = prepared.score(Candidates(dict(enumerate(own)))).per_image
+    check_scored(scored)
+    ends = np.cumsum([len(texts) for texts in groups])[:-1]
+    return [list(np.split(scored[name], ends)) for name in metric.names]
+
+
+def ranked(ranking: Ranking, image: ImageId, name: str) -> list[tuple[float, str]]:
+    """The references of an image from the best to the worst by a metric, with their scores (Figure 5).
+
+    References with equal scores stay in their order.
+
+    Raises:
+        MismatchError: The image is not among those ranked.
+        OptionError: The metric is not among those that ranked.
+    """
+    if name not in ranking.scores:
+        raise OptionError(f"the metric must be among {', '.join(ranking.scores)} (got {name!r})")
+    if image not in ranking.references:
+        raise MismatchError(f"image {image!r} is not among the {len(ranking.references):,} that are ranked")
+    scores = ranking.scores[name][ranking.references.image_ids.index(image)]
+    texts = ranking.references[image]
+    return [(float(scores[i]), texts[i]) for i in np.argsort(-scores, kind="stable")]
+
+
+def ranks(scores: Sequence[FloatArray]) -> FloatArray:
+    """The rank of each reference in its image, from 0 for the best to 1 for the worst, in one array.
+
+    Equal scores share the mean of their ranks.
+
+    Args:
+        scores: The scores of one metric, as in `Ranking.scores`.
+
+    Raises:
+        DependencyError: scipy is not installed.
+    """
+    _, rankdata = _scipy()
+    parts = [(rankdata(-values) - 1) / max(1, len(values) - 1) for values in scores]
+    return np.concatenate(parts)
+
+
+def paper_correlations(ranking: Ranking) -> dict[tuple[str, str], RankCorrelation]:
+    """The rank correlation of each metric with CIDEr, and of CIDEr-1 with CIDEr-D-1 (Figure 6).
+
+    Args:
+        ranking: The ranking by `PAPER_RANKERS`.
+    """
+    others = [name for name in ranking.scores if name not in ("CIDEr", "CIDEr-1", "CIDEr-D-1")]
+    pairs = (*(("CIDEr", name) for name in others), ("CIDEr-1", "CIDEr-D-1"))
+    return {(a, b): rank_correlation(ranking.scores[a], ranking.scores[b]) for a, b in pairs}
+
+
+def _scipy() -> tuple[Callable[..., Any], Callable[..., Any]]:
+    try:
+        from scipy.stats import rankdata, spearmanr
+    except ImportError as error:
+        raise missing_package("ranks need", error) from None
+    return spearmanr, rankdata
+
+
+def rank_correlation(a: Sequence[FloatArray], b: Sequence[FloatArray]) -> RankCorrelation:
+    """How alike two metrics rank references, image by image.
+
+    Args:
+        a: The scores of one metric: an array an image, as in `Ranking.scores`.
+        b: The scores of the other.
+
+    Raises:
+        MismatchError: They are not of the same references, or no image can be ranked by both.
+        DependencyError: scipy is not installed.
+    """
+    spearmanr, _ = _scipy()
+    if [len(scores) for scores in a] != [len(scores) for scores in b]:
+        raise MismatchError("both metrics must have scored the same references")
+    rhos = np.array(
+        [float(spearmanr(x, y).statistic) for x, y in zip(a, b, strict=True) if np.ptp(x) and np.ptp(y)]
+    )
+    if not rhos.size:
+        raise MismatchError("there must be an image whose references both metrics tell apart (got none)")
+    spread = float(rhos.std(ddof=1)) if rhos.size > 1 else 0.0
+    reach = float(1.96 * spread / np.sqrt(rhos.size))
+    pooled = float(spearmanr(np.concatenate(a), np.concatenate(b)).statistic)
+    mean = float(rhos.mean())
+    return RankCorrelation(
+        mean=mean, low=mean - reach, high=mean + reach, images=rhos.size, all_references=pooled
+    )

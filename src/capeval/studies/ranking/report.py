@@ -1,0 +1,94 @@
+"""Tables and the figure of how metrics rank the references of an image."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from capeval.data.captions import ImageId
+from capeval.data.scores import FloatArray
+from capeval.datasets.published import RANK_CORRELATION
+from capeval.report.study_report import StudyReport
+from capeval.report.tables import Cell, Grid
+from capeval.studies.ranking import RankCorrelation, Ranking, ranked, ranks
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["rank_map", "report"]
+
+
+def report(
+    ranking: Ranking,
+    correlations: Mapping[tuple[str, str], RankCorrelation],
+    image: ImageId,
+    top: int = 10,
+) -> StudyReport:
+    """How alike metrics rank, the best references of one image, and the ranks of all by CIDEr and CIDEr-D.
+
+    Args:
+        ranking: The ranking by `PAPER_RANKERS`.
+        correlations: How alike pairs of metrics rank.
+        image: The image whose references are shown.
+        top: How many of them.
+    """
+    return StudyReport(
+        tables={
+            "rank-correlation": _correlations(correlations),
+            "ranked-references": _best(ranking, image, top),
+        },
+        figures={"cider-and-cider-d": lambda: _figure(ranking)},
+    )
+
+
+def _correlations(correlations: Mapping[tuple[str, str], RankCorrelation]) -> Grid:
+    rows = tuple(
+        (
+            Cell(value=f"{first}, {second}"),
+            Cell(value=rho.mean, low=rho.low, high=rho.high),
+            Cell(value=rho.all_references),
+            Cell(value=RANK_CORRELATION.values.get((first, second)), digits=2),
+        )
+        for (first, second), rho in correlations.items()
+    )
+    return Grid(columns=("Metrics", "Rho, mean over images", "Rho, all references", "Paper"), rows=rows)
+
+
+def _best(ranking: Ranking, image: ImageId, top: int) -> Grid:
+    rows = tuple(
+        (Cell(value=name), Cell(value=place), Cell(value=score), Cell(value=text))
+        for name in ranking.scores
+        for place, (score, text) in enumerate(ranked(ranking, image, name)[:top], start=1)
+    )
+    return Grid(columns=("Metric", "Rank", "Score", "Reference"), rows=rows)
+
+
+def _figure(ranking: Ranking) -> Figure:
+    pairs = {"CIDEr-D": "CIDEr", "CIDEr-D-1": "CIDEr-1"}
+    scores = ranking.scores
+    return rank_map({f"{y} against {x}": (ranks(scores[x]), ranks(scores[y])) for y, x in pairs.items()})
+
+
+def rank_map(pairs: Mapping[str, tuple[FloatArray, FloatArray]]) -> Figure:
+    """How often references have one rank by one metric and another by the other: a panel for each pair.
+
+    Args:
+        pairs: The ranks of all references by two metrics, 0 for the best of an image and 1 for the worst,
+            by the title of the panel.
+    """
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    from capeval.report.figures import STYLE
+
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(3.6 * len(pairs), 3.6), layout="constrained")
+        panels = figure.subplots(1, len(pairs), squeeze=False)[0]
+        for panel, (title, (first, second)) in zip(panels, pairs.items(), strict=True):
+            panel.hist2d(first, second, bins=24, range=((0, 1), (0, 1)), cmap="Blues", rasterized=True)
+            y_name, _, x_name = title.partition(" against ")
+            panel.set_title(title, loc="left")
+            panel.set_xlabel(f"Rank by {x_name}: best to worst")
+            panel.set_ylabel(f"Rank by {y_name}: best to worst")
+            panel.set_aspect("equal")
+        return figure

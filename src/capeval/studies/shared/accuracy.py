@@ -1,0 +1,147 @@
+"""Accuracy: how often a metric chooses the candidate that people chose, with its interval."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import NormalDist, fmean
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from capeval._internal.validation import checked_choice
+from capeval.errors import MismatchError
+
+__all__ = ["Accuracy", "Drawn", "Ties", "accuracy", "by_class", "drawn", "wilson"]
+
+Ties = Literal["first", "half"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Accuracy:
+    """The part of pairs on which a prediction and the truth agree.
+
+    Attributes:
+        value: The part, 0 to 1.
+        low: The lower end of Wilson's score interval, at 95 %.
+        high: The upper end.
+        pairs: How many pairs there are.
+        tied: Pairs on which the prediction is a tie.
+        truth_tied: Pairs that have no winner.
+    """
+
+    value: float
+    low: float
+    high: float
+    pairs: int
+    tied: int
+    truth_tied: int
+
+
+def accuracy(predicted: NDArray[np.generic], truth: NDArray[np.generic], *, ties: Ties = "first") -> Accuracy:
+    """How often the sign of a prediction is the sign of the truth.
+
+    Args:
+        predicted: A number for each pair, above 0 for the first: a winner, or a difference of scores.
+        truth: The same for what people chose.
+        ties: `first` counts a tie, of either, as a win of the first candidate, which comes closest to the
+            paper's table; `half` counts a pair with a tie in one of the two as half right.
+
+    Raises:
+        OptionError: `ties` is something else.
+        MismatchError: The two are not of the same pairs, or there is none.
+    """
+    checked_choice("ties", ties, get_args(Ties))
+    if predicted.shape != truth.shape or predicted.ndim != 1 or not predicted.size:
+        raise MismatchError(
+            "predictions and truth must be of the same pairs, at least one"
+            f" (got shapes {predicted.shape} and {truth.shape})"
+        )
+    signs, wanted = np.sign(predicted.astype(float)), np.sign(truth.astype(float))
+    tied, truth_tied = int((signs == 0).sum()), int((wanted == 0).sum())
+    if ties == "first":
+        right = np.where(signs == 0, 1.0, signs) == np.where(wanted == 0, 1.0, wanted)
+    else:
+        right = 1 - np.abs(signs - wanted) / 2
+    low, high = wilson(float(right.mean()), right.size)
+    return Accuracy(
+        value=float(right.mean()), low=low, high=high, pairs=right.size, tied=tied, truth_tied=truth_tied
+    )
+
+
+def wilson(part: float, count: int, level: float = 0.95) -> tuple[float, float]:
+    """Wilson's score interval of a part of `count` independent cases."""
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    centre = (part + z * z / (2 * count)) / (1 + z * z / count)
+    reach = z / (1 + z * z / count) * np.sqrt(part * (1 - part) / count + z * z / (4 * count * count))
+    return max(0.0, float(centre - reach)), min(1.0, float(centre + reach))
+
+
+def by_class(
+    predicted: NDArray[np.generic],
+    truth: NDArray[np.generic],
+    kinds: Sequence[str | None],
+    *,
+    ties: Ties = "first",
+) -> dict[str, Accuracy]:
+    """The accuracy on the pairs of each class, in the order of their names, and on `all`.
+
+    Raises:
+        MismatchError: There is not one class for each pair.
+    """
+    if len(kinds) != len(truth):
+        raise MismatchError(f"there must be a class for each of {len(truth)} pairs (got {len(kinds)})")
+    accuracies: dict[str, Accuracy] = {}
+    for kind in sorted({kind for kind in kinds if kind is not None}):
+        rows = np.array([other == kind for other in kinds])
+        accuracies[kind] = accuracy(predicted[rows], truth[rows], ties=ties)
+    return {**accuracies, "all": accuracy(predicted, truth, ties=ties)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drawn:
+    """The accuracy over several random draws of the references.
+
+    The interval shows the uncertainty from the choice of pairs; the lowest and the highest draw show the one
+    from the choice of references.
+
+    Attributes:
+        mean: The mean over the draws.
+        low: The lower end of Wilson's score interval at 95 %, for an accuracy of `mean` on so many pairs.
+        high: The upper end. More draws narrow neither: it is the interval of one draw, not of their mean.
+        lowest: The lowest accuracy of a draw.
+        highest: The highest.
+        pairs: How many pairs there are.
+        draws: How many draws.
+    """
+
+    mean: float
+    low: float
+    high: float
+    lowest: float
+    highest: float
+    pairs: int
+    draws: int
+
+
+def drawn(parts: Sequence[Accuracy]) -> Drawn:
+    """The accuracy over several draws.
+
+    Raises:
+        MismatchError: There is no draw, or the draws have different numbers of pairs.
+    """
+    if len({part.pairs for part in parts}) != 1:
+        raise MismatchError("draws must be of the same pairs, at least one draw")
+    values = [part.value for part in parts]
+    mean, pairs = fmean(values), parts[0].pairs
+    low, high = wilson(mean, pairs)
+    return Drawn(
+        mean=mean,
+        low=low,
+        high=high,
+        lowest=min(values),
+        highest=max(values),
+        pairs=pairs,
+        draws=len(values),
+    )

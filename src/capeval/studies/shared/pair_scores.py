@@ -1,0 +1,147 @@
+"""Pairs of candidates scored by metrics, as the CIDEr paper compares metrics (section 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from capeval._internal.random import generator
+from capeval.data.captions import Candidates, ImageId, References
+from capeval.data.scores import FloatArray
+from capeval.errors import MismatchError
+from capeval.formats.judgments.plans import Pair
+from capeval.metrics.bleu import Bleu
+from capeval.metrics.cider import Cider, CiderD
+from capeval.metrics.meteor import Meteor
+from capeval.metrics.rouge import RougeL, RougeN
+from capeval.studies.shared.words import (
+    WORDS,
+    Contender,
+    check_scored,
+    contender_names,
+    stems_of,
+    with_frequencies,
+    words_of,
+)
+from capeval.tokenizers import Tokenizer
+
+__all__ = ["PAPER_CONTENDERS", "PAPER_TOKENIZER", "PairScorer", "words_only"]
+
+PAPER_TOKENIZER = Tokenizer(punctuation="keep")
+"""The tokens that come closest to the CIDEr paper's table: punctuation stays."""
+
+PAPER_CONTENDERS = (
+    Contender(metric=Bleu(orders=(1, 4), level="sentence"), stem=True),
+    Contender(metric=RougeN(n=1), stem=True),
+    Contender(metric=RougeL(beta=2.0), stem=True),
+    Contender(metric=Meteor()),
+    Contender(metric=Cider()),
+    Contender(metric=CiderD()),
+)
+"""The metrics as the CIDEr paper has them: BLEU by sentence, stems for words (appendix VII)."""
+
+
+def words_only(pairs: Sequence[Pair], tokenizer: Tokenizer) -> tuple[Pair, ...]:
+    """The pairs with tokens joined by single spaces for sentences; each sentence is tokenised once."""
+    tokenized = words_of((text for pair in pairs for text in _texts(pair)), tokenizer)
+    return tuple(_mapped(pair, tokenized) for pair in pairs)
+
+
+def _texts(pair: Pair) -> tuple[str, ...]:
+    return (pair.first, pair.second, *pair.references)
+
+
+def _mapped(pair: Pair, forms: Mapping[str, str]) -> Pair:
+    """The pair with each sentence replaced by its form, such as its stems."""
+    return replace(
+        pair,
+        first=forms[pair.first],
+        second=forms[pair.second],
+        references=tuple(forms[text] for text in pair.references),
+    )
+
+
+class PairScorer:
+    """Pairs whose sentences are tokenised and stemmed once, to be scored with all or some references.
+
+    Document frequencies are those of the references used, image by image, unless a metric brings its own.
+
+    Args:
+        pairs: The pairs, with references.
+        contenders: The metrics.
+        tokenizer: How to tokenise.
+
+    Raises:
+        MismatchError: There is no pair, or one has no references.
+        OptionError: Two contenders have scores of the same name.
+        DependencyError: Stems are wanted and snowballstemmer is not installed.
+    """
+
+    def __init__(
+        self,
+        pairs: Sequence[Pair],
+        contenders: Sequence[Contender] = PAPER_CONTENDERS,
+        *,
+        tokenizer: Tokenizer = PAPER_TOKENIZER,
+    ) -> None:
+        if not pairs:
+            raise MismatchError("there must be at least one pair (got none)")
+        for place, pair in enumerate(pairs):
+            if not pair.references:
+                raise MismatchError(f"every pair must have references (got none for pair {place})")
+        self.names = contender_names(contenders)
+        self.pairs = tuple(pairs)
+        self.contenders = tuple(contenders)
+        self._words = words_only(pairs, tokenizer)
+        stemmed = any(contender.stem for contender in contenders)
+        stems = stems_of(text for pair in self._words for text in _texts(pair)) if stemmed else {}
+        self._stems = tuple(_mapped(pair, stems) for pair in self._words) if stemmed else ()
+
+    def scores(self, chosen: Sequence[NDArray[np.int64]] | None = None) -> dict[str, FloatArray]:
+        """The scores of both candidates of each pair, by name: arrays of pairs by 2.
+
+        Args:
+            chosen: Which of its references to use for each pair; all by default.
+        """
+        scores: dict[str, FloatArray] = {}
+        for contender in self.contenders:
+            pairs = self._stems if contender.stem else self._words
+            references = [
+                pair.references if chosen is None else tuple(pair.references[i] for i in chosen[place])
+                for place, pair in enumerate(pairs)
+            ]
+            metric = with_frequencies(contender.metric, _by_image(pairs, references), "images of the pairs")
+            prepared = metric.prepare(References(dict(enumerate(references))), tokenizer=WORDS)
+            candidates = {place: [pair.first, pair.second] for place, pair in enumerate(pairs)}
+            scored = prepared.score(Candidates(candidates)).per_image
+            check_scored(scored)
+            for name, own_name in zip(contender.names, metric.names, strict=True):
+                scores[name] = scored[own_name].reshape(-1, 2)
+        return scores
+
+    def differences(self, chosen: Sequence[NDArray[np.int64]] | None = None) -> dict[str, FloatArray]:
+        """The score of the first minus that of the second, for each pair, by name."""
+        return {name: both[:, 0] - both[:, 1] for name, both in self.scores(chosen).items()}
+
+    def draw(self, count: int, *, seed: int = 0) -> list[NDArray[np.int64]]:
+        """`count` references of each pair, drawn at random; a larger number adds to what a smaller one draws.
+
+        Raises:
+            MismatchError: A pair has fewer references.
+        """
+        few = min(len(pair.references) for pair in self.pairs)
+        if not 1 <= count <= few:
+            raise MismatchError(f"the number of references must be from 1 to {few} (got {count})")
+        rng = generator(seed)
+        return [rng.permutation(len(pair.references))[:count] for pair in self.pairs]
+
+
+def _by_image(pairs: Sequence[Pair], references: Sequence[Sequence[str]]) -> dict[ImageId, list[str]]:
+    """The references of each image once, however many pairs it has."""
+    images: dict[ImageId, dict[str, None]] = {}
+    for pair, texts in zip(pairs, references, strict=True):
+        images.setdefault(pair.image, {}).update(dict.fromkeys(texts))
+    return {image: list(texts) for image, texts in images.items()}

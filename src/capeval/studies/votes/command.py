@@ -1,0 +1,90 @@
+"""`capeval study votes`: finds the winners of a plan's pairs from people's answers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from capeval.cli.toolkit.click_commands import Argument, Option
+from capeval.cli.toolkit.output import examples
+from capeval.cli.toolkit.study_output import Folder, show, write_columns
+
+if TYPE_CHECKING:
+    from capeval.studies.judging import HumanColumn
+
+__all__ = ["EXAMPLES", "run"]
+
+EXAMPLES = examples(
+    "capeval study votes plan votes.csv",
+    "capeval study votes plan votes.csv --complete-only -o winners",
+    "capeval study votes plan pair_votes.csv --pairwise --judgements 11",
+)
+
+
+def run(
+    plan: Annotated[
+        Path, Argument(metavar="PLAN", help="Folder that 'study plan' wrote.", show_default=False)
+    ],
+    votes: Annotated[
+        Path,
+        Argument(
+            metavar="VOTES",
+            help="CSV: triplet, choice (left, right); with --pairwise: pair, choice (first, second, equal).",
+            show_default=False,
+        ),
+    ],
+    pairwise: Annotated[
+        bool, Option("--pairwise", help="The votes are on pairs, by people who saw the image.")
+    ] = False,
+    judgements: Annotated[
+        int | None,
+        Option(
+            min=1,
+            help="With --pairwise, people asked for each pair; a decided pair needs no more.",
+            show_default="1",
+        ),
+    ] = None,
+    complete_only: Annotated[
+        bool, Option("--complete-only", help="Leave out triplets or pairs with fewer answers than planned.")
+    ] = False,
+    output: Folder = None,
+) -> None:
+    """Counts the answers to a plan: a majority for each triplet, a winner for each pair.
+
+    A tied triplet gives no vote, and a tied pair is shown as a tie. Krippendorff's alpha measures how far
+    people agree. What has fewer answers than planned, where more could change the winner, is listed, and an
+    error where it has none, unless --complete-only leaves it out. Where pairs are of several systems, each
+    has the fraction of its wins and its strength (Bradley and Terry), with intervals from resampled images.
+    """
+    from capeval.errors import MismatchError, OptionError
+    from capeval.formats.judgments.plans import load_pair_votes, load_pairs, load_plan, load_votes, plan_files
+    from capeval.studies.judging.wins import judge_wins
+    from capeval.studies.votes import count_pair_votes, count_votes
+    from capeval.studies.votes.report import report
+
+    pairs_file, triplets_file = plan_files(plan)
+    if not pairwise:
+        if judgements is not None:
+            raise OptionError("'--judgements' must go with '--pairwise': triplets.csv says it of triplets")
+        planned = load_plan(pairs_file, triplets_file)
+        counted = count_votes(planned, load_votes(votes, planned), complete_only=complete_only)
+    else:
+        pairs = load_pairs(pairs_file)
+        counted = count_pair_votes(
+            pairs,
+            load_pair_votes(votes, pairs),
+            judgements=judgements or 1,
+            complete_only=complete_only,
+        )
+    columns: tuple[HumanColumn, ...] = ()
+    lacking = ""
+    try:
+        columns = judge_wins(counted)
+    except MismatchError as error:
+        lacking = str(error)
+
+    show(
+        report(counted, columns, lacking),
+        output,
+        write=lambda folder: write_columns(columns, folder) if columns else (),
+    )

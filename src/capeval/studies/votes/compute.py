@@ -1,0 +1,370 @@
+"""People's answers to a plan, to its triplets or its pairs: votes, winners, and agreement."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from itertools import accumulate
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from capeval._internal.validation import checked_integer, checked_number
+from capeval.data.scores import FloatArray
+from capeval.errors import MismatchError
+from capeval.formats.judgments.plans import Pair, Plan
+from capeval.studies.plan import krippendorff_alpha, majority, winners
+from capeval.studies.shared.coefficients import if_defined
+
+__all__ = [
+    "LEVELS",
+    "Incomplete",
+    "PlanVotes",
+    "VoteAgreement",
+    "WriterWins",
+    "count_pair_votes",
+    "count_votes",
+    "is_confident",
+    "is_decided",
+    "is_lead_confident",
+    "is_lead_decided",
+    "posterior",
+    "votes_until_confident",
+    "votes_until_decided",
+]
+
+# Between these is the posterior at which voting may stop.
+LEVELS = (0.55, 0.9999)
+# How many questions without an answer a message names.
+_NAMED = 10
+
+Protocol = Literal["triplets", "pairwise"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class VoteAgreement:
+    """How far people agree on the questions of a class: triplets, or pairs with their image.
+
+    Attributes:
+        pairs: How many pairs there are.
+        tied_pairs: How many of them have no winner.
+        questions: How many questions there are; in the pairwise protocol, as many as pairs.
+        tied_questions: How many of them have no majority.
+        answers: How many answers there are.
+        alpha: Krippendorff's alpha; None where it is not defined: all answers are the same, or no question
+            has two.
+    """
+
+    pairs: int
+    tied_pairs: int
+    questions: int
+    tied_questions: int
+    answers: int
+    alpha: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Incomplete:
+    """A question with fewer answers than were planned, where more could change the winner.
+
+    Attributes:
+        question: The number of the triplet, or of the pair in the pairwise protocol.
+        pair: The number of the pair.
+        answers: How many answers it has.
+        planned: How many it was to have.
+    """
+
+    question: int
+    pair: int
+    answers: int
+    planned: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class WriterWins:
+    """How often each of two writers of captions wins against the other, in the pairs of a class."""
+
+    kind: str | None
+    a: str | None
+    b: str | None
+    a_wins: int
+    b_wins: int
+    ties: int
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PlanVotes:
+    """The votes on a plan.
+
+    Attributes:
+        protocol: What people were asked.
+        numbers: The number in the plan of each pair that was counted.
+        pairs: These pairs with their votes: in the triplet protocol those of their triplets, 0 for a tie,
+            beside the triplets' references.
+        winners: For each of these pairs 1 (first), -1 (second) or 0 (a tie).
+        agreement: How far people agree, by class and on `all`.
+        wins: Who wins against whom.
+        incomplete: The questions with fewer answers than were planned, where more could change the winner.
+        answers: The answers to each question that was counted, a row each, with NaN for no answer.
+        pair_of: The place in `pairs` of each of these questions.
+    """
+
+    protocol: Protocol
+    numbers: tuple[int, ...]
+    pairs: tuple[Pair, ...]
+    winners: NDArray[np.int64]
+    agreement: Mapping[str, VoteAgreement]
+    wins: tuple[WriterWins, ...]
+    incomplete: tuple[Incomplete, ...]
+    answers: FloatArray = field(repr=False)
+    pair_of: NDArray[np.int64] = field(repr=False)
+
+
+def is_decided(votes: Sequence[int], planned: int) -> bool:
+    """Whether further votes of so many planned can't change the winner of a question.
+
+    Args:
+        votes: The votes so far: 1, -1, or 0 for neither.
+        planned: How many votes were planned.
+    """
+    return is_lead_decided(abs(sum(votes)), len(votes), planned)
+
+
+def is_lead_decided(lead: int, cast: int, planned: int) -> bool:
+    """Whether a question is decided, by how far it leads, how many votes were cast, and how many planned."""
+    return lead > planned - cast or cast >= planned
+
+
+def votes_until_decided(votes: Sequence[int], planned: int) -> int:
+    """How many of the votes, in their order, decide a question; all of them where they leave it open.
+
+    Args:
+        votes: The votes: 1, -1, or 0 for neither.
+        planned: How many votes were planned.
+
+    Raises:
+        OptionError: `planned` is below 1.
+    """
+    checked_integer("planned", planned, 1)
+    decided = (count for count in range(1, len(votes)) if is_decided(votes[:count], planned))
+    return next(decided, len(votes))
+
+
+def posterior(first: int, second: int) -> float:
+    """How likely most people prefer the first of two candidates, given so many votes for each.
+
+    Before any vote, each part of people who prefer the first is as likely as any other: it has a beta
+    distribution then, of which this is what lies above a half.
+
+    Args:
+        first: How many votes are for the first.
+        second: How many are for the second.
+    """
+    return _posteriors(first + second)[first]
+
+
+@lru_cache(maxsize=256)
+def _posteriors(votes: int) -> tuple[float, ...]:
+    """The posterior by how many of so many votes are for the first: exact sums of binomial coefficients."""
+    coefficient, coefficients = 1, []
+    for number in range(votes + 1):
+        coefficients.append(coefficient)
+        coefficient = coefficient * (votes + 1 - number) // (number + 1)
+    return tuple(total / 2 ** (votes + 1) for total in accumulate(coefficients))
+
+
+def is_confident(votes: Sequence[int], *, level: float = 0.95, least: int = 5) -> bool:
+    """Whether the votes say with some confidence which of two candidates most people prefer.
+
+    It is the label uncertainty of Sheng, Provost and Ipeirotis (2008, "Get another label?") as a
+    rule to stop by. Votes must be independent of each other: of one triplet by several people, take the
+    majority. A share of votes that were stopped by it is biased, and that of a winner can be, too.
+
+    Args:
+        votes: The votes so far: 1, -1, or 0 for neither, which says nothing.
+        level: How likely it must be.
+        least: How many votes for one of the two there must be.
+
+    Raises:
+        OptionError: `level` is not in `LEVELS`, or `least` is below 1.
+    """
+    checked_number("level", level, *LEVELS)
+    checked_integer("least", least, 1)
+    return is_lead_confident(votes.count(1), votes.count(-1), level=level, least=least)
+
+
+def is_lead_confident(first: int, second: int, *, level: float, least: int) -> bool:
+    """Whether the votes for the first and for the second are enough: see `is_confident`."""
+    return first + second >= least and posterior(max(first, second), min(first, second)) >= level
+
+
+def votes_until_confident(votes: Sequence[int], *, level: float = 0.95, least: int = 5) -> int:
+    """How many of the votes, in their order, it takes until `is_confident`; all where it is not reached.
+
+    Raises:
+        OptionError: `level` is not in `LEVELS`, or `least` is below 1.
+    """
+    enough = (
+        count for count in range(1, len(votes)) if is_confident(votes[:count], level=level, least=least)
+    )
+    return next(enough, len(votes))
+
+
+def count_votes(plan: Plan, answers: Sequence[Sequence[int]], *, complete_only: bool = False) -> PlanVotes:
+    """Counts answers: the majority of a triplet is its vote, and the votes of a pair make its winner.
+
+    Args:
+        plan: What people were asked.
+        answers: The answers to each triplet, 1 for the pair's first candidate and -1 for the second.
+        complete_only: Leaves out triplets with fewer answers than were planned, unless further ones couldn't
+            change their majority, and pairs without a triplet that is complete.
+
+    Raises:
+        MismatchError: There are not answers to each triplet, a triplet has no answer, or a pair has no
+            triplet; with `complete_only`, no triplet is complete.
+    """
+    if len(answers) != len(plan.triplets):
+        raise MismatchError(
+            f"there must be answers to each of {len(plan.triplets)} triplets (got {len(answers)})"
+        )
+    incomplete = tuple(
+        Incomplete(question=number, pair=triplet.pair, answers=len(given), planned=triplet.judgements)
+        for number, (triplet, given) in enumerate(zip(plan.triplets, answers, strict=True))
+        if not given or not is_decided(given, triplet.judgements)
+    )
+    left_out = _left_out(incomplete, "triplet", complete_only=complete_only)
+    asked = [number for number in range(len(answers)) if number not in left_out]
+    table = _table([answers[number] for number in asked], "triplet")
+    decided = majority(np.nan_to_num(table))
+    pair_of = np.array([plan.triplets[number].pair for number in asked], dtype=np.int64)
+    numbers = tuple(np.unique(pair_of).tolist()) if complete_only else tuple(range(len(plan.pairs)))
+    questions = [np.flatnonzero(pair_of == number) for number in numbers]
+    pairs = tuple(
+        replace(
+            plan.pairs[number],
+            references=tuple(plan.triplets[asked[place]].reference for place in places),
+            votes=tuple(decided[places].tolist()),
+        )
+        for number, places in zip(numbers, questions, strict=True)
+    )
+    won = winners([pair.votes for pair in pairs])
+    places = np.searchsorted(numbers, pair_of)
+    return PlanVotes(
+        protocol="triplets",
+        numbers=numbers,
+        pairs=pairs,
+        winners=won,
+        agreement=_agreement(pairs, places, table, decided, won),
+        wins=_wins(pairs, won),
+        incomplete=incomplete,
+        answers=table,
+        pair_of=places,
+    )
+
+
+def count_pair_votes(
+    pairs: Sequence[Pair],
+    answers: Sequence[Sequence[int]],
+    *,
+    judgements: int = 1,
+    complete_only: bool = False,
+) -> PlanVotes:
+    """Counts the answers of people who saw an image and both captions (CIDEr paper, appendix I).
+
+    Args:
+        pairs: The pairs of the plan.
+        answers: The answers to each pair: 1 for its first candidate, -1 for the second, 0 for neither.
+        judgements: How many people were to be asked for each pair. A pair with fewer answers is complete
+            where further ones couldn't change its winner.
+        complete_only: Leaves out pairs that are not complete.
+
+    Raises:
+        OptionError: `judgements` is below 1.
+        MismatchError: There are not answers to each pair, or a pair has none; with `complete_only`, no pair
+            is complete.
+    """
+    checked_integer("judgements", judgements, 1)
+    if len(answers) != len(pairs):
+        raise MismatchError(f"there must be answers to each of {len(pairs)} pairs (got {len(answers)})")
+    incomplete = tuple(
+        Incomplete(question=number, pair=number, answers=len(given), planned=judgements)
+        for number, given in enumerate(answers)
+        if not is_decided(given, judgements)
+    )
+    left_out = _left_out(incomplete, "pair", complete_only=complete_only)
+    numbers = tuple(number for number in range(len(pairs)) if number not in left_out)
+    table = _table([answers[number] for number in numbers], "pair")
+    counted = tuple(replace(pairs[number], votes=tuple(answers[number])) for number in numbers)
+    won = winners([pair.votes for pair in counted])
+    return PlanVotes(
+        protocol="pairwise",
+        numbers=numbers,
+        pairs=counted,
+        winners=won,
+        agreement=_agreement(counted, np.arange(len(counted)), table, won, won),
+        wins=_wins(counted, won),
+        incomplete=incomplete,
+        answers=table,
+        pair_of=np.arange(len(counted)),
+    )
+
+
+def _left_out(incomplete: Sequence[Incomplete], what: str, *, complete_only: bool) -> set[int]:
+    if complete_only:
+        return {each.question for each in incomplete}
+    silent = [str(each.question) for each in incomplete if not each.answers]
+    if silent:
+        more = f" and {len(silent) - _NAMED:,} more" if len(silent) > _NAMED else ""
+        raise MismatchError(
+            f"every {what} must have an answer (got none for {what}{'s' * (len(silent) > 1)}"
+            f" {', '.join(silent[:_NAMED])}{more}); 'complete_only' leaves out what has too few"
+        )
+    return set()
+
+
+def _table(answers: Sequence[Sequence[int]], what: str) -> FloatArray:
+    """The answers as rows of equal length, with NaN for no answer."""
+    if not answers:
+        raise MismatchError(f"at least one {what} must have all of its answers (got none)")
+    most = max(map(len, answers))
+    return np.array([[*each, *[np.nan] * (most - len(each))] for each in answers])
+
+
+def _agreement(
+    pairs: Sequence[Pair],
+    pair_of: NDArray[np.int64],
+    answers: FloatArray,
+    decided: NDArray[np.int64],
+    won: NDArray[np.int64],
+) -> dict[str, VoteAgreement]:
+    kinds = [pair.kind or "" for pair in pairs]
+    agreement = {}
+    for kind in (*dict.fromkeys(kinds), "all"):
+        chosen = np.array([kind in (each, "all") for each in kinds])
+        asked = chosen[pair_of]
+        agreement[kind] = VoteAgreement(
+            pairs=int(chosen.sum()),
+            tied_pairs=int((won[chosen] == 0).sum()),
+            questions=int(asked.sum()),
+            tied_questions=int((decided[asked] == 0).sum()),
+            answers=int((~np.isnan(answers[asked])).sum()),
+            alpha=if_defined(krippendorff_alpha, answers[asked]),
+        )
+    return agreement
+
+
+def _wins(pairs: Sequence[Pair], won: NDArray[np.int64]) -> tuple[WriterWins, ...]:
+    counts: dict[tuple[str | None, str, str], Counter[int]] = {}
+    for pair, winner in zip(pairs, won.tolist(), strict=True):
+        first, second = pair.first_by or "", pair.second_by or ""
+        # Which of the two is the first candidate is random, so both orders are counted as one.
+        swap = first > second
+        writers = (pair.kind, second, first) if swap else (pair.kind, first, second)
+        counts.setdefault(writers, Counter())[-winner if swap else winner] += 1
+    return tuple(
+        WriterWins(kind=kind, a=a, b=b, a_wins=count[1], b_wins=count[-1], ties=count[0])
+        for (kind, a, b), count in counts.items()
+    )

@@ -1,0 +1,95 @@
+"""Tables of people's answers to a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from capeval.report.study_report import StudyReport
+from capeval.report.tables import Cell, Grid
+from capeval.studies.judging import HumanColumn
+from capeval.studies.judging.report import of_column
+from capeval.studies.votes import Incomplete, PlanVotes, WriterWins
+
+__all__ = ["report"]
+
+# How many incomplete questions a terminal shows.
+_SHOWN = 10
+_WINNER = {1: "first", -1: "second", 0: "tie"}
+
+
+def report(votes: PlanVotes, columns: Sequence[HumanColumn] = (), lacking: str = "") -> StudyReport:
+    """How far people agree, who wins against whom, what lacks answers, and the winner of each pair.
+
+    Args:
+        votes: The votes on a plan.
+        columns: How often each system wins, where that is known.
+        lacking: Why it is not known.
+    """
+    tables = {"agreement": _agreement(votes), "wins": _wins(votes.wins, lacking)}
+    tables |= {f"systems-{column.question.name.lower()}": of_column(column) for column in columns}
+    long_tables: dict[str, Callable[[], Grid]] = {"winners": lambda: _winners(votes)}
+    if votes.incomplete:
+        tables["incomplete"] = _incomplete(votes.incomplete, votes.protocol, most=_SHOWN)
+        long_tables["all-incomplete"] = lambda: _incomplete(votes.incomplete, votes.protocol)
+    return StudyReport(tables=tables, long_tables=long_tables)
+
+
+def _agreement(votes: PlanVotes) -> Grid:
+    """A row for each class; in the pairwise protocol, the questions are the pairs."""
+    triplets = votes.protocol == "triplets"
+    rows = tuple(
+        tuple(
+            Cell(value=value)
+            for value in (
+                kind,
+                each.pairs,
+                each.tied_pairs,
+                *((each.questions, each.tied_questions) if triplets else ()),
+                each.answers,
+                each.alpha,
+            )
+        )
+        for kind, each in votes.agreement.items()
+    )
+    questions = ("Triplets", "Tied triplets") if triplets else ()
+    return Grid(columns=("Class", "Pairs", "Tied pairs", *questions, "Answers", "Alpha"), rows=rows)
+
+
+def _incomplete(incomplete: Sequence[Incomplete], protocol: str, *, most: int | None = None) -> Grid:
+    rows = tuple(
+        tuple(Cell(value=value) for value in (each.question, each.pair, each.answers, each.planned))
+        for each in incomplete[:most]
+    )
+    what = "Triplet" if protocol == "triplets" else "Question"
+    more = len(incomplete) - len(rows)
+    notes = (f"{more:,} more: see all-incomplete.csv (--output)",) if more else ()
+    return Grid(columns=(what, "Pair", "Answers", "Planned"), rows=rows, notes=notes)
+
+
+def _wins(wins: Sequence[WriterWins], lacking: str) -> Grid:
+    rows = tuple(
+        tuple(Cell(value=value) for value in (each.kind, each.a, each.b, each.a_wins, each.b_wins, each.ties))
+        for each in wins
+    )
+    notes = (f"no fractions of wins by system: {lacking}",) if lacking else ()
+    return Grid(columns=("Class", "A", "B", "A wins", "B wins", "Ties"), rows=rows, notes=notes)
+
+
+def _winners(votes: PlanVotes) -> Grid:
+    rows = tuple(
+        tuple(
+            Cell(value=value)
+            for value in (
+                number,
+                pair.kind,
+                pair.first_by,
+                pair.second_by,
+                pair.votes.count(1),
+                pair.votes.count(-1),
+                _WINNER[winner],
+            )
+        )
+        for number, pair, winner in zip(votes.numbers, votes.pairs, votes.winners.tolist(), strict=True)
+    )
+    columns = ("Pair", "Class", "First by", "Second by", "For first", "For second", "Winner")
+    return Grid(columns=columns, rows=rows)

@@ -1,0 +1,429 @@
+"""Word prediction agreement (Chen et al. 2015, section 4.2, Table II and Figure 3).
+
+People tag an image with the words of their captions. One person's words are measured against those of k
+others: an image where nobody else used the word weighs 1, any other image as much as the number of captions
+with the word. The paper draws the person and the k others once; here all numbers are the exact expectations
+over all such draws.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from capeval._internal.validation import checked_integer
+from capeval.data.captions import ImageId, References, ReferencesLike
+from capeval.data.scores import FloatArray
+from capeval.errors import MismatchError, OptionError
+from capeval.errors.messages import first_few, listed
+from capeval.formats.word_classes import WORD_CLASSES, load_word_classes
+from capeval.tokenizers import TokenizedReferences, Tokenizer
+
+__all__ = [
+    "ClassMeans",
+    "SystemAgreement",
+    "SystemMeans",
+    "WordAgreement",
+    "WordCounts",
+    "WordStudy",
+    "class_means",
+    "coco_word_classes",
+    "human_agreement",
+    "model_precision",
+    "precision_at_recall",
+    "study_words",
+    "system_means",
+    "word_counts",
+]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class WordCounts:
+    """In how many captions of each image each word occurs.
+
+    Attributes:
+        image_ids: The images.
+        captions: The number of captions of each image.
+        words: The words, the most frequent first; ties in alphabetical order.
+        counts: The captions with the word: a row a word, a column an image.
+        others: The words of the captions that are not counted, such as rarer ones.
+    """
+
+    image_ids: tuple[ImageId, ...]
+    captions: NDArray[np.int64]
+    words: tuple[str, ...]
+    counts: NDArray[np.uint8]
+    others: frozenset[str] = field(default=frozenset(), repr=False)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class WordAgreement:
+    """Precision and recall of people per word.
+
+    Attributes:
+        words: The words.
+        references: The number k of captions that a person's words are measured against.
+        precision: True positives over all positives, both weighted; one number a word.
+        recall: True positives over all weight of the images with the word: the estimate of p.
+    """
+
+    words: tuple[str, ...]
+    references: int
+    precision: FloatArray
+    recall: FloatArray
+
+
+@dataclass(frozen=True, kw_only=True)
+class SystemAgreement:
+    """How precise a system's words are where its recall is that of people.
+
+    Attributes:
+        precision: The precision of each word that is compared, in the order of the words counted.
+        ignored: The words with scores that occur in the captions, but are not among those counted.
+    """
+
+    precision: Mapping[str, float]
+    ignored: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassMeans:
+    """Means over the words of a class; None where it has none.
+
+    Attributes:
+        words: How many words there are.
+        recall: People's recall.
+        precision: People's precision.
+        model_precision: The model's precision at that recall.
+        distance: The distance of people's precision from the model's.
+    """
+
+    words: int
+    recall: float | None
+    precision: float | None
+    model_precision: float | None
+    distance: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SystemMeans:
+    """Means over the words of a class that a system is compared on.
+
+    Attributes:
+        words: How many words there are.
+        system: The system's precision at people's recall.
+        people: People's precision.
+    """
+
+    words: int
+    system: float
+    people: float
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class WordStudy:
+    """How far people agree on words, and a system with them.
+
+    Attributes:
+        people: People's agreement with 1, 2, ... references.
+        classes: The class of each word that has one.
+        system: The system's precision at people's recall with the most references; None without a system.
+    """
+
+    people: tuple[WordAgreement, ...]
+    classes: Mapping[str, str]
+    system: SystemAgreement | None
+
+
+def study_words(
+    captions: ReferencesLike,
+    classes: Mapping[str, str] | Callable[[Sequence[str]], Mapping[str, str]],
+    *,
+    words: int = 1000,
+    references: int = 4,
+    scores: Mapping[str, Mapping[ImageId, float]] | None = None,
+    progress: Callable[[str], object] = lambda _: None,
+) -> WordStudy:
+    """People's agreement with 1 to `references` others on the most frequent words, and a system's.
+
+    Args:
+        captions: The captions of each image.
+        classes: The class of each word that has one, or a function that gives the classes of words.
+        words: How many of the most frequent words.
+        references: The most references.
+        scores: A system's scores, by word and image.
+        progress: Called with a description of the next step, `references + 1` times.
+
+    Raises:
+        MismatchError: An image has too few captions, or scores do not fit the captions.
+        OptionError: A number is not 1 or more.
+    """
+    progress("Counting words")
+    counts = word_counts(captions, words)
+    people = []
+    for k in range(1, references + 1):
+        progress(f"Agreement with {k} references")
+        people.append(human_agreement(counts, k))
+    system = None
+    if scores is not None:
+        recall = dict(zip(people[-1].words, people[-1].recall.tolist(), strict=True))
+        system = precision_at_recall(counts, scores, recall, references)
+    known = classes(counts.words) if callable(classes) else classes
+    return WordStudy(people=tuple(people), classes=known, system=system)
+
+
+def class_means(people: WordAgreement, classes: Mapping[str, str]) -> dict[str, ClassMeans]:
+    """The means over all words, and over those of each class."""
+    model = model_precision(people.recall, people.references)
+    means = {}
+    for name in ("all", *WORD_CLASSES):
+        rows = [row for row, word in enumerate(people.words) if name in ("all", classes.get(word))]
+
+        def mean(values: FloatArray, rows: list[int] = rows) -> float | None:
+            return float(np.mean(values[rows])) if rows else None
+
+        means[name] = ClassMeans(
+            words=len(rows),
+            recall=mean(people.recall),
+            precision=mean(people.precision),
+            model_precision=mean(model),
+            distance=mean(np.abs(people.precision - model)),
+        )
+    return means
+
+
+def system_means(
+    system: SystemAgreement, people: WordAgreement, classes: Mapping[str, str]
+) -> dict[str, SystemMeans]:
+    """The means over all words that a system is compared on, and over those of each class that has some."""
+    human = dict(zip(people.words, people.precision.tolist(), strict=True))
+    means = {}
+    for name in ("all", *WORD_CLASSES):
+        words = [word for word in system.precision if name in ("all", classes.get(word))]
+        if words:
+            means[name] = SystemMeans(
+                words=len(words),
+                system=float(np.mean([system.precision[word] for word in words])),
+                people=float(np.mean([human[word] for word in words])),
+            )
+    return means
+
+
+def coco_word_classes() -> dict[str, str]:
+    """`noun`, `verb` or `adjective` of the most frequent words of COCO, by WordNet 3.0's tag counts."""
+    return load_word_classes(Path(__file__).with_name("word_classes.tsv"))
+
+
+def word_counts(
+    captions: ReferencesLike,
+    words: int | Sequence[str] = 1000,
+    *,
+    tokenizer: Tokenizer | None = None,
+) -> WordCounts:
+    """Counts the captions with each word.
+
+    Args:
+        captions: The captions of each image.
+        words: The words, or how many of the most frequent tokens to take.
+        tokenizer: How to tokenise; the reference's way by default.
+
+    Raises:
+        MismatchError: A word never occurs, or an image has 256 captions or more.
+        OptionError: There is no word, or a word occurs twice.
+    """
+    captions = References(captions)
+    if int(captions.counts.max()) > 255:
+        raise MismatchError(f"an image must have at most 255 captions (got {int(captions.counts.max())})")
+    tokens = TokenizedReferences(captions, tokenizer)
+    texts = [[text.split() for text in tokens.native.of(position)] for position in range(len(tokens))]
+    frequency = Counter(word for group in texts for text in group for word in text)
+    chosen = _chosen(words, frequency)
+    rows = {word: row for row, word in enumerate(chosen)}
+    counts = np.zeros((len(chosen), len(texts)), dtype=np.uint8)
+    for image, group in enumerate(texts):
+        having = Counter(word for text in group for word in set(text) & rows.keys())
+        counts[[rows[word] for word in having], image] = list(having.values())
+    return WordCounts(
+        image_ids=captions.image_ids,
+        captions=captions.counts,
+        words=tuple(chosen),
+        counts=counts,
+        others=frozenset(frequency.keys() - rows.keys()),
+    )
+
+
+def _chosen(words: int | Sequence[str], frequency: Counter[str]) -> list[str]:
+    if isinstance(words, int):
+        if words < 1 or isinstance(words, bool):
+            raise OptionError(f"'words' must be at least one word (got {words!r})")
+        return sorted(frequency, key=lambda word: (-frequency[word], word))[:words]
+    if isinstance(words, str) or not words or len(set(words)) < len(words):
+        raise OptionError("'words' must be a list of different words, at least one")
+    missing = [word for word in words if not frequency[word]]
+    if missing:
+        raise MismatchError(f"every word must occur in the captions (got {missing[0]!r}, which never does)")
+    return sorted(words, key=lambda word: (-frequency[word], word))
+
+
+def human_agreement(counts: WordCounts, references: int = 4) -> WordAgreement:
+    """Human precision and recall of each word, against `references` captions by others.
+
+    For an image where c of m captions have the word, the expectations over all choices of a person and of k
+    others are: weight `k c / m`; true positives `(c / m) k (c - 1) / (m - 1)`; false positives `c / m`
+    times the chance that none of k among the `m - 1` others has it.
+
+    Args:
+        counts: The captions with each word.
+        references: k; every image must have k + 1 captions.
+
+    Raises:
+        MismatchError: An image has too few captions.
+        OptionError: `references` is not 1 or more.
+    """
+    k = checked_integer("references", references, 1)
+    _require_captions(counts, k + 1)
+    precision, recall = np.empty(len(counts.words)), np.empty(len(counts.words))
+    for row, weight, captions, having in _patterns(counts):
+        part = having / captions
+        true = weight @ (part * k * (having - 1) / (captions - 1))
+        false = weight @ (part * _none_of(k, captions - 1, captions - having))
+        precision[row] = true / (true + false)
+        recall[row] = true / (weight @ (k * part))
+    return WordAgreement(words=counts.words, references=k, precision=precision, recall=recall)
+
+
+def model_precision(p: FloatArray, references: int = 4) -> FloatArray:
+    """The model's precision `p k / (p k + (1 - p)^k)`; its recall is p (section 4.2).
+
+    Args:
+        p: The chance that a person uses the word when what it names is there, from 0 to 1.
+        references: k, 1 or more.
+
+    Raises:
+        OptionError: An argument has a value that is not allowed.
+    """
+    k = checked_integer("references", references, 1)
+    p = np.asarray(p, dtype=np.float64)
+    if not ((p >= 0) & (p <= 1)).all():
+        raise OptionError("'p' must be chances from 0 to 1")
+    precision: FloatArray = p * k / (p * k + (1 - p) ** k)
+    return precision
+
+
+def precision_at_recall(
+    counts: WordCounts,
+    scores: Mapping[str, Mapping[ImageId, float]],
+    recall: Mapping[str, float],
+    references: int = 4,
+) -> SystemAgreement:
+    """A system's precision for each word at people's recall (PHR).
+
+    A word's images are taken by falling score, those of one score together, until the weighted recall
+    reaches that of people; images without a score come last. Weights are as people's: `k c / m` for the
+    positives, and for an image as negative the chance that none of k captions has the word.
+
+    Args:
+        counts: The captions with each word.
+        scores: Word to image to score; higher is surer. Words of the captions that are not counted are
+            ignored, and named in the result.
+        recall: Word to the recall to reach, such as people's.
+        references: k.
+
+    Raises:
+        MismatchError: A word with scores never occurs in the captions, none is among those counted, a word
+            has no recall to reach, an image has no captions or too few, or a score is not finite.
+        OptionError: `references` is not 1 or more.
+    """
+    k = checked_integer("references", references, 1)
+    _require_captions(counts, k)
+    columns = {image: column for column, image in enumerate(counts.image_ids)}
+    ignored = _ignored(counts, scores)
+    result = {}
+    for row, word in enumerate(counts.words):
+        if word not in scores:
+            continue
+        if word not in recall:
+            raise MismatchError(f"every word with scores must have a recall to reach (got none for {word!r})")
+        ranking = _ranking(word, scores[word], columns)
+        having = counts.counts[row].astype(np.float64)
+        positive = k * having / counts.captions
+        negative = _none_of(k, counts.captions, counts.captions - having)
+        result[word] = _precision_reached(ranking, positive, negative, recall[word])
+    return SystemAgreement(precision=result, ignored=ignored)
+
+
+def _ignored(counts: WordCounts, scores: Mapping[str, Mapping[ImageId, float]]) -> tuple[str, ...]:
+    """The words with scores that are not counted, all of which must occur in the captions."""
+    counted = set(counts.words)
+    uncounted = [word for word in scores if word not in counted]
+    unknown = [word for word in uncounted if word not in counts.others]
+    if unknown:
+        raise MismatchError(
+            "every word with scores must occur in the captions"
+            f" ({len(unknown):,} of {len(scores):,} never do: {listed(unknown)})"
+        )
+    if len(uncounted) == len(scores):
+        raise MismatchError(
+            f"a word must have scores and be among the words counted (got none, but {listed(uncounted)})"
+        )
+    return tuple(uncounted)
+
+
+def _ranking(word: str, scores: Mapping[ImageId, float], columns: Mapping[ImageId, int]) -> FloatArray:
+    """A score for each image; minus infinity where there is none."""
+    unknown = [image for image in scores if image not in columns]
+    if unknown:
+        raise MismatchError(f"scores of {word!r}: {first_few(unknown)} not among the images with captions")
+    ranking = np.full(len(columns), -np.inf)
+    ranking[[columns[image] for image in scores]] = list(scores.values())
+    if np.isnan(ranking).any() or np.isposinf(ranking).any():
+        raise MismatchError(f"scores of {word!r} must be finite numbers")
+    return ranking
+
+
+def _precision_reached(
+    ranking: FloatArray, positive: FloatArray, negative: FloatArray, recall: float
+) -> float:
+    order = np.argsort(-ranking, kind="stable")
+    ranked = ranking[order]
+    ends = np.flatnonzero(np.append(ranked[1:] != ranked[:-1], True))
+    true, false = (np.cumsum(weights[order])[ends] for weights in (positive, negative))
+    # The tolerance makes sure that rounding does not keep the last end from being reached.
+    reached = np.flatnonzero(true >= recall * true[-1] * (1 - 1e-12))[0]
+    return float(true[reached] / (true[reached] + false[reached]))
+
+
+def _patterns(
+    counts: WordCounts,
+) -> list[tuple[int, FloatArray, FloatArray, FloatArray]]:
+    """For each word, how many images have so many captions and so many of them with the word."""
+    most = int(counts.captions.max()) + 1
+    patterns: list[tuple[int, FloatArray, FloatArray, FloatArray]] = []
+    for row, having in enumerate(counts.counts):
+        keys, times = np.unique(counts.captions * most + having, return_counts=True)
+        present = keys % most > 0
+        captions, with_word = np.divmod(keys[present].astype(np.float64), most)
+        patterns.append((row, times[present].astype(np.float64), captions, with_word))
+    return patterns
+
+
+def _none_of(k: int, among: FloatArray | NDArray[np.int64], without: FloatArray) -> FloatArray:
+    """The chance that k captions drawn from `among` are all of the `without` ones without the word."""
+    chance = np.ones(len(without))
+    for drawn in range(k):
+        chance *= np.clip(without - drawn, 0, None) / (among - drawn)
+    return chance
+
+
+def _require_captions(counts: WordCounts, captions: int) -> None:
+    few = np.flatnonzero(counts.captions < captions)
+    if few.size:
+        image, found = counts.image_ids[few[0]], counts.captions[few[0]]
+        raise MismatchError(
+            f"every image must have at least {captions} captions (got {found} for image {image!r})"
+        )

@@ -1,1 +1,0 @@
-"""What the organisers of a challenge do, and the record of it."""
