@@ -9,6 +9,7 @@ import sys
 import tomllib
 from importlib.metadata import packages_distributions, requires
 from pathlib import Path
+from typing import Any
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -16,12 +17,29 @@ from packaging.version import Version
 
 from tests.server.processes import PROJECT
 
-DECLARED = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-EXTRAS = {
-    extra: {canonicalize_name((one := Requirement(text)).name): one for text in texts}
-    for extra, texts in DECLARED["optional-dependencies"].items()
+
+def read_project(folder: str) -> dict[str, Any]:
+    """The declarations of a distribution."""
+    return tomllib.loads((PROJECT / folder / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def by_name(texts: list[str]) -> dict[str, Requirement]:
+    """Requirements by the names of their packages, without capeval's own distributions."""
+    found = {canonicalize_name((one := Requirement(text)).name): one for text in texts}
+    return {name: one for name, one in found.items() if not name.startswith("capeval")}
+
+
+DECLARED, SERVER, DECODING = (read_project(folder) for folder in (".", "server", "decoding"))
+DEVELOPMENT = by_name(DECLARED["dependency-groups"]["dev"])
+NEEDED = {
+    (project["project"]["name"], extra): by_name(texts)
+    for project in (DECLARED, SERVER, DECODING)
+    for extra, texts in {
+        "": project["project"]["dependencies"],
+        **project["project"]["optional-dependencies"],
+    }.items()
 }
-PINNED = {
+PINNED: dict[str, str] = {
     canonicalize_name(name): version
     for name, version in re.findall(r"^([\w.-]+)==(\S+)$", (PROJECT / "constraints.txt").read_text(), re.M)
 }
@@ -34,17 +52,18 @@ def floor(requirement: Requirement) -> Version:
 
 def test_what_ci_installs_is_allowed() -> None:
     assert len(PINNED) > 50, "the scan found too little"
-    for extra, requirements in EXTRAS.items():
+    for place, requirements in {**NEEDED, ("the group", "dev"): DEVELOPMENT}.items():
         for name, requirement in requirements.items():
-            assert requirement.specifier.contains(PINNED.get(name, str(floor(requirement)))), (extra, name)
-    assert set(EXTRAS["server"]) <= set(PINNED)
+            assert requirement.specifier.contains(PINNED.get(name, str(floor(requirement)))), (place, name)
+    assert set(NEEDED["capeval-server", ""]) <= set(PINNED)
 
 
 def test_the_servers_lowest_versions_are_those_of_the_tests() -> None:
-    assert {"django", "waitress"} <= set(EXTRAS["server"])
-    for name, requirement in EXTRAS["server"].items():
-        assert floor(EXTRAS["dev"][name]) == floor(requirement), name
-        assert requirement.extras == EXTRAS["dev"][name].extras, name
+    needed = NEEDED["capeval-server", ""]
+    assert {"django", "waitress"} <= set(needed)
+    for name, requirement in needed.items():
+        assert floor(DEVELOPMENT[name]) == floor(requirement), name
+        assert requirement.extras == DEVELOPMENT[name].extras, name
 
 
 SERVER_ALONE = """
@@ -68,18 +87,20 @@ print("imported")
 """
 
 
-def test_the_server_needs_nothing_but_its_extra(tmp_path: Path) -> None:
-    waiting = [Requirement(text) for text in DECLARED["dependencies"]] + list(EXTRAS["server"].values())
-    installed: set[str] = {"capeval"}
+def test_the_server_needs_nothing_but_its_dependencies(tmp_path: Path) -> None:
+    waiting = [*NEEDED["capeval", ""].values(), *NEEDED["capeval-server", ""].values()]
+    installed: set[str] = {"capeval", "capeval-server"}
     while waiting:
         requirement = waiting.pop()
         if (name := canonicalize_name(requirement.name)) in installed:
             continue
         installed.add(name)
         extras = requirement.extras or {""}
-        for needed in map(Requirement, requires(name) or []):
-            if needed.marker is None or any(needed.marker.evaluate({"extra": extra}) for extra in extras):
-                waiting.append(needed)
+        waiting.extend(
+            needed
+            for needed in map(Requirement, requires(name) or [])
+            if needed.marker is None or any(needed.marker.evaluate({"extra": extra}) for extra in extras)
+        )
     others = {
         module
         for module, of in packages_distributions().items()

@@ -20,7 +20,7 @@ def refused(server: Server, *arguments: str) -> str:
 
 
 def _declared() -> str:
-    project = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    project = tomllib.loads((PROJECT / "server" / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     declared: str = project["entry-points"]["capeval.commands"]["server"]
     return declared
 
