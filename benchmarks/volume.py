@@ -11,20 +11,20 @@ from statistics import median
 
 from capeval import Tokenizer
 from capeval.data.columns import Columns, Role
-from capeval.distributed.shards import Job, Timing, score_shards, shards_in
+from capeval.distributed.shards import ShardScoringOptions, ShardTiming, score_shards, shards_in
 from capeval.metrics.registry import resolve
 
 
 def main() -> None:
     """Scores a folder that benchmarks.shards wrote."""
     folder, *metrics = sys.argv[1:]
-    job = Job(
+    job = ShardScoringOptions(
         metrics=resolve(metrics),
         tokenizer=Tokenizer(context="caption"),
         references=Columns(role=Role.REFERENCES, caption_column="references"),
         candidates=Columns(role=Role.CANDIDATES, caption_column="caption"),
     )
-    timings: dict[str, list[Timing]] = {"checked": [], "scored": []}
+    timings: dict[str, list[ShardTiming]] = {"checked": [], "scored": []}
     start = time.perf_counter()
     shards = shards_in(Path(folder), Path(folder))
     scored = score_shards(shards, job, done=lambda step, timing: timings[step].append(timing))
@@ -42,7 +42,7 @@ def main() -> None:
     print(json.dumps(found))
 
 
-def growth(timings: list[Timing]) -> float | None:
+def growth(timings: list[ShardTiming]) -> float | None:
     """The time of the last shards by that of those about the tenth, medians of five; None of few shards."""
     seconds = [timing.seconds for timing in sorted(timings, key=lambda timing: timing.shard.candidates)]
     return median(seconds[-5:]) / median(seconds[7:12]) if len(seconds) >= 20 else None

@@ -20,7 +20,7 @@ from capeval.errors import ResourceError
 from capeval.metrics.base import Kernel, MeanMetric, Metric, Reads, Resource
 from capeval.metrics.registry import named, register
 from capeval.metrics.scene_graphs import ComparedGraphs, SceneGraph, SceneObject
-from capeval.resources.compiled_files import Found
+from capeval.resources.compiled_files import CompiledResource
 from capeval.tokenizers import TokenizedCandidates, TokenizedReferences
 
 WORDS = Path(os.environ.get("TOY_WORDS", "toy-words.txt"))
@@ -39,7 +39,7 @@ def make_words(progress: Callable[[int], object]) -> None:
 TOY_WORDS = Resource(
     name="toy words",
     prepare=make_words,
-    found=lambda: Found(path=WORDS, fingerprint="toy") if WORDS.exists() else None,
+    found=lambda: CompiledResource(path=WORDS, fingerprint="toy") if WORDS.exists() else None,
     steps=len(NOT_COUNTED),
     memory=2**20,
     seconds=10,

@@ -12,8 +12,8 @@ from django.db import connection
 
 from capeval_server.annotation.campaigns import lifecycle
 from capeval_server.annotation.campaigns.creation import add_items
-from capeval_server.annotation.campaigns.definition import NewItem
-from capeval_server.annotation.core.options import Options
+from capeval_server.annotation.campaigns.definition import ItemDefinition
+from capeval_server.annotation.core.options import CampaignOptions
 from capeval_server.annotation.models import Assignment, Campaign, Item, Participation, Response, TextVersion
 from capeval_server.annotation.responses import assignment, submit
 from capeval_server.annotation.task_types import task_named
@@ -26,7 +26,7 @@ __all__ = ["answer", "at_once", "compare_systems", "given", "hold", "join", "mak
 LENIENT = dict.fromkeys(("short", "too-few-words", "language"), "off")
 
 
-def new_items(kind: str, number: int, checks: int = 0) -> Iterable[NewItem]:
+def new_items(kind: str, number: int, checks: int = 0) -> Iterable[ItemDefinition]:
     """Items of a kind, in groups of four, and after them checks."""
     payloads: dict[str, dict[str, Any]] = {
         "write": {"keywords": ["cart"]},
@@ -34,7 +34,7 @@ def new_items(kind: str, number: int, checks: int = 0) -> Iterable[NewItem]:
         "pairwise": {"first": "a hound", "second": "a cat"},
     }
     for index in range(number + checks):
-        yield NewItem(
+        yield ItemDefinition(
             key=str(index),
             image="",
             group=str(index // 4),
@@ -52,7 +52,7 @@ def make(
     if task_named(kind).choices:
         # One item at a time, so that tests say who holds what.
         chosen.setdefault("batch", 1)
-    settings = Options.of_kind(kind, **chosen)
+    settings = CampaignOptions.of_kind(kind, **chosen)
     made = Campaign.objects.create(
         slug=f"campaign-{uuid4().hex[:12]}", title="A campaign", kind=kind, settings=settings.model_dump()
     )
@@ -67,7 +67,7 @@ def compare_systems(campaign: Campaign, items: int) -> None:
     """Adds pairs of captions of three systems to a campaign."""
     names = [("a", "b"), ("b", "c"), ("c", "a")]
     lines = (
-        NewItem(
+        ItemDefinition(
             key=str(index),
             image="",
             group=str(index),
@@ -104,12 +104,14 @@ def raw_answer(campaign: Campaign, text: str = "a cart in a street") -> dict[str
     return {"caption": text} if task_named(campaign.kind).name == "write" else {"choice": "left"}
 
 
-def given(raw: dict[str, Any], *, revision: int = 1, key: str | None = None, **events: Any) -> submit.Given:
+def given(
+    raw: dict[str, Any], *, revision: int = 1, key: str | None = None, **events: Any
+) -> submit.SubmittedAnswer:
     """What a browser sends."""
-    return submit.Given(answer=raw, revision=revision, key=key or uuid4().hex, events=events)
+    return submit.SubmittedAnswer(answer=raw, revision=revision, key=key or uuid4().hex, events=events)
 
 
-def answer(held: Assignment, text: str = "a cart in a street", **more: Any) -> submit.Outcome:
+def answer(held: Assignment, text: str = "a cart in a street", **more: Any) -> submit.AnswerOutcome:
     """The outcome of answering what is held."""
     return submit.submit(held, given(raw_answer(held.item.campaign, text), **more))
 

@@ -32,13 +32,13 @@ class Crowd:
     """
 
     def __init__(self, workers: Sequence[Participation], reviewer: Any, seed: int) -> None:
-        from capeval_server.annotation.responses.submit import Given
+        from capeval_server.annotation.responses.submit import SubmittedAnswer
 
         self.workers, self.reviewer = list(workers), reviewer
         self.random = random.Random(seed)
         self.acknowledged: list[str] = []
         self.done: dict[str, int] = {}
-        self._given = Given
+        self._given = SubmittedAnswer
         self._late: list[Assignment] = []
         self._rarely = 1.0
 

@@ -23,13 +23,13 @@ from capeval_server.annotation.campaigns.creation import add_items
 from capeval_server.annotation.campaigns.definition import read_definition, read_items
 from capeval_server.annotation.campaigns.effort import effort_of, measured_agreement
 from capeval_server.annotation.campaigns.progress import progress_of
-from capeval_server.annotation.core.options import Options
+from capeval_server.annotation.core.options import CampaignOptions
 from capeval_server.annotation.core.slots import ended
 from capeval_server.annotation.models import Assignment, Campaign, Item, Response, Slot
 from capeval_server.annotation.releases import release_files
 from capeval_server.annotation.releases.human_columns import columns_of
 from capeval_server.annotation.releases.integrity import audit
-from capeval_server.annotation.releases.judgments import Judged
+from capeval_server.annotation.releases.judgments import CountedJudgments
 from capeval_server.annotation.releases.result_files import write_results
 from capeval_server.annotation.responses import assignment, submit
 from capeval_server.annotation.review import moderation
@@ -257,7 +257,7 @@ def test_the_files_name_the_winners_that_ended_the_pairs(tmp_path: Path) -> None
     order = {"human": 3, "good": 2, "poor": 1, "other": 0}
     expected = [1 if order[pair.first_by or ""] >= order[pair.second_by or ""] else -1 for pair in plan.pairs]
     assert counted.winners.tolist() == expected
-    assert Judged(campaign)._votes().winners.tolist() == expected
+    assert CountedJudgments(campaign)._votes().winners.tolist() == expected
 
 
 def test_most_winners_are_those_of_all_answers_for_fewer_of_them() -> None:
@@ -273,7 +273,7 @@ def test_most_winners_are_those_of_all_answers_for_fewer_of_them() -> None:
     (worker,) = join(campaign)
     number = work_all(worker, choose)
     assert number < 80
-    judged = Judged(campaign)
+    judged = CountedJudgments(campaign)
     for pair, winner in zip(judged.plan.pairs, judged._votes().winners.tolist(), strict=True):
         assert pair.first == "a hound"
         assert winner
@@ -310,7 +310,7 @@ def test_kinds_whose_result_is_a_share_never_end_by_confidence(kind: str) -> Non
         OptionError,
         match=rf"'confidence' must be 0 but for the kinds .*triplet.* \(got 0.95 for {kind}\): it would bias",
     ):
-        Options.of_kind(kind, confidence=0.95)
+        CampaignOptions.of_kind(kind, confidence=0.95)
     text = (
         f'[campaign]\nslug = "x"\ntitle = "X"\nkind = "{kind}"\nitems = "i"\n[settings]\nconfidence = 0.95\n'
     )
@@ -332,15 +332,15 @@ def test_a_confidence_that_says_nothing_is_refused(setting: str, wrong: str) -> 
 
 
 def test_organisers_are_told_before_a_campaign_is_made() -> None:
-    said = options_in_words(task_named("triplet"), Options.of_kind("triplet", confidence=0.95))
+    said = options_in_words(task_named("triplet"), CampaignOptions.of_kind("triplet", confidence=0.95))
     assert said[1] == (
         "All items of a pair end once its winner has a probability of 0.95, after 5 votes at least:"
         " a vote is the majority of an item's answers."
     )
-    said = options_in_words(task_named("pairwise"), Options.of_kind("pairwise", confidence=0.9))
+    said = options_in_words(task_named("pairwise"), CampaignOptions.of_kind("pairwise", confidence=0.9))
     assert said[1].endswith("after 5 votes at least.")
     assert not any(
-        "probability" in each for each in options_in_words(task_named("m1"), Options.of_kind("m1"))
+        "probability" in each for each in options_in_words(task_named("m1"), CampaignOptions.of_kind("m1"))
     )
 
 

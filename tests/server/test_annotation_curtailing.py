@@ -16,11 +16,11 @@ from django.utils import timezone
 from capeval.errors import OptionError
 from capeval_server.annotation.campaigns import lifecycle
 from capeval_server.annotation.campaigns.definition import read_definition
-from capeval_server.annotation.core.options import Options
+from capeval_server.annotation.core.options import CampaignOptions
 from capeval_server.annotation.models import Assignment, Campaign, Item, Participation, Slot
 from capeval_server.annotation.releases import release_files
 from capeval_server.annotation.releases.integrity import audit
-from capeval_server.annotation.releases.judgments import Judged
+from capeval_server.annotation.releases.judgments import CountedJudgments
 from capeval_server.annotation.responses import assignment, submit
 from capeval_server.annotation.review.moderation import block, lift
 from capeval_server.annotation.task_types import task_named
@@ -180,7 +180,7 @@ def test_winners_are_those_of_all_answers_for_fewer_of_them() -> None:
     for number, worker in enumerate(join(campaign, 11)):
         choices = {key: each[number] for key, each in votes.items()}
         work_all(worker, partial(by_key, choices))
-    judged = Judged(campaign, complete_only=True)
+    judged = CountedJudgments(campaign, complete_only=True)
     found = {item.key: [one.answer["choice"] for one in judged.counted[item.pk]] for item in judged.items}
     for key, given_votes in votes.items():
         assert (found[key].count("first") > len(found[key]) / 2) == (given_votes.count("first") > 5), key
@@ -190,23 +190,23 @@ def test_winners_are_those_of_all_answers_for_fewer_of_them() -> None:
 
 def test_organisers_are_told_before_a_campaign_is_made() -> None:
     task = task_named("pairwise")
-    (said, *_) = options_in_words(task, Options.of_kind("pairwise"))
+    (said, *_) = options_in_words(task, CampaignOptions.of_kind("pairwise"))
     assert said == (
         "Each item gets at most 11 answers, each of another person:"
         " it ends when further answers can't change its winner."
     )
-    (said, *_) = options_in_words(task, Options.of_kind("pairwise", curtail=False))
+    (said, *_) = options_in_words(task, CampaignOptions.of_kind("pairwise", curtail=False))
     assert said == "Each item gets 11 answers, each of another person."
 
 
 def test_kinds_whose_result_is_a_share_are_not_curtailed() -> None:
-    assert Options.of_kind("pairwise").curtail
-    assert not Options.of_kind("triplet").curtail
-    assert Options.of_kind("triplet", curtail=True).curtail
+    assert CampaignOptions.of_kind("pairwise").curtail
+    assert not CampaignOptions.of_kind("triplet").curtail
+    assert CampaignOptions.of_kind("triplet", curtail=True).curtail
     with pytest.raises(
         OptionError, match=r"'curtail' must be false but for the kinds .*pairwise.* true for m2"
     ):
-        Options.of_kind("m2", curtail=True)
+        CampaignOptions.of_kind("m2", curtail=True)
     text = '[campaign]\nslug = "x"\ntitle = "X"\nkind = "m2"\nitems = "i"\n[settings]\ncurtail = true\n'
     with pytest.raises(CampaignError, match=r"campaign.toml: 'curtail' must be false"):
         read_definition("campaign.toml", lambda name: text.encode())

@@ -14,7 +14,12 @@ import pytest
 from django.test import override_settings
 
 from capeval_server.annotation.campaigns import image_downloads
-from capeval_server.annotation.campaigns.image_downloads import Wanted, fetch_images, read_addresses, summary
+from capeval_server.annotation.campaigns.image_downloads import (
+    ImageDownload,
+    fetch_images,
+    read_addresses,
+    summary,
+)
 from capeval_server.core.errors import CampaignError
 from capeval_server.http import safe_client
 from tests.server.test_annotation_pages import SVG, picture
@@ -62,10 +67,11 @@ class Elsewhere:
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.host = f"localhost:{self.server.server_port}"
 
-    def wanted(self, **answers: Callable[[Any], None]) -> list[Wanted]:
+    def wanted(self, **answers: Callable[[Any], None]) -> list[ImageDownload]:
         self.answers |= {f"/{name}": do for name, do in answers.items()}
         return [
-            Wanted(name=f"{name}.jpg", address=f"https://{self.host}/{name}?secret=1") for name in answers
+            ImageDownload(name=f"{name}.jpg", address=f"https://{self.host}/{name}?secret=1")
+            for name in answers
         ]
 
 
@@ -75,7 +81,7 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch, settings: Any) -> Iterator[Elsewh
     settings.IMAGE_HOSTS = [made.host, "images.example.org"]
     is_public = safe_client.is_public
     monkeypatch.setattr(safe_client, "is_public", lambda one: one == "127.0.0.1" or is_public(one))
-    monkeypatch.setitem(safe_client.KINDS, "https", safe_client.Plain)
+    monkeypatch.setitem(safe_client.KINDS, "https", safe_client.PublicHTTPConnection)
     resolve = socket.getaddrinfo
     monkeypatch.setattr(socket, "getaddrinfo", lambda _, *rest, **named: resolve("127.0.0.1", *rest, **named))
     thread = threading.Thread(target=made.server.serve_forever)
@@ -86,7 +92,7 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch, settings: Any) -> Iterator[Elsewh
     made.server.server_close()
 
 
-def outcomes(wanted: list[Wanted], folder: Path) -> dict[str, str]:
+def outcomes(wanted: list[ImageDownload], folder: Path) -> dict[str, str]:
     return {one.name: one.reason or one.outcome for one in fetch_images(wanted, folder)}
 
 

@@ -72,9 +72,11 @@ def test_a_withdrawal_before_the_freeze_leaves_no_text_anywhere() -> None:
     assignment.save_draft(held[1], {"caption": f"{OWN} draft"})
     assignment.set_aside(held[2], "skipped", f"{OWN} reason")
     assignment.report(held[3], "other", f"{OWN} note")
-    assert withdrawal.effect_of_withdrawing(worker) == withdrawal.Removal(removed=2, frozen=0)
+    assert withdrawal.effect_of_withdrawing(worker) == withdrawal.WithdrawalEffect(removed=2, frozen=0)
     assert all_rows().count(OWN) == 5
-    assert withdrawal.withdraw(None, worker, by_worker=True) == withdrawal.Removal(removed=2, frozen=0)
+    assert withdrawal.withdraw(None, worker, by_worker=True) == withdrawal.WithdrawalEffect(
+        removed=2, frozen=0
+    )
     rows = all_rows()
     assert OWN not in rows
     assert "wanda" not in rows
@@ -103,7 +105,7 @@ def test_a_withdrawal_after_the_freeze_leaves_no_identity() -> None:
     answer(hold(worker), f"{OWN} later")
     pseudonym = worker.worker.pseudonym
     assert pseudonym in before
-    assert withdrawal.withdraw(None, worker) == withdrawal.Removal(removed=1, frozen=1)
+    assert withdrawal.withdraw(None, worker) == withdrawal.WithdrawalEffect(removed=1, frozen=1)
     assert release_text(release) == before
     assert release_files.verify(release) > 2
     assert release_files.changed_since(release) == 1

@@ -17,7 +17,7 @@ from capeval.errors import OptionError
 from capeval_server.annotation.campaigns import lifecycle
 from capeval_server.annotation.campaigns.creation import add_items
 from capeval_server.annotation.campaigns.definition import read_items
-from capeval_server.annotation.core.options import Options
+from capeval_server.annotation.core.options import CampaignOptions
 from capeval_server.annotation.models import (
     Assignment,
     Campaign,
@@ -38,7 +38,7 @@ from capeval_server.annotation.task_types import TASKS, task_named
 from capeval_server.challenges.models import Challenge
 from capeval_server.commands import annotation
 from capeval_server.core.errors import CampaignError
-from capeval_server.web.campaigns.forms import NewForm
+from capeval_server.web.campaigns.forms import NewCampaignForm
 from capeval_server.web.campaigns.presenters import options_in_words
 from tests.server.annotation import given, join, make
 from tests.server.test_annotation_curtailing import choosing, is_sound
@@ -286,11 +286,11 @@ def test_kinds_that_compare_no_systems_choose_none() -> None:
             with pytest.raises(
                 OptionError, match="'next_pairs' must be 0 but for the kinds triplet, pairwise"
             ):
-                Options.of_kind(kind, next_pairs=10)
+                CampaignOptions.of_kind(kind, next_pairs=10)
     campaign = make("pairwise", items=0, next_pairs=10)
     with pytest.raises(CampaignError, match="1: 'next_pairs' needs 'first_by' and 'second_by' of each item"):
         add(campaign, [{"key": "1", "first_by": "a"}])
-    said = options_in_words(task_named("pairwise"), Options.of_kind("pairwise", next_pairs=50))
+    said = options_in_words(task_named("pairwise"), CampaignOptions.of_kind("pairwise", next_pairs=50))
     assert any(
         each.startswith("50 items at a time are chosen to be given out next: 20% of them evenly")
         for each in said
@@ -335,7 +335,7 @@ def test_the_form_asks_for_it_where_systems_are_compared(django_user_model: Any)
     user = django_user_model.objects.create_superuser("olga")
     names = {"confidence", "confidence_votes", "next_pairs", "next_pairs_floor"}
     for kind in ("triplet", "pairwise", "m1", "write"):
-        found = names & set(NewForm(user, task_named(kind)).fields)
+        found = names & set(NewCampaignForm(user, task_named(kind)).fields)
         assert found == (names if kind in ("triplet", "pairwise") else set()), kind
 
 

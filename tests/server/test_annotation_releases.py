@@ -16,7 +16,7 @@ from django.test import Client
 from capeval.errors import FormatError
 from capeval_server.accounts.models import Token
 from capeval_server.annotation.campaigns.creation import add_items
-from capeval_server.annotation.campaigns.definition import NewItem
+from capeval_server.annotation.campaigns.definition import ItemDefinition
 from capeval_server.annotation.models import Campaign, Participation, Release, Response
 from capeval_server.annotation.releases import release_files
 from capeval_server.annotation.releases.integrity import audit
@@ -108,7 +108,9 @@ def test_keys_are_escaped_in_the_provenance_as_in_every_table(tmp_path: Path) ->
     campaign = make("write", items=0, answers=1, batch=2)
     keys = ("=cmd|' /C calc'!A0", "-1")
     payload: dict[str, list[str]] = {"keywords": []}
-    items = [NewItem(key=key, image="", group="", category="", payload=payload, expected={}) for key in keys]
+    items = [
+        ItemDefinition(key=key, image="", group="", category="", payload=payload, expected={}) for key in keys
+    ]
     add_items(campaign, items, 1)
     (worker,) = join(campaign)
     write(worker, 1)

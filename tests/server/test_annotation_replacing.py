@@ -10,7 +10,7 @@ import pytest
 
 from capeval_server.annotation.campaigns import lifecycle
 from capeval_server.annotation.campaigns.creation import make_campaign
-from capeval_server.annotation.core.options import QUALITY_SETTINGS, Options
+from capeval_server.annotation.core.options import QUALITY_SETTINGS, CampaignOptions
 from capeval_server.annotation.models import Campaign, ReviewRequest, Slot
 from capeval_server.annotation.releases.integrity import audit
 from capeval_server.annotation.responses import assignment, submit
@@ -268,7 +268,7 @@ def test_quality_settings_that_are_wrong_change_nothing() -> None:
     assert not Action.objects.filter(what__contains="quality settings").exists()
     for method, content in (("GET", None), ("PUT", {"review_first": 3})):
         user_program("somebody").ask(method, place, content, 404)
-    assert set(before["settings"]) == set(QUALITY_SETTINGS) <= set(Options.model_fields)
+    assert set(before["settings"]) == set(QUALITY_SETTINGS) <= set(CampaignOptions.model_fields)
 
 
 def test_quality_settings_by_command(capsys: pytest.CaptureFixture[str]) -> None:

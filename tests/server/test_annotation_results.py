@@ -27,10 +27,10 @@ from capeval.studies.votes import count_votes
 from capeval_server.annotation.campaigns import lifecycle
 from capeval_server.annotation.campaigns.creation import add_items
 from capeval_server.annotation.campaigns.definition import read_items
-from capeval_server.annotation.core.options import Options
+from capeval_server.annotation.core.options import CampaignOptions
 from capeval_server.annotation.models import Assignment, Campaign, Participation, TextVersion
 from capeval_server.annotation.releases import release_files
-from capeval_server.annotation.releases.judgments import Judged
+from capeval_server.annotation.releases.judgments import CountedJudgments
 from capeval_server.annotation.releases.result_files import plan_items, write_results
 from capeval_server.annotation.responses import assignment, submit
 from capeval_server.annotation.review.moderation import block
@@ -59,7 +59,7 @@ def campaign_of(kind: str, lines: list[dict[str, Any]], answers: int = 3) -> Cam
         slug=f"judge-{kind}",
         title="A campaign",
         kind=kind,
-        settings=Options.of_kind(kind, answers=answers, check_every=0).model_dump(),
+        settings=CampaignOptions.of_kind(kind, answers=answers, check_every=0).model_dump(),
     )
     TextVersion.objects.create(campaign=made, number=1, instructions="# Work")
     needed = {"image": "picture.jpg"} if task.needs_image else {}
@@ -235,7 +235,7 @@ def test_better_is_the_candidate_s_wherever_it_stands() -> None:
         return {"choice": {"ours": candidate, "Human": "equal", "Random": other}[held.item.payload["system"]]}
 
     campaign = judged("m1", choose)
-    judgements = Judged(campaign)
+    judgements = CountedJudgments(campaign)
     values = judgements.ratings()["M1"].values
     # In the order of the items' keys: Human, Random, ours.
     assert values.tolist() == [[0] * 3] * 4 + [[-1] * 3] * 4 + [[1] * 3] * 4

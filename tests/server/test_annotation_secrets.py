@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 
 from capeval_server.annotation.campaigns.creation import add_items
-from capeval_server.annotation.campaigns.definition import NewItem
+from capeval_server.annotation.campaigns.definition import ItemDefinition
 from capeval_server.annotation.models import Assignment, Campaign
 from capeval_server.annotation.workers import enrollment
 from tests.server.annotation import answer, hold, join, make
@@ -39,7 +39,7 @@ def campaign_of(kind: str) -> Campaign:
     add_items(
         campaign,
         [
-            NewItem(
+            ItemDefinition(
                 key=f"{SECRET} {number}",
                 image="",
                 group="" if kind == "write" else f"{SECRET} {number}",

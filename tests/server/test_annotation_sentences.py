@@ -42,7 +42,7 @@ def campaign() -> Campaign:
 
 def send(held: Assignment, text: str, reasons: dict[str, str] | None = None, revision: int = 1) -> Response:
     sent = given({"caption": text}, revision=revision)
-    sent = submit.Given(
+    sent = submit.SubmittedAnswer(
         answer=sent.answer, revision=sent.revision, key=sent.key, events={}, reasons=reasons or {}
     )
     return submit.submit(held, sent).response

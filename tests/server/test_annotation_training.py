@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 
 from capeval_server.annotation.campaigns.creation import add_items
-from capeval_server.annotation.campaigns.definition import NewItem, read_items
+from capeval_server.annotation.campaigns.definition import ItemDefinition, read_items
 from capeval_server.annotation.campaigns.progress import progress_of
 from capeval_server.annotation.models import Assignment, Campaign, CheckResult, Participation
 from capeval_server.annotation.releases.integrity import audit
@@ -28,9 +28,9 @@ pytestmark = pytest.mark.django_db
 WHY = "Hounds are dogs."
 
 
-def training_items(number: int) -> list[NewItem]:
+def training_items(number: int) -> list[ItemDefinition]:
     return [
-        NewItem(
+        ItemDefinition(
             key=f"training {index}",
             image="",
             group="",
@@ -60,7 +60,7 @@ def choose(held: Assignment, item_choice: str) -> None:
     submit.submit(held, given({"choice": side}))
 
 
-def attempt(worker: Participation, right: int) -> training.Try:
+def attempt(worker: Participation, right: int) -> training.TrainingAttempt:
     held = assignment.work(worker).assignments
     assert len(held) == 10
     assert all(one.item.is_training for one in held)

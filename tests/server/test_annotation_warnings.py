@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from capeval_server.annotation.campaigns.creation import add_items, make_campaign
-from capeval_server.annotation.campaigns.definition import NewItem
+from capeval_server.annotation.campaigns.definition import ItemDefinition
 from capeval_server.annotation.campaigns.lifecycle import change_state
 from capeval_server.annotation.campaigns.progress import progress_of
 from capeval_server.annotation.models import Assignment, Campaign, Participation
@@ -94,7 +94,7 @@ def test_checks_and_training_with_a_warning_are_not_given_either() -> None:
         digest="0", name="a.jpg", width=1, height=1, small="a", large="a", warning="blood"
     )
     rows = [
-        NewItem(
+        ItemDefinition(
             key=f"{'training' if training else 'check'} {number}",
             image="a.jpg" if number % 2 else "",
             group="",
@@ -107,7 +107,7 @@ def test_checks_and_training_with_a_warning_are_not_given_either() -> None:
         for number in range(4)
     ]
     work = [
-        NewItem(key=str(number), image="", group="", category="", payload=rows[0].payload, expected={})
+        ItemDefinition(key=str(number), image="", group="", category="", payload=rows[0].payload, expected={})
         for number in range(20)
     ]
     add_items(campaign, [*rows, *work], 1)

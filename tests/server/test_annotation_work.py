@@ -372,9 +372,9 @@ def test_blocking_frees_slots_for_trusted_workers_and_lifting_restores_what_is_f
         for one in assignment.work(bad).assignments:
             answer(one)
     still_held = assignment.work(bad).assignments
-    assert moderation.effect_of_blocking(bad) == moderation.Effect(answers=4, items=4, releases=())
+    assert moderation.effect_of_blocking(bad) == moderation.BlockEffect(answers=4, items=4, releases=())
     exclusion, effect = moderation.block(None, bad, "spam")
-    assert effect == moderation.Effect(answers=4, items=4, releases=())
+    assert effect == moderation.BlockEffect(answers=4, items=4, releases=())
     assert counted(campaign) == 0
     assert Slot.objects.filter(trusted_only=True).count() == 4
     assert sorted(free(campaign)) == [0, 0, 0, 0, 1, 1]

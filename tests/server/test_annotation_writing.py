@@ -11,7 +11,7 @@ import pytest
 from django.test import Client
 
 from capeval_server.annotation.campaigns.creation import add_items, make_campaign
-from capeval_server.annotation.campaigns.definition import NewItem, read_definition, read_items
+from capeval_server.annotation.campaigns.definition import ItemDefinition, read_definition, read_items
 from capeval_server.annotation.campaigns.lifecycle import change_state
 from capeval_server.annotation.campaigns.progress import pace_of, progress_of
 from capeval_server.annotation.models import Assignment, Campaign, CheckResult, Participation, ReviewRequest
@@ -34,9 +34,9 @@ MODEL = "a red cart stands in a narrow street"
 WHY = "The cart is what others would name, too."
 
 
-def practice(number: int) -> Iterable[NewItem]:
+def practice(number: int) -> Iterable[ItemDefinition]:
     for index in range(number):
-        yield NewItem(
+        yield ItemDefinition(
             key=f"practice {index}",
             image="",
             group="",
@@ -48,11 +48,11 @@ def practice(number: int) -> Iterable[NewItem]:
         )
 
 
-def quiz(name: str = "write-coco") -> list[NewItem]:
+def quiz(name: str = "write-coco") -> list[ItemDefinition]:
     return list(read_items("quiz", quiz_lines(name), task_named("write")))
 
 
-def trained(*, questions: Sequence[NewItem] = (), practised: int = 2, **options: Any) -> Campaign:
+def trained(*, questions: Sequence[ItemDefinition] = (), practised: int = 2, **options: Any) -> Campaign:
     campaign = make("write", items=0, **{"answers": 2, "batch": 2, **options})
     add_items(campaign, [*new_items("write", 4), *questions, *practice(practised)], 2)
     return campaign
@@ -62,7 +62,7 @@ def other(choice: str) -> str:
     return {"breaks": "keeps", "keeps": "breaks"}[choice]
 
 
-def attempt(worker: Participation, right: int) -> training.Try:
+def attempt(worker: Participation, right: int) -> training.TrainingAttempt:
     held = assignment.work(worker).assignments
     assert len(held) == 10
     for number, one in enumerate(held):
@@ -72,7 +72,7 @@ def attempt(worker: Participation, right: int) -> training.Try:
     return finished(worker)
 
 
-def write(worker: Participation, texts: Sequence[str]) -> training.Try:
+def write(worker: Participation, texts: Sequence[str]) -> training.TrainingAttempt:
     held = assignment.work(worker).assignments
     assert [one.item.expected for one in held] == [{"caption": MODEL}] * len(texts)
     for one, text in zip(held, texts, strict=True):
@@ -80,7 +80,7 @@ def write(worker: Participation, texts: Sequence[str]) -> training.Try:
     return finished(worker)
 
 
-def finished(worker: Participation) -> training.Try:
+def finished(worker: Participation) -> training.TrainingAttempt:
     worker.refresh_from_db()
     done = training.finished_try(worker)
     assert done is not None

@@ -19,12 +19,12 @@ from ninja import NinjaAPI
 
 from capeval_server.accounts.models import Token
 from capeval_server.challenges.models import Challenge, Phase, ReferenceSet
-from capeval_server.core.errors import StandingError
+from capeval_server.core.errors import SubmissionStateError
 from capeval_server.hosting.services.definition_files import import_challenge
 from capeval_server.jobs import leases, worker
 from capeval_server.submissions.models import Result, Submission, SubmissionFile
 from capeval_server.submissions.scoring import jobs, storage
-from capeval_server.submissions.scoring.pipeline import Outcome, Scorer, Task
+from capeval_server.submissions.scoring.pipeline import MetricOutcome, ScoringRequest, SubmissionScorer
 from capeval_server.submissions.services import lifecycle, submit
 from capeval_server.submissions.services.upload_files import read_upload
 from capeval_server.teams.models import Raise, Team
@@ -116,13 +116,13 @@ def test_a_metric_that_fails_fails_alone(ann: Participant, monkeypatch: pytest.M
 def test_a_submission_that_no_metric_can_score_costs_quota_if_its_content_is_why(
     ann: Participant, monkeypatch: pytest.MonkeyPatch, system: list[str], costs: bool
 ) -> None:
-    def fail(_: Scorer, task: Task, __: object) -> list[Outcome]:
+    def fail(_: SubmissionScorer, task: ScoringRequest, __: object) -> list[MetricOutcome]:
         return [
-            Outcome(metric=metric, failure=f"{metric} failed", by_content=metric not in system)
+            MetricOutcome(metric=metric, failure=f"{metric} failed", by_content=metric not in system)
             for metric in task.metrics
         ]
 
-    monkeypatch.setattr(Scorer, "score", fail)
+    monkeypatch.setattr(SubmissionScorer, "score", fail)
     submission = ann.submitted()
     worker.work_once()
     found = ann.read(f"/api/submissions/{submission.pk}")
@@ -173,7 +173,7 @@ def test_new_references_make_old_scores_stale(ann: Participant, definition: Path
 def test_what_is_withdrawn_is_not_scored_again(ann: Participant) -> None:
     submission = str(ann.submitted().pk)
     assert ann.api.delete(f"/api/submissions/{submission}").status_code == 200
-    with pytest.raises(StandingError, match="withdrawn"):
+    with pytest.raises(SubmissionStateError, match="withdrawn"):
         lifecycle.rerun(Submission.objects.get())
     assert not worker.work_once()
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from capeval_server.audit.models import Action
 from capeval_server.challenges.models import Challenge, Phase, ReferenceSet
-from capeval_server.core.errors import StandingError
+from capeval_server.core.errors import SubmissionStateError
 from capeval_server.hosting.services import final_results, moderation, settings
 from capeval_server.hosting.services.definition_files import import_challenge
 from capeval_server.hosting.services.description import describe_phase, fingerprint, state_of, to_toml
@@ -136,7 +136,7 @@ def test_nothing_changes_it_and_what_happens_is_a_note(
 def test_a_final_phase_takes_nothing_more(olga: Someone, ann: Participant, closed: Phase) -> None:
     final_results.make_final(olga.user, closed)
     of_ann = Submission.objects.get(team=ann.team)
-    with pytest.raises(StandingError, match="the results of phase 'open' are final"):
+    with pytest.raises(SubmissionStateError, match="the results of phase 'open' are final"):
         set_standing(of_ann, False)
     assert ann.stand(str(of_ann.pk), False).status_code == 409
     olga.do(f"/small/organise/submissions/{of_ann.pk}/off/")
@@ -156,12 +156,12 @@ def test_a_final_phase_takes_nothing_more(olga: Someone, ann: Participant, close
 def test_results_are_made_final_once_all_is_over(olga: Someone, ann: Participant) -> None:
     phase = Phase.objects.select_related("challenge").get()
     assert "Make the results final" not in olga.see(PLACE)
-    with pytest.raises(StandingError, match="must be closed first"):
+    with pytest.raises(SubmissionStateError, match="must be closed first"):
         final_results.make_final(olga.user, phase)
     ann.submitted()
     close()
     phase.refresh_from_db()
-    with pytest.raises(StandingError, match="2 of its submissions wait or are being scored"):
+    with pytest.raises(SubmissionStateError, match="2 of its submissions wait or are being scored"):
         final_results.make_final(olga.user, phase)
     while worker.work_once():
         pass

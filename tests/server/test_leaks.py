@@ -28,7 +28,7 @@ from django.urls import get_resolver
 
 from capeval_server.accounts.models import Token
 from capeval_server.annotation.campaigns.creation import add_items
-from capeval_server.annotation.campaigns.definition import NewItem
+from capeval_server.annotation.campaigns.definition import ItemDefinition
 from capeval_server.annotation.models import Assignment, Campaign, Response, Worker
 from capeval_server.annotation.workers import enrollment
 from capeval_server.challenges.models import Challenge, Phase, ReferenceVersion
@@ -432,8 +432,8 @@ def _campaign(challenge: Challenge) -> None:
         "image": "",
         "payload": {"keywords": ["cart"]},
     }
-    items = [NewItem(key=f"{HIDDEN} {number}", expected={}, **hidden) for number in range(2)]
-    items.append(NewItem(key=f"{HIDDEN} check", expected={"caption": HIDDEN}, **hidden))
+    items = [ItemDefinition(key=f"{HIDDEN} {number}", expected={}, **hidden) for number in range(2)]
+    items.append(ItemDefinition(key=f"{HIDDEN} check", expected={"caption": HIDDEN}, **hidden))
     add_items(made, items, 3)
     first, second = join(made, 2)
     answer(hold(first), f"{HIDDEN} caption")

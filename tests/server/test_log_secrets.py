@@ -24,7 +24,7 @@ from django.urls.converters import IntConverter, UUIDConverter
 from django.utils.regex_helper import normalize
 
 from capeval_server.config.urls import urlpatterns as addresses
-from capeval_server.ops.logging import JsonFormatter, LineFormatter, Routes, request_named
+from capeval_server.ops.logging import JsonFormatter, LineFormatter, RouteNameFilter, request_named
 from tests.server.processes import PROJECT, Server
 from tests.waiting import wait_until
 
@@ -323,7 +323,7 @@ def written_log(formatter: logging.Formatter) -> Iterator[io.StringIO]:
     out = io.StringIO()
     handler = logging.StreamHandler(out)
     handler.setFormatter(formatter)
-    handler.addFilter(Routes())
+    handler.addFilter(RouteNameFilter())
     root = logging.getLogger()
     root.addHandler(handler)
     try:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from capeval_server.leaderboards.bounded_cache import Memory
+from capeval_server.leaderboards.bounded_cache import BoundedCache
 
 
 def test_values_are_of_their_groups() -> None:
-    memory: Memory[str, int] = Memory(most=10)
+    memory: BoundedCache[str, int] = BoundedCache(most=10)
     memory.add("first", {"a": 1, "b": 2})
     memory.add("second", {"a": 3})
     assert memory.known("first", ["a", "b", "c"]) == {"a": 1, "b": 2}
@@ -15,7 +15,7 @@ def test_values_are_of_their_groups() -> None:
 
 
 def test_it_does_not_grow_without_end() -> None:
-    memory: Memory[int, int] = Memory(most=10)
+    memory: BoundedCache[int, int] = BoundedCache(most=10)
     for number in range(100):
         memory.add(number % 3, {number: number})
         found = [memory.known(group, range(100)) for group in range(3)]
@@ -24,7 +24,7 @@ def test_it_does_not_grow_without_end() -> None:
 
 
 def test_what_is_remembered_again_counts_once() -> None:
-    memory: Memory[int, int] = Memory(most=2)
+    memory: BoundedCache[int, int] = BoundedCache(most=2)
     for _ in range(5):
         memory.add("group", {1: 1})
     memory.add("group", {2: 2})

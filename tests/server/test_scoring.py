@@ -18,7 +18,14 @@ from capeval.metrics.registry import named
 from capeval.scoring.significance import bootstrap, resample
 from capeval_server.examples import write_example
 from capeval_server.submissions.scoring import pipeline
-from capeval_server.submissions.scoring.pipeline import Outcome, Scorer, ScoringError, Task, _Child, _End
+from capeval_server.submissions.scoring.pipeline import (
+    MetricOutcome,
+    ScoringError,
+    ScoringRequest,
+    SubmissionScorer,
+    _Child,
+    _End,
+)
 from tests.server.kit import METRICS, results
 
 
@@ -36,9 +43,9 @@ class Files:
         self.asked += 1
         return self.folder / "references_c2.json"
 
-    def task(self, key: int = 1, **changes: Any) -> Task:
+    def task(self, key: int = 1, **changes: Any) -> ScoringRequest:
         given = {"references": self.references, "candidates": self.candidates, "metrics": METRICS, **changes}
-        return Task(key=key, folder=self.folder, **given)
+        return ScoringRequest(key=key, folder=self.folder, **given)
 
 
 @pytest.fixture
@@ -47,8 +54,8 @@ def files(tmp_path: Path) -> Files:
 
 
 @pytest.fixture
-def scorer() -> Iterator[Scorer]:
-    with Scorer() as made:
+def scorer() -> Iterator[SubmissionScorer]:
+    with SubmissionScorer() as made:
         yield made
 
 
@@ -101,7 +108,7 @@ class Clock:
             self.ahead += 3600.0
 
 
-def scored(outcomes: list[Outcome]) -> None:
+def scored(outcomes: list[MetricOutcome]) -> None:
     assert [outcome.metric for outcome in outcomes] == METRICS
     assert all(outcome.scores and not outcome.failure for outcome in outcomes)
 
@@ -119,7 +126,12 @@ FAILURES = {
 @pytest.mark.parametrize("does", FAILURES)
 @pytest.mark.parametrize("step", ["references", "candidates"])
 def test_a_metric_that_fails_or_ends_its_process_fails_alone(
-    files: Files, scorer: Scorer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, does: str, step: str
+    files: Files,
+    scorer: SubmissionScorer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    does: str,
+    step: str,
 ) -> None:
     (tmp_path / "first").mkdir()
     disturbance = DISTURBANCE.format(place=str(tmp_path / "was there"), does=does, step=step)
@@ -139,7 +151,7 @@ def test_a_metric_that_fails_or_ends_its_process_fails_alone(
 
 
 def test_a_process_that_ends_between_metrics_costs_none(
-    files: Files, scorer: Scorer, monkeypatch: pytest.MonkeyPatch
+    files: Files, scorer: SubmissionScorer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ended: list[_Child] = []
     answers = _Child._lines
@@ -159,13 +171,13 @@ def test_a_process_that_ends_between_metrics_costs_none(
     scored(outcomes)
 
 
-def test_files_that_are_gone_are_the_systems_fault(files: Files, scorer: Scorer) -> None:
+def test_files_that_are_gone_are_the_systems_fault(files: Files, scorer: SubmissionScorer) -> None:
     with pytest.raises(ScoringError, match=r"(?s)exit code 1 before its first metric.*No such file"):
         scorer.score(files.task(candidates=files.folder / "gone.json"), lambda: None)
     assert not children()
 
 
-def test_scores_are_those_of_capeval(files: Files, scorer: Scorer, settings: Any) -> None:
+def test_scores_are_those_of_capeval(files: Files, scorer: SubmissionScorer, settings: Any) -> None:
     images = [6, 5, 4, 3, 2, 1]
     subsets = {"animals": [2, 1], "things": [3, 4, 5, 6]}
     references = capeval.load_references(files.references(files.folder))
@@ -208,7 +220,7 @@ if "capeval_server.submissions.scoring.child_process" in sys.orig_argv:
 
 
 def test_a_file_is_tokenised_once_for_all_metrics(
-    files: Files, scorer: Scorer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    files: Files, scorer: SubmissionScorer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "first").mkdir()
     (tmp_path / "first" / "sitecustomize.py").write_text(COUNTED.format(place=str(tmp_path / "made")))
@@ -223,7 +235,7 @@ def test_a_file_is_tokenised_once_for_all_metrics(
     ]
 
 
-def test_prepared_references_stay_for_the_next(files: Files, scorer: Scorer) -> None:
+def test_prepared_references_stay_for_the_next(files: Files, scorer: SubmissionScorer) -> None:
     first = scorer.score(files.task(), lambda: None)
     (child,) = children()
     second = scorer.score(files.task(), lambda: None)
@@ -236,7 +248,7 @@ def test_prepared_references_stay_for_the_next(files: Files, scorer: Scorer) -> 
 
 def test_only_the_last_used_are_kept(files: Files, settings: Any) -> None:
     settings.PREPARED = 2
-    with Scorer() as scorer:
+    with SubmissionScorer() as scorer:
         for key, asked in ((1, 1), (2, 2), (1, 2), (3, 3), (1, 3), (2, 4)):
             scored(scorer.score(files.task(key), lambda: None))
             assert files.asked == asked
@@ -246,7 +258,7 @@ def test_only_the_last_used_are_kept(files: Files, settings: Any) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_an_idle_process_that_ended_costs_nothing(
-    files: Files, scorer: Scorer, number: signal.Signals
+    files: Files, scorer: SubmissionScorer, number: signal.Signals
 ) -> None:
     scorer.score(files.task(), lambda: None)
     (child,) = children()
@@ -255,7 +267,7 @@ def test_an_idle_process_that_ended_costs_nothing(
     assert files.asked == 2
 
 
-def peak(scorer: Scorer, task: Task) -> int:
+def peak(scorer: SubmissionScorer, task: ScoringRequest) -> int:
     """The most address space that a process takes for a task, in bytes."""
     assert all(outcome.scores for outcome in scorer.score(task, lambda: None))
     status = Path(f"/proc/{max(children())}/status").read_text()
@@ -264,7 +276,7 @@ def peak(scorer: Scorer, task: Task) -> int:
 
 
 def test_a_metric_that_needs_too_much_memory_fails_alone(
-    files: Files, scorer: Scorer, settings: Any, monkeypatch: pytest.MonkeyPatch
+    files: Files, scorer: SubmissionScorer, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Threads that allocate at once get arenas of 64 MiB of addresses each, more than what is compared here.
     monkeypatch.setenv("MALLOC_ARENA_MAX", "1")
@@ -291,7 +303,9 @@ def test_a_metric_with_resources_gets_time_for_them(settings: Any) -> None:
     assert pipeline.time_limit("METEOR") == settings.METRIC_SECONDS + tables.seconds
 
 
-def test_only_a_metric_with_resources_gets_room_for_them(files: Files, scorer: Scorer, settings: Any) -> None:
+def test_only_a_metric_with_resources_gets_room_for_them(
+    files: Files, scorer: SubmissionScorer, settings: Any
+) -> None:
     def limit() -> int:
         (process,) = children()
         lines = Path(f"/proc/{process}/limits").read_text().splitlines()
@@ -310,7 +324,7 @@ def test_only_a_metric_with_resources_gets_room_for_them(files: Files, scorer: S
     assert children() == before
 
 
-def test_scoring_that_is_given_up_leaves_no_process(files: Files, scorer: Scorer) -> None:
+def test_scoring_that_is_given_up_leaves_no_process(files: Files, scorer: SubmissionScorer) -> None:
     class GivenUpError(Exception):
         pass
 

@@ -18,7 +18,7 @@ from capeval_server.challenges.models import Challenge, Phase, ReferenceSet, Spl
 from capeval_server.challenges.services.image_lists import as_image_info
 from capeval_server.core.errors import OverloadError
 from capeval_server.leaderboards import render_cache
-from capeval_server.leaderboards.query import Question, ask
+from capeval_server.leaderboards.query import LeaderboardQuery, ask
 from capeval_server.submissions.models import Submission
 from capeval_server.teams.models import Team
 from capeval_server.web.public import images
@@ -40,13 +40,13 @@ def key(*, full: bool = True, **asked: Any) -> str:
 
 
 @pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch) -> list[Question]:
+def made(monkeypatch: pytest.MonkeyPatch) -> list[LeaderboardQuery]:
     """Each leaderboard that was made, in place of one that was kept."""
-    found: list[Question] = []
+    found: list[LeaderboardQuery] = []
     for module in (api, pages):
         make = module.leaderboard
 
-        def noting(question: Question, make: Any = make, **named: Any) -> Any:
+        def noting(question: LeaderboardQuery, make: Any = make, **named: Any) -> Any:
             found.append(question)
             return make(question, **named)
 
@@ -108,7 +108,7 @@ def test_a_key_changes_with_nothing_else(phase: Phase, ann: Participant) -> None
 
 
 @pytest.mark.parametrize("address", FORMS)
-def test_what_is_unchanged_is_made_once(phase: Phase, made: list[Question], address: str) -> None:
+def test_what_is_unchanged_is_made_once(phase: Phase, made: list[LeaderboardQuery], address: str) -> None:
     submission = stand("Firstteam", 1.0)
     first = Client().get(address)
     assert Client().get(address).content == first.content
@@ -156,7 +156,7 @@ def test_all_digits_are_for_organisers(phase: Phase, olga: Someone, address: str
         assert (b"0.123456789" in client.get(address).content) == shows
 
 
-def test_the_head_of_a_page_is_its_readers(phase: Phase, made: list[Question]) -> None:
+def test_the_head_of_a_page_is_its_readers(phase: Phase, made: list[LeaderboardQuery]) -> None:
     stand("a", 1.0)
     people = [Someone("dora"), Someone("emil")]
     seen = [one.client.get(PAGE) for one in (*people, *people)]
@@ -220,7 +220,7 @@ def _at(hour: int) -> str:
 
 @pytest.mark.parametrize("address", FORMS)
 def test_times_between_submissions_share_a_state(
-    phase: Phase, made: list[Question], address: str, monkeypatch: pytest.MonkeyPatch
+    phase: Phase, made: list[LeaderboardQuery], address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stand("a", 1.0, created=datetime(2026, 1, 3, 6, tzinfo=UTC))
     answers = [Client().get(f"{address}&{_at(hour)}").content.decode() for hour in (8, 9, 10, 8)]
@@ -247,7 +247,7 @@ def test_times_between_submissions_share_a_state(
     ["/small/open/cite/?references=c2", f"{PAGE}&fingerprint=0123456789abcdef", "/small/open/plot.svg"],
 )
 def test_citations_and_plots_are_computed_once_for_each_state(
-    phase: Phase, made: list[Question], address: str
+    phase: Phase, made: list[LeaderboardQuery], address: str
 ) -> None:
     submission = stand("a", 1.0)
     Client().get(address)
@@ -260,7 +260,7 @@ def test_citations_and_plots_are_computed_once_for_each_state(
     assert len(made) == 2 * before
 
 
-def test_no_board_is_computed_for_what_is_no_fingerprint(phase: Phase, made: list[Question]) -> None:
+def test_no_board_is_computed_for_what_is_no_fingerprint(phase: Phase, made: list[LeaderboardQuery]) -> None:
     stand("a", 1.0)
     Client().get(PAGE)
     made.clear()

@@ -26,7 +26,7 @@ from capeval_server.jobs.leases import LostLeaseError
 from capeval_server.jobs.models import Job, Worker
 from capeval_server.jobs.worker import Heartbeat, work_once
 from capeval_server.submissions.models import ImageScores, Result, Score, Submission
-from capeval_server.submissions.scoring.pipeline import Outcome, Scorer, Task
+from capeval_server.submissions.scoring.pipeline import MetricOutcome, ScoringRequest, SubmissionScorer
 from capeval_server.submissions.scoring.score_arrays import (
     image_scores_of,
     packed_image_scores,
@@ -153,7 +153,7 @@ def test_references_hidden_while_a_submission_is_scored_keep_no_scores_of_images
     held = leases.claim([SCORING], "here")
     assert held is not None
     (version,) = ReferenceVersion.objects.filter(reference_set__name="c1")
-    outcome = Outcome(
+    outcome = MetricOutcome(
         metric="ROUGE-L",
         names=["ROUGE-L"],
         scores=[{"subset": "", "name": "ROUGE-L", "value": 0.5}],
@@ -179,7 +179,7 @@ def test_a_job_that_is_given_twice_is_finished_once(path: Path) -> None:
     assert (first.subject, first.attempt, second.subject, second.attempt) == (key, 1, key, 2)
     versions = ReferenceVersion.objects.order_by("pk")
     outcomes = [
-        (version, Outcome(metric=metric, scores=[{"subset": "", "name": metric, "value": 0.5}]))
+        (version, MetricOutcome(metric=metric, scores=[{"subset": "", "name": metric, "value": 0.5}]))
         for version in versions
         for metric in ("BLEU", "METEOR", "ROUGE-L", "CIDEr-D")
     ]
@@ -217,13 +217,13 @@ def test_what_is_prepared_is_scored_with_first(
     path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.PREPARED = 1
-    prepared, original = [], Scorer.score
+    prepared, original = [], SubmissionScorer.score
 
-    def noted(self: Scorer, task: Task, alive: Callable[[], None]) -> list[Outcome]:
+    def noted(self: SubmissionScorer, task: ScoringRequest, alive: Callable[[], None]) -> list[MetricOutcome]:
         prepared.append((task.key, task.key in self))
         return original(self, task, alive)
 
-    monkeypatch.setattr(Scorer, "score", noted)
+    monkeypatch.setattr(SubmissionScorer, "score", noted)
     submission = Submission.objects.get()
     c2, c1 = ReferenceVersion.objects.order_by("pk").values_list("pk", flat=True)
     with handlers() as opened:

@@ -15,7 +15,7 @@ from django.contrib.auth.models import Group, User
 from capeval_server.accounts.models import Token
 from capeval_server.audit.models import COMMAND_LINE, Action
 from capeval_server.challenges.models import Challenge
-from capeval_server.core.admin import Told
+from capeval_server.core.admin import AuditedModelAdmin
 from capeval_server.jobs import worker
 from tests.server.kit import Participant, Someone
 from tests.server.processes import Server
@@ -39,7 +39,7 @@ def inlines(*kinds: str) -> dict[str, Any]:
 
 def test_all_of_the_administration_is_told() -> None:
     assert len(admin.site._registry) > 10
-    assert [each for each in admin.site._registry.values() if not isinstance(each, Told)] == []
+    assert [each for each in admin.site._registry.values() if not isinstance(each, AuditedModelAdmin)] == []
 
 
 @pytest.mark.django_db

@@ -12,7 +12,14 @@ import pytest
 
 from capeval import Bleu, Candidates, Cider, CiderD, DocumentFrequencies, References, Tokenizer, evaluate
 from capeval.data.columns import Columns, Role
-from capeval.distributed.shards import Job, Shard, ShardScores, Timing, score_shards, shards_in
+from capeval.distributed.shards import (
+    Shard,
+    ShardScores,
+    ShardScoringOptions,
+    ShardTiming,
+    score_shards,
+    shards_in,
+)
 from capeval.errors import CaptionError, FormatError, MismatchError
 from capeval.metrics import Metric
 
@@ -48,8 +55,10 @@ def split(everything: list[dict[str, Any]], *ends: int) -> list[list[dict[str, A
     return [everything[start:end] for start, end in zip((0, *ends), (*ends, len(everything)), strict=True)]
 
 
-def job(metrics: tuple[Metric, ...] = (Bleu(), CiderD(), Cider()), tokenizer: Tokenizer = ALONE) -> Job:
-    return Job(
+def job(
+    metrics: tuple[Metric, ...] = (Bleu(), CiderD(), Cider()), tokenizer: Tokenizer = ALONE
+) -> ShardScoringOptions:
+    return ShardScoringOptions(
         metrics=metrics,
         tokenizer=tokenizer,
         references=Columns(role=Role.REFERENCES, caption_column="references"),
@@ -75,7 +84,7 @@ def check(scored: ShardScores, expected: list[dict[str, Any]]) -> None:
 def test_shards_score_as_one_process_does_on_any_number_of_processes(tmp_path: Path) -> None:
     everything = rows()
     shards = write(tmp_path, split(everything, 1, 20, 21, 50))
-    timings: list[tuple[str, Timing]] = []
+    timings: list[tuple[str, ShardTiming]] = []
     one = score_shards(shards, job(), processes=1, done=lambda step, timing: timings.append((step, timing)))
     check(one, everything)
     assert one.failures == ()

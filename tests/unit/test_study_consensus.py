@@ -25,7 +25,7 @@ from capeval.studies.consensus import (
 from capeval.studies.consensus.abstract50s import classified
 from capeval.studies.plan import krippendorff_alpha, majority, plan_pairs, plan_triplets, winners
 from capeval.studies.shared.accuracy import accuracy, by_class, drawn
-from capeval.studies.shared.checkpoints import Checkpoint
+from capeval.studies.shared.checkpoints import StudyCheckpoint
 from capeval.studies.shared.pair_scores import PairScorer
 from capeval.studies.shared.words import Contender, stems_of, with_frequencies
 
@@ -342,7 +342,7 @@ def test_curves_are_of_each_class_and_go_on_after_a_stop(tmp_path: Path) -> None
     options = ConsensusOptions(counts=(1, 2), draws=2, seed=3)
     said: list[str] = []
 
-    def curves(kept: Checkpoint | None = None) -> object:
+    def curves(kept: StudyCheckpoint | None = None) -> object:
         return accuracy_by_references(scorer, truth, options, checkpoint=kept, progress=said.append)
 
     made = accuracy_by_references(scorer, truth, options)
@@ -354,11 +354,11 @@ def test_curves_are_of_each_class_and_go_on_after_a_stop(tmp_path: Path) -> None
                 for seed in (3, 4)
             ]
             assert made[kind]["ROUGE-1"][place] == drawn(parts)
-    assert curves(Checkpoint(tmp_path / "kept.json", "key")) == made
+    assert curves(StudyCheckpoint(tmp_path / "kept.json", "key")) == made
     content = json.loads((tmp_path / "kept.json").read_text(encoding="utf-8"))
     del content["parts"]["accuracy 2 1"]
     (tmp_path / "kept.json").write_text(json.dumps(content), encoding="utf-8")
-    assert curves(Checkpoint(tmp_path / "kept.json", "key")) == made
+    assert curves(StudyCheckpoint(tmp_path / "kept.json", "key")) == made
     assert said[3] == "2 references, draw 2 of 2"
     assert accuracy_by_references(scorer, truth, ConsensusOptions()) == {}
     with pytest.raises(OptionError, match=r"'draws' must be an integer of at least 1 \(got 0\)"):

@@ -107,7 +107,7 @@ def test_gaming_scores_what_it_says() -> None:
 
 def test_attacks_know_what_they_say() -> None:
     words = {image: [text.lower().strip(".") for text in texts] for image, texts in REFERENCES.items()}
-    corpus = gaming.Corpus(words)
+    corpus = gaming.ReferenceCorpus(words)
     assert corpus.length == round(sum(len(t.split()) for g in words.values() for t in g) / 9)
     # Two of three references of x have each of these words, and no other image has one.
     assert set(corpus.agreed("x", 1)[:2]) == {("dog",), ("runs",)}

@@ -40,7 +40,15 @@ from capeval.resources.document_frequencies import DocumentFrequencies
 from capeval.scoring.evaluator import Evaluator, problems
 from capeval.tokenizers import TokenizedReferences, Tokenizer
 
-__all__ = ["Failure", "Job", "Shard", "ShardScores", "Timing", "score_shards", "shards_in"]
+__all__ = [
+    "Shard",
+    "ShardFailure",
+    "ShardScores",
+    "ShardScoringOptions",
+    "ShardTiming",
+    "score_shards",
+    "shards_in",
+]
 
 _ENDINGS = (".parquet", ".arrow", ".arrows", ".feather")
 # How often processes may be killed before the job is given up.
@@ -60,7 +68,7 @@ class Shard:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Job:
+class ShardScoringOptions:
     """What is done with each shard.
 
     Attributes:
@@ -94,7 +102,7 @@ class Job:
             raise MismatchError(f"{shard.candidates}: {problem}")
         return references, candidates
 
-    def weighed_by(self, counts: Mapping[Counted, DocumentFrequencies]) -> Job:
+    def weighed_by(self, counts: Mapping[Counted, DocumentFrequencies]) -> ShardScoringOptions:
         """The job with document frequencies, where metrics have none yet."""
         metrics = (
             each if each.counts is None else each.weighed_by(counts[each.counts]) for each in self.metrics
@@ -103,7 +111,7 @@ class Job:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Failure:
+class ShardFailure:
     """A shard that can't be scored, and the error that says why."""
 
     shard: Shard
@@ -124,7 +132,7 @@ class Failure:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Timing:
+class ShardTiming:
     """How a shard went: its images, the processor seconds it took, the most memory of its process yet."""
 
     shard: Shard
@@ -144,7 +152,7 @@ class ShardScores:
     """
 
     sums: Sums
-    failures: tuple[Failure, ...]
+    failures: tuple[ShardFailure, ...]
     unscored: tuple[UnscoredWarning, ...] = ()
 
 
@@ -176,11 +184,11 @@ def _names(folder: Path) -> set[str]:
 
 def score_shards(
     shards: Sequence[Shard],
-    job: Job,
+    job: ShardScoringOptions,
     *,
     processes: int | None = None,
     skip: bool = False,
-    done: Callable[[str, Timing], object] = lambda _, __: None,
+    done: Callable[[str, ShardTiming], object] = lambda _, __: None,
 ) -> ShardScores:
     """Scores shards in several processes.
 
@@ -217,7 +225,7 @@ def score_shards(
             return ShardScores(sums=sum(others, first), failures=tuple(run.failures), unscored=unscored)
 
 
-def _counted(run: _Run, shards: list[Shard], job: Job) -> dict[Counted, DocumentFrequencies]:
+def _counted(run: _Run, shards: list[Shard], job: ShardScoringOptions) -> dict[Counted, DocumentFrequencies]:
     """The document frequencies of all shards but those that fail: they are checked on the way."""
     of_groups: dict[int, dict[Shard, NDArray[np.int64]]] = {}
     counts: dict[Counted, PartialFrequencies] = {}
@@ -245,7 +253,7 @@ def _finished(counts: PartialFrequencies) -> DocumentFrequencies:
     return frequencies
 
 
-def _twice(ids: dict[Shard, NDArray[np.int64]], job: Job) -> Iterator[Failure]:
+def _twice(ids: dict[Shard, NDArray[np.int64]], job: ShardScoringOptions) -> Iterator[ShardFailure]:
     """Shards with an image that is in an earlier one too."""
     every = np.concatenate(list(ids.values()))
     every.sort()
@@ -259,7 +267,7 @@ def _twice(ids: dict[Shard, NDArray[np.int64]], job: Job) -> Iterator[Failure]:
             first = seen.setdefault(image, shard)
             if first is not shard:
                 message = f"image {image!r} must be in one shard (it is in {first.references} too)"
-                yield Failure(shard=shard, error=MismatchError(f"{shard.references}: {message}"))
+                yield ShardFailure(shard=shard, error=MismatchError(f"{shard.references}: {message}"))
                 break
 
 
@@ -274,7 +282,7 @@ def _id_keys(image_ids: tuple[ImageId, ...]) -> NDArray[np.int64]:
 _Checked = tuple[dict[Shard, NDArray[np.int64]], dict[Counted, PartialFrequencies]]
 
 
-def _check(job: Job, group: _Group) -> _Checked:
+def _check(job: ShardScoringOptions, group: _Group) -> _Checked:
     """The ids and the counts of a group of shards."""
     kinds = {metric.counts for metric in job.metrics if metric.counts is not None}
     ids: dict[Shard, NDArray[np.int64]] = {}
@@ -291,7 +299,7 @@ def _check(job: Job, group: _Group) -> _Checked:
     return ids, counts
 
 
-def _score(job: Job, group: _Group) -> dict[Shard, Sums]:
+def _score(job: ShardScoringOptions, group: _Group) -> dict[Shard, Sums]:
     """The sums of each shard of a group."""
     sums = {}
     for shard in group:
@@ -309,8 +317,8 @@ class _Group:
     def __init__(self, shards: Sequence[Shard], *, skip: bool) -> None:
         self._shards = shards
         self._skip = skip
-        self.timings: list[Timing] = []
-        self.failures: list[Failure] = []
+        self.timings: list[ShardTiming] = []
+        self.failures: list[ShardFailure] = []
 
     def __iter__(self) -> Iterator[Shard]:
         for shard in self._shards:
@@ -326,10 +334,10 @@ class _Group:
         try:
             yield images
         except (CapevalError, OSError) as error:
-            self.failures.append(Failure(shard=shard, error=error))
+            self.failures.append(ShardFailure(shard=shard, error=error))
             return
         seconds = time.process_time() - start
-        self.timings.append(Timing(shard=shard, images=images[0], seconds=seconds, megabytes=_peak()))
+        self.timings.append(ShardTiming(shard=shard, images=images[0], seconds=seconds, megabytes=_peak()))
 
 
 def _peak() -> float:
@@ -347,17 +355,17 @@ class _Done:
     """The result of a group of shards, with timings, failures and the warnings of the process."""
 
     result: Any
-    timings: list[Timing]
-    failures: list[Failure]
+    timings: list[ShardTiming]
+    failures: list[ShardFailure]
     warnings: list[CapevalWarning]
 
 
-_Work = Callable[[Job, _Group], Any]
+_Work = Callable[[ShardScoringOptions, _Group], Any]
 # What the processes of a pool are given once, when they start.
-_job: Job | None = None
+_job: ShardScoringOptions | None = None
 
 
-def _start(job: Job) -> None:
+def _start(job: ShardScoringOptions) -> None:
     global _job
     _job = job
     _native.set_threads(1)
@@ -383,8 +391,8 @@ class _Run:
 
     processes: int
     skip: bool
-    done: Callable[[str, Timing], object]
-    failures: list[Failure] = field(default_factory=list)
+    done: Callable[[str, ShardTiming], object]
+    failures: list[ShardFailure] = field(default_factory=list)
     warned: set[str] = field(default_factory=set)
     unscored: list[UnscoredWarning] = field(default_factory=list)
 
@@ -396,7 +404,7 @@ class _Run:
         """Whether none of these shards has failed."""
         return len(self.without_failures(shards)) == len(shards)
 
-    def failed(self, failure: Failure) -> None:
+    def failed(self, failure: ShardFailure) -> None:
         """Notes that a shard can't be scored, or raises its error."""
         if not self.skip:
             failure.stop()
@@ -419,7 +427,9 @@ class _Run:
             self.warned.add(str(warning))
             warnings.warn(warning, stacklevel=2)
 
-    def of_groups(self, work: _Work, shards: list[Shard], job: Job, step: str) -> Iterator[tuple[int, Any]]:
+    def of_groups(
+        self, work: _Work, shards: list[Shard], job: ShardScoringOptions, step: str
+    ) -> Iterator[tuple[int, Any]]:
         """The number and the result of each group of shards, as they are done: once, whatever is killed."""
         size = max(1, min(_LARGEST, len(shards) // (_GROUPS * self.processes)))
         groups = [shards[first : first + size] for first in range(0, len(shards), size)]
@@ -443,7 +453,9 @@ class _Run:
                 f" take fewer processes (what is left begins with {names})"
             )
 
-    def _results(self, work: _Work, groups: dict[int, list[Shard]], job: Job) -> Iterator[tuple[int, _Done]]:
+    def _results(
+        self, work: _Work, groups: dict[int, list[Shard]], job: ShardScoringOptions
+    ) -> Iterator[tuple[int, _Done]]:
         """What processes make of groups, until one of them is killed."""
         # Spawned and not forked: threads of this process may hold locks.
         pool = ProcessPoolExecutor(

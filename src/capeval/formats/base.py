@@ -13,7 +13,7 @@ from capeval.errors.messages import listed
 from capeval.formats.io.json import refuse, shown
 from capeval.formats.io.sources import LIMIT, Source
 
-__all__ = ["SPLIT", "Captions", "Kind", "Options", "Row", "Wanted", "captions_of"]
+__all__ = ["SPLIT", "CaptionFormat", "Captions", "ReadOptions", "Row", "SplitFilter", "captions_of"]
 
 Captions = TypeVar("Captions", References, Candidates)
 
@@ -25,7 +25,7 @@ Row = tuple[str, object, object]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
+class ReadOptions:
     """How a file is read.
 
     Attributes:
@@ -40,7 +40,7 @@ class Options:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kind:
+class CaptionFormat:
     """A kind of file.
 
     Attributes:
@@ -55,21 +55,21 @@ class Kind:
 
     name: str
     form: str
-    recognise: Callable[[Source, Options], bool]
-    references: Callable[[Source, Options], References] | None = None
-    candidates: Callable[[Source, Options], Candidates] | None = None
+    recognise: Callable[[Source, ReadOptions], bool]
+    references: Callable[[Source, ReadOptions], References] | None = None
+    candidates: Callable[[Source, ReadOptions], Candidates] | None = None
     has_columns: bool = False
     has_splits: bool = False
 
 
-class Wanted:
+class SplitFilter:
     """Which rows of a table are read: those of the splits that the caller names.
 
     Raises:
         FormatError: Splits are named, and there is no column of them.
     """
 
-    def __init__(self, names: Sequence[str], options: Options) -> None:
+    def __init__(self, names: Sequence[str], options: ReadOptions) -> None:
         self._splits = options.splits
         if self._splits and SPLIT not in names:
             message = f"the file must have a column {SPLIT!r} (got {listed(names)})"

@@ -14,7 +14,7 @@ from capeval.data.columns import Columns, Role
 from capeval.data.scores import Digest
 from capeval.errors import FormatError, FormatErrorKind, MismatchError, OptionError, ResourceError
 from capeval.errors.messages import listed, one_candidate
-from capeval.formats.base import Options
+from capeval.formats.base import ReadOptions
 from capeval.formats.io.json import write_json
 from capeval.formats.io.sources import LIMIT, File, Source, naming, read_source
 from capeval.formats.registry import candidates_in, references_in
@@ -130,7 +130,7 @@ def load_candidates(
         source = read_source(file, limit, name=name)
         if strict:
             return _strict_candidates(source, columns)
-        return candidates_in(source, Options(columns=columns, limit=limit))
+        return candidates_in(source, ReadOptions(columns=columns, limit=limit))
 
 
 def read_references(
@@ -143,7 +143,7 @@ def read_references(
 ) -> References:
     """The references in a file, as `load_references`, with columns that may be named for another file."""
     splits = (split,) if isinstance(split, str) else tuple(split or ())
-    options = Options(columns=columns, splits=splits, limit=limit)
+    options = ReadOptions(columns=columns, splits=splits, limit=limit)
     with naming(file, name):
         source = read_source(file, limit, name=name)
         try:

@@ -7,7 +7,7 @@ import re
 from capeval.data.captions import Candidates, References
 from capeval.data.columns import Role
 from capeval.errors import FormatError, FormatErrorKind, OptionError
-from capeval.formats.base import Kind, Options
+from capeval.formats.base import CaptionFormat, ReadOptions
 from capeval.formats.captions import (
     coco,
     delimited,
@@ -25,7 +25,7 @@ from capeval.formats.io.sources import Source
 __all__ = ["KINDS", "candidates_in", "references_in"]
 
 # Those that take what is left, such as any other object, come after the others.
-KINDS: tuple[Kind, ...] = (
+KINDS: tuple[CaptionFormat, ...] = (
     tables.KIND,
     karpathy.KIND,
     coco.KIND,
@@ -51,7 +51,7 @@ _OTHERS = (
 )
 
 
-def references_in(source: Source, options: Options) -> References:
+def references_in(source: Source, options: ReadOptions) -> References:
     """The references in a file.
 
     Raises:
@@ -64,7 +64,7 @@ def references_in(source: Source, options: Options) -> References:
     return kind.references(source, options)
 
 
-def candidates_in(source: Source, options: Options) -> Candidates:
+def candidates_in(source: Source, options: ReadOptions) -> Candidates:
     """The candidates in a file.
 
     Raises:
@@ -77,7 +77,7 @@ def candidates_in(source: Source, options: Options) -> Candidates:
     return kind.candidates(source, options)
 
 
-def _kind_of(source: Source, options: Options) -> Kind:
+def _kind_of(source: Source, options: ReadOptions) -> CaptionFormat:
     """The kind of a file, by its content and then by its name."""
     _refuse_others(source)
     kind = next((kind for kind in KINDS if kind.recognise(source, options)), None)
@@ -111,7 +111,7 @@ def _expected(role: Role) -> str:
     return f"what is read as {role}: " + "; ".join(f"{kind.name}, {kind.form}" for kind in kinds)
 
 
-def _unsuited(kind: Kind, role: Role) -> FormatError:
+def _unsuited(kind: CaptionFormat, role: Role) -> FormatError:
     message = f"the file is {kind.name}, {kind.form}; {_expected(role)}"
     return FormatError(message, kind=FormatErrorKind.UNSUPPORTED)
 

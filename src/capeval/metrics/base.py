@@ -15,7 +15,7 @@ import numpy as np
 from capeval.data.captions import Candidates, CandidatesLike, ImageId, ReferencesLike
 from capeval.data.scores import Digest, FloatArray, Scores, Signature
 from capeval.errors import MismatchError, UnscoredWarning
-from capeval.resources.compiled_files import Found
+from capeval.resources.compiled_files import CompiledResource
 from capeval.resources.document_frequencies import DocumentFrequencies
 from capeval.tokenizers import TokenizedCandidates, TokenizedReferences, Tokenizer, tokenized
 
@@ -70,7 +70,7 @@ class Resource:
 
     name: str
     prepare: Callable[[Progress], object]
-    found: Callable[[], Found | None]
+    found: Callable[[], CompiledResource | None]
     steps: int
     memory: int
     seconds: int

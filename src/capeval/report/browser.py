@@ -25,7 +25,7 @@ from capeval.tokenizers import TokenizedReferences, Tokenizer, tokenize
 __all__ = [
     "CaptionBrowser",
     "ImageDetails",
-    "Said",
+    "SystemCaptions",
     "browser_data",
     "caption_browser",
     "captions_data",
@@ -71,7 +71,7 @@ class ImageDetails:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Said:
+class SystemCaptions:
     """What one system says of some images.
 
     Attributes:
@@ -155,7 +155,7 @@ def browser_data(
     tokens = TokenizedReferences(references.select(ids), tokenizer)
     texts = [candidates[system.name].select(ids) for system in systems]
     said = [
-        Said(
+        SystemCaptions(
             name=system.name,
             captions=[captions[0] for captions in found.values()],
             values=np.column_stack(list(system.report.per_image.values())),
@@ -180,7 +180,7 @@ def browser_data(
 def captions_data(
     ids: Sequence[ImageId],
     scores: Sequence[str],
-    said: Sequence[Said],
+    said: Sequence[SystemCaptions],
     references: Sequence[Sequence[str]],
     *,
     tokenizer: Tokenizer,
@@ -216,7 +216,7 @@ def captions_data(
 def _data(
     ids: Sequence[ImageId],
     scores: Sequence[str],
-    said: Sequence[Said],
+    said: Sequence[SystemCaptions],
     references: Sequence[Sequence[str]],
     tokens: Sequence[Iterable[str]],
     *,

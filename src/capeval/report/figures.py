@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from capeval._internal.atomic_write import written_whole
 
-__all__ = ["COLOURS", "STYLE", "Line", "lines", "save"]
+__all__ = ["COLOURS", "STYLE", "Curve", "lines", "save"]
 
 # Okabe and Ito's colours, which people who confuse red and green can tell apart.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
@@ -33,7 +33,7 @@ STYLE: dict[Any, Any] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Line:
+class Curve:
     """One curve of a figure.
 
     Attributes:
@@ -49,7 +49,7 @@ class Line:
     high: Sequence[float] | None = None
 
 
-def lines(curves: Mapping[str, Line], *, title: str, x_label: str, y_label: str) -> Figure:
+def lines(curves: Mapping[str, Curve], *, title: str, x_label: str, y_label: str) -> Figure:
     """Curves in one panel, each with its name and the band of its intervals."""
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(6.4, 4.2), layout="constrained")

@@ -20,14 +20,14 @@ from typing import Protocol
 from capeval._internal.atomic_write import written_whole
 from capeval.errors import CapevalWarning, OptionError, ResourceError
 
-__all__ = ["CACHE", "Found", "cache_folder", "compiled_file", "is_sound", "temporary_folder"]
+__all__ = ["CACHE", "CompiledResource", "cache_folder", "compiled_file", "is_sound", "temporary_folder"]
 
 CACHE = "CAPEVAL_CACHE"
 """The variable that names the folder of compiled files."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
+class CompiledResource:
     """A resource that is there.
 
     Attributes:

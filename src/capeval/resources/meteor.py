@@ -16,7 +16,7 @@ from capeval import _native
 from capeval.errors import CapevalWarning, ResourceError
 from capeval.resources.compiled_files import (
     CACHE,
-    Found,
+    CompiledResource,
     cache_folder,
     compiled_file,
     is_sound,
@@ -81,14 +81,14 @@ def opened_tables(path: Path) -> _native.MeteorTables:
         ) from None
 
 
-def found_tables() -> Found | None:
+def found_tables() -> CompiledResource | None:
     """The compiled tables in the user's cache folder; None where they are missing or damaged."""
     path = cache_folder() / _NAME
     if not is_sound(path, _native.MeteorTables.open):
         return None
     from zlib import crc32
 
-    return Found(path=path, fingerprint=f"{crc32(path.read_bytes()):08x}")
+    return CompiledResource(path=path, fingerprint=f"{crc32(path.read_bytes()):08x}")
 
 
 def compiled_tables(

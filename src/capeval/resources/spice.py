@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from capeval import _native
 from capeval._internal.progress import report_progress
 from capeval.errors import ResourceError
-from capeval.resources.compiled_files import Found, cache_folder, compiled_file, is_sound
+from capeval.resources.compiled_files import CompiledResource, cache_folder, compiled_file, is_sound
 from capeval.resources.installed_files import INSTALL, installed_folders
 from capeval.resources.meteor import synonym_texts
 from capeval.resources.parse_store import ParseStore
@@ -93,12 +93,12 @@ def opened_model(path: Path) -> _native.SpiceModel:
         raise ResourceError(f"{path} must have SPICE's model ({error}); to make it: {RUN}") from None
 
 
-def found_model() -> Found | None:
+def found_model() -> CompiledResource | None:
     """The model that scoring uses; None where it was not made yet, or is damaged."""
     path = _path()
     if path is None:
         return None
-    return Found(path=path, fingerprint=_native.SpiceModel.open(path).fingerprint)
+    return CompiledResource(path=path, fingerprint=_native.SpiceModel.open(path).fingerprint)
 
 
 def _path() -> Path | None:

@@ -15,7 +15,7 @@ from capeval.studies.consensus import (
     judged_twice,
     split_half,
 )
-from capeval.studies.consensus.abstract50s import Classified, classified
+from capeval.studies.consensus.abstract50s import ClassifiedPairs, classified
 from capeval.studies.effort import estimated_agreement
 from capeval.studies.plan import krippendorff_alpha, winners
 from capeval.studies.ranking import rank_correlation, rank_references
@@ -35,7 +35,7 @@ TABLE_1 = {
 
 
 @cache
-def abstract() -> tuple[Classified, PairScorer]:
+def abstract() -> tuple[ClassifiedPairs, PairScorer]:
     folder = shared_data("abstract50s")
     names = (folder / "abstract_candsB.json.gz", folder / "abstract_candsC.json.gz")
     found = classified(load_triplets(folder / "consensus_abstract.mat", names))

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 from capeval.errors import MismatchError, OptionError
 from capeval.toolkit.command_line import (
     Argument,
-    Format,
     FormatOption,
     Option,
+    OutputFormat,
     check_outputs,
     examples,
     render,
@@ -33,7 +33,7 @@ EXAMPLES = examples(
 )
 
 
-class Rule(StrEnum):
+class ConstraintRule(StrEnum):
     """How constraints are chosen."""
 
     PAPER = "paper"
@@ -67,8 +67,8 @@ def run(
         ),
     ] = None,
     rule: Annotated[
-        Rule, Option(help="What the paper describes, or what the published code does.")
-    ] = Rule.PAPER,
+        ConstraintRule, Option(help="What the paper describes, or what the published code does.")
+    ] = ConstraintRule.PAPER,
     box_form: Annotated[
         BoxForm, Option(help="Boxes of detections: X1, Y1, X2, Y2, or X, Y, width, height.")
     ] = BoxForm.CORNERS,
@@ -84,7 +84,7 @@ def run(
             "--output", "-o", metavar="FILE", help="Also write the constraints as JSON.", show_default=False
         ),
     ] = None,
-    form: FormatOption = Format.TABLE,
+    form: FormatOption = OutputFormat.TABLE,
 ) -> None:
     """Shows for a file of boxes what the captions of each image shall mention, and by which words."""
     from capeval.datasets.nocaps import load_image_ids
@@ -94,7 +94,7 @@ def run(
     from capeval_decoding.constraint_filter import ConstraintFilter, load_hierarchy
     from capeval_decoding.word_forms import load_word_forms
 
-    if form is Format.JSON:
+    if form is OutputFormat.JSON:
         raise OptionError("constraints are written as JSON with --output")
     check_outputs([boxes, class_names, hierarchy], [output])
     options = ConstraintFilter(rule=rule.value, overlap=overlap, most=most, seed=seed)

@@ -20,7 +20,7 @@ from django.http import HttpRequest
 from capeval_server.accounts.models import Token
 from capeval_server.accounts.services.users import check_name
 from capeval_server.challenges.services.organizers import alone_in
-from capeval_server.core.admin import ReadOnly, Told
+from capeval_server.core.admin import AuditedModelAdmin, ReadOnlyModelAdmin
 from capeval_server.core.errors import SuccessorError
 
 __all__ = ["AccountAdmin", "AddressAdmin", "FactorAdmin", "RightsAdmin", "TokenAdmin"]
@@ -54,7 +54,7 @@ admin.site.unregister(User)
 
 
 @admin.register(User)
-class AccountAdmin(Told, UserAdmin):  # type: ignore[type-arg]
+class AccountAdmin(AuditedModelAdmin, UserAdmin):  # type: ignore[type-arg]
     """Users, whose names must be such as they could sign up with."""
 
     add_form, form = _NewUserForm, _UserForm
@@ -74,7 +74,7 @@ admin.site.unregister(Group)
 
 
 @admin.register(Group)
-class RightsAdmin(Told, GroupAdmin):
+class RightsAdmin(AuditedModelAdmin, GroupAdmin):
     """Groups of users with rights."""
 
     told = ("name", "permissions")
@@ -84,7 +84,7 @@ admin.site.unregister(EmailAddress)
 
 
 @admin.register(EmailAddress)
-class AddressAdmin(Told, EmailAddressAdmin):  # type: ignore[misc]
+class AddressAdmin(AuditedModelAdmin, EmailAddressAdmin):  # type: ignore[misc]
     """Users' email addresses. What is done is told without the address, which goes with its account."""
 
     told = ("verified", "primary")
@@ -102,7 +102,7 @@ class AddressAdmin(Told, EmailAddressAdmin):  # type: ignore[misc]
 
 
 @admin.register(Token)
-class TokenAdmin(ReadOnly):
+class TokenAdmin(ReadOnlyModelAdmin):
     """Tokens, which can be revoked. Neither a token nor its digest is shown."""
 
     list_display = ("name", "user", "scope", "created", "expires", "revoked")
@@ -140,7 +140,7 @@ admin.site.unregister(Authenticator)
 
 
 @admin.register(Authenticator)
-class FactorAdmin(ReadOnly):
+class FactorAdmin(ReadOnlyModelAdmin):
     """Second factors: who has which; deleted for somebody who lost theirs."""
 
     list_display = ("user", "type", "created_at", "last_used_at")

@@ -5,7 +5,7 @@ from django.conf import settings
 from django.db.models.signals import post_save
 
 
-class Config(AppConfig):
+class AccountsConfig(AppConfig):
     """The application's name and place."""
 
     name = "capeval_server.accounts"

@@ -4,7 +4,7 @@ from django.apps import AppConfig
 from django.db.models.signals import post_migrate
 
 
-class Config(AppConfig):
+class AnnotationConfig(AppConfig):
     """The application's name and place."""
 
     name = "capeval_server.annotation"

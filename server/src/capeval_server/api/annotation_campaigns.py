@@ -22,7 +22,7 @@ from capeval_server.annotation.core.options import MOST_ANSWERS, options_of
 from capeval_server.annotation.models import LONGEST_NOTE, Campaign, Exclusion, Item, Participation, Response
 from capeval_server.annotation.responses.content_warnings import LONGEST_WARNING, set_warning
 from capeval_server.annotation.review import moderation, withdrawal
-from capeval_server.annotation.review.worker_summaries import Part, repeats_of
+from capeval_server.annotation.review.worker_summaries import Proportion, repeats_of
 from capeval_server.annotation.task_types import task_named
 from capeval_server.annotation.text_rules.rules import RULES
 from capeval_server.annotation.text_rules.validation import settings_of
@@ -311,7 +311,7 @@ def _worker(campaign: Campaign, pseudonym: str) -> Participation:
     return get_object_or_404(rows, worker__pseudonym=pseudonym)
 
 
-def _shown(worker: Participation, repeats: Mapping[int, tuple[Part, int]]) -> dict[str, Any]:
+def _shown(worker: Participation, repeats: Mapping[int, tuple[Proportion, int]]) -> dict[str, Any]:
     again = repeats[worker.pk][0] if worker.pk in repeats else None
     return {
         "repeats": again.of if again else 0,

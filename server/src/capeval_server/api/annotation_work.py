@@ -354,7 +354,7 @@ def renew(request: HttpRequest, slug: Slug) -> Any:
 def answer(request: HttpRequest, slug: Slug, lease: UUID, given: Answer) -> Any:
     """Answers an item, however late; or revises the answer while the batch is the latest."""
     held = assignment.find(_participation(request, slug), lease)
-    sent = submit.Given(
+    sent = submit.SubmittedAnswer(
         answer=given.answer,
         revision=given.revision,
         key=given.key,

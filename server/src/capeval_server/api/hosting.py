@@ -236,7 +236,7 @@ def teams(request: HttpRequest, slug: Slug, start: Annotated[int, Query(ge=0, le
     return {"count": found.count(), "teams": [_shown_team(use) for use in uses]}
 
 
-def _shown_team(found: overview.TeamUse) -> dict[str, Any]:
+def _shown_team(found: overview.TeamQuotaUsage) -> dict[str, Any]:
     names = ("today", "per_day", "used", "total")
     quotas = [{"phase": use.phase.name, **{name: getattr(use, name) for name in names}} for use in found.uses]
     return {"id": found.team.pk, "name": found.team.name, "members": found.members, "quotas": quotas}

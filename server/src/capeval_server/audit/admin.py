@@ -3,13 +3,13 @@
 from django.contrib import admin
 
 from capeval_server.audit.models import Action
-from capeval_server.core.admin import ReadOnly
+from capeval_server.core.admin import ReadOnlyModelAdmin
 
 __all__ = ["ActionAdmin"]
 
 
 @admin.register(Action)
-class ActionAdmin(ReadOnly):
+class ActionAdmin(ReadOnlyModelAdmin):
     """Who did what, and when."""
 
     list_display = ("time", "who", "what", "challenge")

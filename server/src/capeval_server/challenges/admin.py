@@ -14,7 +14,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from capeval_server.challenges.models import Challenge, Phase, ReferenceSet
-from capeval_server.core.admin import ReadOnlyInline, Told
+from capeval_server.core.admin import AuditedModelAdmin, ReadOnlyInline
 
 __all__ = ["ChallengeAdmin"]
 
@@ -35,7 +35,7 @@ class _OrganisersForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 @admin.register(Challenge)
-class ChallengeAdmin(Told):
+class ChallengeAdmin(AuditedModelAdmin):
     """A challenge, its phases, and its organisers, who can be changed."""
 
     list_display = ("slug", "title", "organised_by", "pages")

@@ -18,7 +18,7 @@ from capeval_server.challenges.models import ALGORITHM, IMAGE_ID, LEAST_SUBSET, 
 from capeval_server.challenges.reserved_names import NOT_CHALLENGES, NOT_PHASES
 from capeval_server.core.errors import ChallengeError
 
-__all__ = ["Definition", "read_definition"]
+__all__ = ["ChallengeDefinition", "read_definition"]
 
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=50)]
@@ -28,7 +28,7 @@ class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-class DeclaredField(_Part):
+class FieldDefinition(_Part):
     """What a submitter declares."""
 
     name: Name
@@ -37,7 +37,7 @@ class DeclaredField(_Part):
     shown: bool = True
 
 
-class About(_Part):
+class ChallengeSettings(_Part):
     """The challenge itself."""
 
     slug: Name
@@ -47,7 +47,7 @@ class About(_Part):
     data: str = ""
     faq: str = ""
     contact: str = ""
-    fields: list[DeclaredField] = []
+    fields: list[FieldDefinition] = []
     approval: bool = False
 
     @model_validator(mode="after")
@@ -56,7 +56,7 @@ class About(_Part):
         return self
 
 
-class Reported(_Part):
+class ReportedScoresDefinition(_Part):
     """A file of scores by these references that were reported elsewhere."""
 
     name: Name
@@ -76,7 +76,7 @@ class Reported(_Part):
         return self
 
 
-class References(_Part):
+class ReferenceSetDefinition(_Part):
     """A file of references."""
 
     name: Name
@@ -86,7 +86,7 @@ class References(_Part):
     partial: bool = False
     # Results of people, for a human baseline: captions that are not among these references.
     human: str | None = None
-    reported: list[Reported] = []
+    reported: list[ReportedScoresDefinition] = []
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -94,7 +94,7 @@ class References(_Part):
         return self
 
 
-class Link(_Part):
+class LinkDefinition(_Part):
     """Where to get something."""
 
     text: Annotated[str, Field(min_length=1, max_length=200)]
@@ -109,19 +109,19 @@ class Link(_Part):
         return self
 
 
-class Split(_Part):
+class SplitDefinition(_Part):
     """A set of images."""
 
     name: Name
     results: Annotated[str, Field(max_length=200)]
-    references: Annotated[list[References], Field(min_length=1)]
+    references: Annotated[list[ReferenceSetDefinition], Field(min_length=1)]
     subsets: str | None = None
     # What is known of the images, in the form of COCO's image_info files.
     images: str | None = None
     # What captions of them shall mention, as `capeval baselines constraints --output` writes it.
     constraints: str | None = None
     image_url: Annotated[str, Field(max_length=500)] = ""
-    links: list[Link] = []
+    links: list[LinkDefinition] = []
     # The fewest images of a subset that private references score.
     least_subset: Annotated[int, Field(ge=1, le=1_000_000)] = LEAST_SUBSET
     metrics: Annotated[list[str], Field(min_length=1)] = list(DEFAULT)
@@ -152,7 +152,7 @@ class Split(_Part):
         return self
 
 
-class Phase(_Part):
+class PhaseDefinition(_Part):
     """A time in which to submit."""
 
     name: Name
@@ -178,12 +178,12 @@ class Phase(_Part):
         return self
 
 
-class Definition(_Part):
+class ChallengeDefinition(_Part):
     """All of a challenge."""
 
-    challenge: About
-    splits: Annotated[list[Split], Field(min_length=1)]
-    phases: Annotated[list[Phase], Field(min_length=1)]
+    challenge: ChallengeSettings
+    splits: Annotated[list[SplitDefinition], Field(min_length=1)]
+    phases: Annotated[list[PhaseDefinition], Field(min_length=1)]
     # The places to delete; everything else that is not in the file stays.
     delete: list[str] = []
 
@@ -204,7 +204,7 @@ def read_definition(
     name: str,
     data: bytes,
     complete: Callable[[dict[str, Any]], dict[str, Any]] = lambda content: content,
-) -> Definition:
+) -> ChallengeDefinition:
     """Read a challenge's definition.
 
     Args:
@@ -221,7 +221,7 @@ def read_definition(
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ChallengeError(f"{name} must be TOML in UTF-8 ({error})") from None
     try:
-        return Definition.model_validate(complete(content))
+        return ChallengeDefinition.model_validate(complete(content))
     except ChallengeError as error:
         raise ChallengeError(f"{name}: {error}") from None
     except ValidationError as error:

@@ -12,7 +12,7 @@ from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
-from capeval_server.core.row_version import Stamped
+from capeval_server.core.row_version import RowVersionedModel
 
 __all__ = [
     "ALGORITHM",
@@ -175,7 +175,7 @@ class ReferenceSet(models.Model):
         return {name: images for name, images in subsets.items() if len(images) >= least}
 
 
-class Reported(Stamped):
+class Reported(RowVersionedModel):
     """Scores by references of a set that were reported elsewhere, as in a paper or on an older leaderboard.
 
     They are shown beside what was scored here, and are never part of it: they are no submissions.

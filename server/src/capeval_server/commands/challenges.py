@@ -15,7 +15,7 @@ from capeval_server.commands.common import UserName, set_up, user_named
 
 if TYPE_CHECKING:
     from capeval_server.challenges.models import Challenge
-    from capeval_server.hosting.services.definition_files import Preview
+    from capeval_server.hosting.services.definition_files import DefinitionPreview
 
 __all__ = [
     "announce",
@@ -77,7 +77,7 @@ def import_files(
         print(f"capeval: note: no scores of {text} (least_subset of the definition)", file=sys.stderr)
 
 
-def _changes(preview: Preview, *, dry_run: bool) -> Iterator[str]:
+def _changes(preview: DefinitionPreview, *, dry_run: bool) -> Iterator[str]:
     """Return one line per change: verb, place, old and new value."""
     verbs = ("add", "change", "delete", "keep") if dry_run else ("added", "changed", "deleted", "kept")
     added, changed, deleted, kept = (f"{verb:<7}" for verb in verbs)
@@ -193,7 +193,7 @@ def organiser(
     print(f"{user}: {'no organiser' if remove else 'an organiser'} of {slug}")
 
 
-class Act(StrEnum):
+class ParticipantAction(StrEnum):
     """What is done with a participant."""
 
     APPROVE = "approve"
@@ -206,7 +206,8 @@ def participant(
     slug: Slug,
     user: UserName,
     act: Annotated[
-        Act, Argument(metavar="ACTION", help="`approve`, `remove`, `block` or `unblock`.", show_default=False)
+        ParticipantAction,
+        Argument(metavar="ACTION", help="`approve`, `remove`, `block` or `unblock`.", show_default=False),
     ],
     reason: Annotated[
         str, Option(metavar="TEXT", help="Why the user is blocked, which they see.", show_default=False)
@@ -217,13 +218,13 @@ def participant(
     from capeval_server.hosting.services import participants
 
     challenge = _challenge_named(slug)
-    if reason and act != Act.BLOCK:
+    if reason and act != ParticipantAction.BLOCK:
         raise OptionError("'--reason' must come with block")
-    if act == Act.BLOCK:
+    if act == ParticipantAction.BLOCK:
         participants.block(None, challenge, user, reason)
-    elif act == Act.UNBLOCK:
+    elif act == ParticipantAction.UNBLOCK:
         participants.unblock(None, challenge, user)
-    elif act == Act.APPROVE:
+    elif act == ParticipantAction.APPROVE:
         participants.approve(None, challenge, user)
     else:
         participants.remove(None, challenge, user)

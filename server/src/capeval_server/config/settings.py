@@ -49,8 +49,8 @@ INSTALLED_APPS = [
     "django.forms",
 ]
 MIDDLEWARE = [
-    "capeval_server.ops.probes.Probes",
-    "capeval_server.ops.access_log.AccessLog",
+    "capeval_server.ops.probes.HealthCheckMiddleware",
+    "capeval_server.ops.access_log.AccessLogMiddleware",
     # Early, so that what those after it answer by themselves has the policy too.
     "csp.middleware.CSPMiddleware",
     "django.middleware.security.SecurityMiddleware",
@@ -63,7 +63,7 @@ MIDDLEWARE = [
     "allauth.account.middleware.AccountMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "capeval_server.http.error_pages.ErrorPages",
+    "capeval_server.http.error_pages.ErrorPageMiddleware",
 ]
 ROOT_URLCONF = "capeval_server.config.urls"
 WSGI_APPLICATION = "capeval_server.config.wsgi.application"
@@ -159,7 +159,7 @@ ACCOUNT_LOGIN_METHODS = {"username", "email"}
 ACCOUNT_FORMS = {
     "add_email": "capeval_server.web.accounts.forms.AddressForm",
     "login": "capeval_server.web.accounts.forms.SignInForm",
-    "reauthenticate": "capeval_server.web.accounts.forms.ConfirmForm",
+    "reauthenticate": "capeval_server.web.accounts.forms.ConfirmPasswordForm",
     "reset_password": "capeval_server.web.accounts.forms.ForgottenForm",
     "signup": "capeval_server.web.accounts.forms.SignUpForm",
     "change_password": "capeval_server.web.accounts.forms.ChangeForm",
@@ -241,7 +241,7 @@ LOGGING = {
     },
     "filters": {
         "outages": {"()": "capeval_server.ops.logging.ShortOutages"},
-        "routes": {"()": "capeval_server.ops.logging.Routes"},
+        "routes": {"()": "capeval_server.ops.logging.RouteNameFilter"},
     },
     "handlers": {
         "stderr": {

@@ -10,7 +10,7 @@ from django.db.models import Model, QuerySet
 from django.dispatch import Signal
 from django.http import HttpRequest
 
-__all__ = ["ReadOnly", "ReadOnlyInline", "Told", "done"]
+__all__ = ["AuditedModelAdmin", "ReadOnlyInline", "ReadOnlyModelAdmin", "done"]
 
 admin.site.site_header = admin.site.site_title = "capeval administration"
 
@@ -18,7 +18,7 @@ admin.site.site_header = admin.site.site_title = "capeval administration"
 done = Signal()
 
 
-class Told(admin.ModelAdmin):  # type: ignore[type-arg]
+class AuditedModelAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     """Rows of which all that is done with them in the administration is told.
 
     Attributes:
@@ -78,7 +78,7 @@ def _text(value: Any) -> str:
     return repr(value) if isinstance(value, str) else str(value)
 
 
-class ReadOnly(Told):
+class ReadOnlyModelAdmin(AuditedModelAdmin):
     """Rows that nobody adds, edits or deletes. Users with the permission to change have the actions."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:

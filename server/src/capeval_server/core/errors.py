@@ -14,15 +14,15 @@ __all__ = [
     "ChallengeError",
     "ConflictError",
     "EntryError",
+    "LeaderboardQueryError",
     "NotFoundError",
     "OverloadError",
     "PhaseError",
-    "QuestionError",
     "QuotaError",
-    "RateError",
+    "RateLimitError",
     "RepeatedKeyError",
     "SentenceError",
-    "StandingError",
+    "SubmissionStateError",
     "SuccessorError",
     "TeamError",
     "UploadError",
@@ -115,7 +115,7 @@ class PhaseError(CapevalError, ValueError):
     """A phase takes no submissions now."""
 
 
-class QuestionError(CapevalError, ValueError):
+class LeaderboardQueryError(CapevalError, ValueError):
     """A leaderboard can't be shown as asked for."""
 
 
@@ -137,7 +137,7 @@ class QuotaError(CapevalError, ValueError):
         return max(int((self.allowed_from - now).total_seconds()) + 1, 1)
 
 
-class RateError(QuotaError):
+class RateLimitError(QuotaError):
     """A user sends uploads too fast."""
 
 
@@ -149,5 +149,5 @@ class TeamError(CapevalError, ValueError):
     """A user can't join or leave, or must join first."""
 
 
-class StandingError(CapevalError, ValueError):
+class SubmissionStateError(CapevalError, ValueError):
     """A submission can't be put on the leaderboard, withdrawn, marked or scored again."""

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from django.db import models
 
-__all__ = ["Stamped", "new_stamp"]
+__all__ = ["RowVersionedModel", "new_stamp"]
 
 Row = TypeVar("Row", bound=models.Model)
 
@@ -23,7 +23,7 @@ Row = TypeVar("Row", bound=models.Model)
 new_stamp = partial(secrets.randbelow, 2**40)
 
 
-class StampedRows(models.QuerySet[Row]):
+class RowVersionedQuerySet(models.QuerySet[Row]):
     """Rows that get a new stamp when they are changed together."""
 
     def update(self, **values: Any) -> int:
@@ -31,12 +31,12 @@ class StampedRows(models.QuerySet[Row]):
         return super().update(**{"stamp": new_stamp(), **values})
 
 
-class Stamped(models.Model):
+class RowVersionedModel(models.Model):
     """A row with a stamp. Only SQL of one's own can change the row and leave its stamp."""
 
     stamp = models.BigIntegerField(default=new_stamp, editable=False)
 
-    objects = StampedRows.as_manager()
+    objects = RowVersionedQuerySet.as_manager()
 
     class Meta:  # noqa: D106 - Django's own.
         abstract = True

@@ -356,7 +356,7 @@ def _answer_all(robot: Participation, material: Material) -> int:
     given = assignment.work(robot).assignments
     for held in given:
         answer = _choice(robot, held, material)
-        sent = submit.Given(answer=answer, revision=1, key=uuid4().hex, events={})
+        sent = submit.SubmittedAnswer(answer=answer, revision=1, key=uuid4().hex, events={})
         submit.submit(held, sent)
     return len(given)
 

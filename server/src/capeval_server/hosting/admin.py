@@ -12,8 +12,8 @@ from django.contrib.auth.models import User
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from capeval_server.core.admin import ReadOnly, ReadOnlyInline
-from capeval_server.core.errors import StandingError
+from capeval_server.core.admin import ReadOnlyInline, ReadOnlyModelAdmin
+from capeval_server.core.errors import SubmissionStateError
 from capeval_server.hosting.services import moderation
 from capeval_server.submissions.models import Result, Submission
 
@@ -33,7 +33,7 @@ class _Results(ReadOnlyInline):
 
 
 @admin.register(Submission)
-class SubmissionAdmin(ReadOnly):
+class SubmissionAdmin(ReadOnlyModelAdmin):
     """A submission and its results."""
 
     list_display = ("id", "entrant", "phase_name", "state", "marked", "stands", "created")
@@ -69,6 +69,6 @@ class SubmissionAdmin(ReadOnly):
             try:
                 moderation.rerun(cast(User, request.user), submission.challenge, submission)
                 number += 1
-            except StandingError as error:
+            except SubmissionStateError as error:
                 self.message_user(request, f"{submission.pk}: {error}", messages.WARNING)
         self.message_user(request, f"{number} wait to be scored again.")

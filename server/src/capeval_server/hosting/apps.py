@@ -3,7 +3,7 @@
 from django.apps import AppConfig
 
 
-class Config(AppConfig):
+class HostingConfig(AppConfig):
     """The application's name and place."""
 
     name = "capeval_server.hosting"

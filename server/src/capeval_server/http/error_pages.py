@@ -13,7 +13,7 @@ from django.views import defaults
 from capeval.errors import CapevalError
 from capeval_server.core import errors, transient_errors
 
-__all__ = ["RETRY_SECONDS", "STATUSES", "ErrorPages", "failed", "passing_text", "unavailable"]
+__all__ = ["RETRY_SECONDS", "STATUSES", "ErrorPageMiddleware", "failed", "passing_text", "unavailable"]
 
 _log = logging.getLogger(__name__)
 STATUSES: dict[type[CapevalError], int] = {
@@ -23,16 +23,16 @@ STATUSES: dict[type[CapevalError], int] = {
     errors.AssignmentError: 409,
     errors.ConflictError: 409,
     errors.RepeatedKeyError: 409,
-    errors.StandingError: 409,
+    errors.SubmissionStateError: 409,
     errors.SuccessorError: 409,
     errors.TeamError: 409,
     errors.AnswerError: 422,
     errors.CampaignError: 422,
     errors.ChallengeError: 422,
-    errors.QuestionError: 422,
+    errors.LeaderboardQueryError: 422,
     errors.UploadError: 422,
     errors.QuotaError: 429,
-    errors.RateError: 429,
+    errors.RateLimitError: 429,
 }
 RETRY_SECONDS = "60"
 # After so many seconds a browser asks again for a page that was not available.
@@ -70,7 +70,7 @@ def failed(request: HttpRequest) -> HttpResponse:
     return unavailable(request, text) if text else defaults.server_error(request)
 
 
-class ErrorPages:
+class ErrorPageMiddleware:
     """Middleware: answers with a page where a view lets one of these errors through, or answers nothing."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:

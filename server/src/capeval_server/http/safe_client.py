@@ -16,12 +16,21 @@ from urllib.parse import urlsplit
 
 from capeval.errors import CapevalError
 
-__all__ = ["KINDS", "Plain", "Secure", "UnreachableError", "is_public", "opened", "problem_of", "target_of"]
+__all__ = [
+    "KINDS",
+    "HostUnreachableError",
+    "PublicHTTPConnection",
+    "PublicHTTPSConnection",
+    "is_public",
+    "opened",
+    "problem_of",
+    "target_of",
+]
 
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 
-class UnreachableError(CapevalError, OSError):
+class HostUnreachableError(CapevalError, OSError):
     """A host can't be reached, must not be, or does not answer as it should."""
 
 
@@ -50,7 +59,7 @@ def target_of(url: str) -> str:
     return (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
 
 
-def opened(url: str, seconds: float) -> Plain:
+def opened(url: str, seconds: float) -> PublicHTTPConnection:
     """A connection for an address, which connects when it is first asked something.
 
     Args:
@@ -61,7 +70,7 @@ def opened(url: str, seconds: float) -> Plain:
     return KINDS[parts.scheme](parts.hostname or "", parts.port, timeout=seconds)
 
 
-class Plain(http.client.HTTPConnection):
+class PublicHTTPConnection(http.client.HTTPConnection):
     """A connection without TLS to public addresses alone."""
 
     # The connection's socket: `sock` is forgotten while an answer is still read from it.
@@ -79,7 +88,7 @@ class Plain(http.client.HTTPConnection):
                 socket.socket.shutdown(self.made, socket.SHUT_RDWR)
 
 
-class Secure(Plain):
+class PublicHTTPSConnection(PublicHTTPConnection):
     """A connection with TLS to public addresses alone."""
 
     default_port = http.client.HTTPS_PORT
@@ -94,7 +103,7 @@ class Secure(Plain):
         secure.do_handshake()
 
 
-KINDS: dict[str, type[Plain]] = {"http": Plain, "https": Secure}
+KINDS: dict[str, type[PublicHTTPConnection]] = {"http": PublicHTTPConnection, "https": PublicHTTPSConnection}
 
 
 def _connected(host: str, port: int, seconds: float | None) -> socket.socket:
@@ -107,7 +116,7 @@ def _connected(host: str, port: int, seconds: float | None) -> socket.socket:
     found = list(dict.fromkeys(str(place[0]) for *_, place in places))
     for address in found:
         if not is_public(address):
-            raise UnreachableError(f"{host} must have public addresses alone (got {address})")
+            raise HostUnreachableError(f"{host} must have public addresses alone (got {address})")
     for address in found[:-1]:
         # One of the two kinds of addresses may not be reached from here.
         with suppress(OSError):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from django.contrib import admin
 
-from capeval_server.core.admin import ReadOnly
+from capeval_server.core.admin import ReadOnlyModelAdmin
 from capeval_server.jobs.models import Job, Worker
 
 __all__ = ["JobAdmin", "WorkerAdmin"]
 
 
 @admin.register(Job)
-class JobAdmin(ReadOnly):
+class JobAdmin(ReadOnlyModelAdmin):
     """Jobs that wait or are being done: how often they were begun, and which worker has them."""
 
     list_display = fields = readonly_fields = (
@@ -23,7 +23,7 @@ class JobAdmin(ReadOnly):
 
 
 @admin.register(Worker)
-class WorkerAdmin(ReadOnly):
+class WorkerAdmin(ReadOnlyModelAdmin):
     """Workers, and when they were last seen."""
 
     list_display = fields = readonly_fields = ("name", "started", "seen")

@@ -6,13 +6,13 @@ import threading
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Generic, TypeVar
 
-__all__ = ["Memory"]
+__all__ = ["BoundedCache"]
 
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
 
 
-class Memory(Generic[Key, Value]):
+class BoundedCache(Generic[Key, Value]):
     """Values of some groups by their keys. What a key names must never change.
 
     Args:

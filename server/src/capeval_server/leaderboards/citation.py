@@ -12,7 +12,7 @@ import json
 import re
 from datetime import datetime
 
-from capeval_server.leaderboards.query import Question
+from capeval_server.leaderboards.query import LeaderboardQuery
 from capeval_server.leaderboards.ranking import Leaderboard
 
 __all__ = ["bibtex", "fingerprint"]
@@ -35,7 +35,7 @@ def fingerprint(board: Leaderboard) -> str:
     return hashlib.sha256(json.dumps(rows, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def bibtex(question: Question, *, rows: int, address: str, at: datetime, mark: str) -> str:
+def bibtex(question: LeaderboardQuery, *, rows: int, address: str, at: datetime, mark: str) -> str:
     """An entry for a bibliography.
 
     Args:

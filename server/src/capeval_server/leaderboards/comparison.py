@@ -14,11 +14,11 @@ from capeval_server.leaderboards.significance import LEVEL, resampled
 from capeval_server.submissions.models import Score, Submission
 from capeval_server.submissions.selectors.precision import shown, shown_p
 
-__all__ = ["Compared", "ComparedSet", "compared"]
+__all__ = ["ComparedSet", "ScoreComparison", "compared"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compared:
+class ScoreComparison:
     """A score of two submissions, and their difference with its 95% interval (paired bootstrap over images).
 
     Attributes:
@@ -49,7 +49,7 @@ class ComparedSet:
     """What two submissions have in common by the current references of a set; rounded if private."""
 
     references: ReferenceSet
-    rows: list[Compared]
+    rows: list[ScoreComparison]
 
 
 def compared(first: Submission, second: Submission, *, full: bool = False) -> list[ComparedSet]:
@@ -82,7 +82,7 @@ def compared(first: Submission, second: Submission, *, full: bool = False) -> li
     return sets
 
 
-def _row(key: tuple[str, str], a: Score, b: Score, full: bool) -> Compared | None:
+def _row(key: tuple[str, str], a: Score, b: Score, full: bool) -> ScoreComparison | None:
     one, other = resampled(a), resampled(b)
     if one is None or other is None:
         return None
@@ -92,7 +92,7 @@ def _row(key: tuple[str, str], a: Score, b: Score, full: bool) -> Compared | Non
         # The number of resamples is a setting: it was another one when one of the two was scored.
         return None
     first, second, low, high = (_shown(value, full) for value in (found.a, found.b, found.low, found.high))
-    return Compared(
+    return ScoreComparison(
         name=key[1],
         subset=key[0],
         first=first,
@@ -113,7 +113,7 @@ def _shown(value: float, full: bool) -> float:
     return number
 
 
-def _in_order(references: ReferenceSet, rows: list[Compared]) -> list[Compared]:
+def _in_order(references: ReferenceSet, rows: list[ScoreComparison]) -> list[ScoreComparison]:
     """All images before the subsets; scores in the order of the split's metrics."""
     names = [name for metric in references.split.metrics for name in METRICS[metric]().names]
     return sorted(rows, key=lambda row: (row.subset != "", row.subset, names.index(row.name)))

@@ -6,7 +6,7 @@ import csv
 import io
 
 from capeval.toolkit import plain_row
-from capeval_server.leaderboards.ranking import Leaderboard, Row
+from capeval_server.leaderboards.ranking import Leaderboard, LeaderboardEntry
 from capeval_server.leaderboards.reported_entries import ReportedEntry
 
 __all__ = ["to_csv"]
@@ -45,11 +45,11 @@ def _reported(entry: ReportedEntry, columns: list[str], between: int) -> list[st
     return [*about, *[""] * between, *scores, "", entry.source, entry.source_url]
 
 
-def _noted(board: Leaderboard, row: Row) -> list[str]:
+def _noted(board: Leaderboard, row: LeaderboardEntry) -> list[str]:
     return [row.note] if board.final else []
 
 
-def _about(row: Row) -> list[str]:
+def _about(row: LeaderboardEntry) -> list[str]:
     return [
         str(row.rank or ""),
         row.team,
@@ -61,7 +61,7 @@ def _about(row: Row) -> list[str]:
     ]
 
 
-def _numbers(row: Row, columns: list[str]) -> list[str]:
+def _numbers(row: LeaderboardEntry, columns: list[str]) -> list[str]:
     numbers = []
     for name in columns:
         low, high = row.intervals[name] or (None, None)

@@ -15,7 +15,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from capeval_server.leaderboards.query import Question
+from capeval_server.leaderboards.query import LeaderboardQuery
 from capeval_server.submissions.models import FinalBoard, Submission
 
 __all__ = ["FinalRow", "FinalRows", "notes", "pack", "stored"]
@@ -90,7 +90,7 @@ def pack(rows: Iterable[FinalRow], tests: Iterable[tuple[str, str, UUID, UUID, f
     return zlib.compress(json.dumps(content, ensure_ascii=False).encode())
 
 
-def stored(question: Question) -> FinalRows | None:
+def stored(question: LeaderboardQuery) -> FinalRows | None:
     """The final rows that a question is about; none if its leaderboard is not final."""
     if question.phase.final is None:
         return None
@@ -114,7 +114,7 @@ def _row(found: dict[str, Any]) -> FinalRow:
     )
 
 
-def notes(question: Question, rows: Sequence[FinalRow]) -> dict[UUID, str]:
+def notes(question: LeaderboardQuery, rows: Sequence[FinalRow]) -> dict[UUID, str]:
     """What happened to submissions after the results became final, in words."""
     found = Submission.objects.only("state", "mark", "mark_reason", "finished")
     now = found.in_bulk([row.submission for row in rows])

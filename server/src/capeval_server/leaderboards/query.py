@@ -16,9 +16,9 @@ from capeval.metrics import METRICS
 from capeval.toolkit import checked_choice
 from capeval_server.challenges.models import Phase, ReferenceSet, ReferenceVersion, Split
 from capeval_server.challenges.selectors.access import organises
-from capeval_server.core.errors import NotFoundError, QuestionError
+from capeval_server.core.errors import LeaderboardQueryError, NotFoundError
 
-__all__ = ["LAYOUTS", "Column", "Layout", "Question", "ask", "may_see", "score_names"]
+__all__ = ["LAYOUTS", "Layout", "LeaderboardColumn", "LeaderboardQuery", "ask", "may_see", "score_names"]
 
 # The columns of a leaderboard: each score of one subset (or of all images), one score of all images and each
 # subset, or each score of these.
@@ -29,7 +29,7 @@ Row = TypeVar("Row", Split, ReferenceSet)
 
 
 @dataclass(frozen=True)
-class Column:
+class LeaderboardColumn:
     """A column of a leaderboard.
 
     Attributes:
@@ -44,7 +44,7 @@ class Column:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Question:
+class LeaderboardQuery:
     """What a leaderboard is of, and how it is sorted.
 
     Attributes:
@@ -72,13 +72,17 @@ class Question:
     split_names: tuple[str, ...] = ()
 
     @cached_property
-    def columns(self) -> list[Column]:
+    def columns(self) -> list[LeaderboardColumn]:
         """The columns: scores in the order of the split's metrics, all images before the subsets."""
         if self.layout == "scores":
-            return [Column(name, self.subset, name) for name in score_names(self.split)]
+            return [LeaderboardColumn(name, self.subset, name) for name in score_names(self.split)]
         names = [self.sort_by] if self.layout == "subsets" else score_names(self.split)
         subsets = ["", *self.reference_set.scored_subsets()]
-        return [Column(name, subset, f"{name} ({subset or 'all'})") for name in names for subset in subsets]
+        return [
+            LeaderboardColumn(name, subset, f"{name} ({subset or 'all'})")
+            for name in names
+            for subset in subsets
+        ]
 
     @property
     def sorted_column(self) -> str:
@@ -120,7 +124,7 @@ def ask(
     order: str = "",
     as_of: datetime | None = None,
     layout: str = "",
-) -> Question:
+) -> LeaderboardQuery:
     """A question from names. By default it is the first split and reference set, and the current version.
 
     Raises:
@@ -140,12 +144,12 @@ def ask(
             raise NotFoundError
     names = score_names(chosen)
     if sort_by:
-        checked_choice("sort_by", sort_by, names, error=QuestionError)
+        checked_choice("sort_by", sort_by, names, error=LeaderboardQueryError)
     if order:
-        checked_choice("order", order, ("best", "worst"), error=QuestionError)
+        checked_choice("order", order, ("best", "worst"), error=LeaderboardQueryError)
     if layout:
-        checked_choice("layout", layout, LAYOUTS, error=QuestionError)
-    return Question(
+        checked_choice("layout", layout, LAYOUTS, error=LeaderboardQueryError)
+    return LeaderboardQuery(
         phase=phase,
         split=chosen,
         reference_set=counted.reference_set,

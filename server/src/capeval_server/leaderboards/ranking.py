@@ -15,16 +15,16 @@ from django.db.models import CharField, Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Cast
 
 from capeval.metrics import METRICS
-from capeval_server.leaderboards.bounded_cache import Memory
+from capeval_server.leaderboards.bounded_cache import BoundedCache
 from capeval_server.leaderboards.final_snapshot import FinalRow, FinalRows, notes, stored
-from capeval_server.leaderboards.query import Column, Question
+from capeval_server.leaderboards.query import LeaderboardColumn, LeaderboardQuery
 from capeval_server.leaderboards.reported_entries import ReportedEntry, reported_entries
 from capeval_server.leaderboards.significance import LEVEL, differences
 from capeval_server.submissions.models import UNFINISHED, Result, Score, Submission
 from capeval_server.submissions.scoring.score_arrays import finite
 from capeval_server.submissions.selectors.precision import shown, shown_p
 
-__all__ = ["PAGE", "Leaderboard", "Place", "Row", "leaderboard", "places"]
+__all__ = ["PAGE", "Leaderboard", "LeaderboardEntry", "RankedSubmission", "leaderboard", "places"]
 
 # Rows of a page.
 PAGE = 50
@@ -54,12 +54,12 @@ class _Numbers:
 # The scores that rows are sorted by, with their keys; and what rows show. Stored beside the resamples, the
 # scores of a thousand submissions take the most time of all that a leaderboard reads, and after a change all
 # but a few are as they were.
-_sorted_by: Memory[_Stamped, tuple[int | None, float | None]] = Memory(most=200_000)
-_shown: Memory[_Stamped, _Numbers] = Memory(most=20_000)
+_sorted_by: BoundedCache[_Stamped, tuple[int | None, float | None]] = BoundedCache(most=200_000)
+_shown: BoundedCache[_Stamped, _Numbers] = BoundedCache(most=20_000)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row:
+class LeaderboardEntry:
     """A submission on a leaderboard.
 
     Attributes:
@@ -114,9 +114,9 @@ class Leaderboard:
         final: When these results became final; None if they are not.
     """
 
-    question: Question
+    question: LeaderboardQuery
     columns: list[str]
-    rows: list[Row]
+    rows: list[LeaderboardEntry]
     total: int
     page: int | None
     pages: int
@@ -126,7 +126,7 @@ class Leaderboard:
 
 
 @dataclass(frozen=True)
-class Place:
+class RankedSubmission:
     """A submission's place on a leaderboard, and the score that decides it.
 
     `key` is the submission's id as the database writes it: of thousands, ids take much longer to read.
@@ -152,7 +152,7 @@ class Place:
 
 
 def leaderboard(
-    question: Question, *, page: int | None = None, compared: bool = True, full: bool = False
+    question: LeaderboardQuery, *, page: int | None = None, compared: bool = True, full: bool = False
 ) -> Leaderboard:
     """The submissions that stand in a phase, and the human baselines of the references.
 
@@ -193,7 +193,7 @@ def leaderboard(
     )
 
 
-def places(question: Question) -> list[Place]:
+def places(question: LeaderboardQuery) -> list[RankedSubmission]:
     """The rows of `leaderboard` in the same order, each with only the score that they are sorted by."""
     full = question.reference_set.public
     final = stored(question)
@@ -201,7 +201,7 @@ def places(question: Question) -> list[Place]:
     return [replace(place, score=shown(place.score, full=full)) for place in found]
 
 
-def _standing(question: Question) -> QuerySet[Submission]:
+def _standing(question: LeaderboardQuery) -> QuerySet[Submission]:
     scored = Result.objects.filter(submission=OuterRef("pk"), reference_version=question.version)
     baseline = Q(baseline_of=question.reference_set) & Exists(scored)
     team = Q(phase=question.phase, stands=True)
@@ -211,19 +211,19 @@ def _standing(question: Question) -> QuerySet[Submission]:
     return standing.exclude(mark=Submission.Mark.HIDDEN)
 
 
-def _places(question: Question, standing: QuerySet[Submission]) -> list[Place]:
+def _places(question: LeaderboardQuery, standing: QuerySet[Submission]) -> list[RankedSubmission]:
     """All that stand, in order."""
     found = list(standing.values_list(_key("pk"), "stamp", "team__name"))
     scores = _scores_sorted_by(question, standing, [(key, stamp) for key, stamp, _ in found])
     places = []
     for key, stamp, team in found:
         score_id, value = scores[key, stamp]
-        places.append(Place(key, stamp, team is None, team or "human", finite(value), score_id))
+        places.append(RankedSubmission(key, stamp, team is None, team or "human", finite(value), score_id))
     return _in_order(question, places)
 
 
 def _scores_sorted_by(
-    question: Question, standing: QuerySet[Submission], wanted: Sequence[_Stamped]
+    question: LeaderboardQuery, standing: QuerySet[Submission], wanted: Sequence[_Stamped]
 ) -> dict[_Stamped, tuple[int | None, float | None]]:
     """The score that the rows are sorted by, and its key, of each submission; none where there is none."""
     group = (question.version.pk, question.sort_by, question.subset)
@@ -248,10 +248,10 @@ def _of(wanted: Sequence[_Stamped], standing: QuerySet[Submission]) -> QuerySet[
     return standing if len(wanted) > _FEW else [UUID(key) for key, _ in wanted]
 
 
-def _in_order(question: Question, places: list[Place]) -> list[Place]:
+def _in_order(question: LeaderboardQuery, places: list[RankedSubmission]) -> list[RankedSubmission]:
     sign = -1 if question.best_first else 1
 
-    def order(place: Place) -> tuple[bool, float, bool, str, str]:
+    def order(place: RankedSubmission) -> tuple[bool, float, bool, str, str]:
         value = 0.0 if place.score is None else sign * place.score
         return place.score is None, value, place.baseline, place.entrant, place.key
 
@@ -263,7 +263,7 @@ def _key(name: str) -> Cast:
     return Cast(name, CharField())
 
 
-def _ranked(places: Sequence[Place]) -> list[float]:
+def _ranked(places: Sequence[RankedSubmission]) -> list[float]:
     """The scores that have ranks."""
     return [place.score for place in places if place.score is not None and not place.baseline]
 
@@ -272,7 +272,7 @@ def _ranked(places: Sequence[Place]) -> list[float]:
 _ABOUT = (_key("pk"), "algorithm", "declared", "created", "state", "mark", "mark_reason")
 
 
-def _ranks(places: Sequence[Place]) -> dict[float, int]:
+def _ranks(places: Sequence[RankedSubmission]) -> dict[float, int]:
     """The rank of each score: one more than there are better ones."""
     ranks: dict[float, int] = {}
     for rank, score in enumerate(sorted(_ranked(places), reverse=True), start=1):
@@ -281,14 +281,14 @@ def _ranks(places: Sequence[Place]) -> dict[float, int]:
 
 
 def _rows(
-    question: Question,
+    question: LeaderboardQuery,
     standing: QuerySet[Submission],
-    places: Sequence[Place],
+    places: Sequence[RankedSubmission],
     shown_places: slice,
     *,
     compared: bool,
     full: bool,
-) -> list[Row]:
+) -> list[LeaderboardEntry]:
     listed = places[shown_places]
     wanted = [(place.key, place.stamp) for place in listed if place.stamp is not None]
     of_listed = _of(wanted, standing)
@@ -305,7 +305,7 @@ def _rows(
         algorithm, declared, created, state, mark, reason = about[place.key]
         own = numbers[key]
         rows.append(
-            Row(
+            LeaderboardEntry(
                 rank=None if place.baseline or place.score is None else ranks[place.score],
                 submission=place.submission,
                 team=place.entrant,
@@ -326,7 +326,7 @@ def _rows(
 
 
 def _numbers(
-    question: Question, standing: QuerySet[Submission], wanted: Sequence[_Stamped], full: bool
+    question: LeaderboardQuery, standing: QuerySet[Submission], wanted: Sequence[_Stamped], full: bool
 ) -> dict[_Stamped, _Numbers]:
     """What submissions have in the columns."""
     columns = tuple(question.columns)
@@ -355,7 +355,7 @@ def _numbers(
 
 
 def _in_columns(
-    columns: Sequence[Column],
+    columns: Sequence[LeaderboardColumn],
     metrics: Sequence[tuple[str, str]],
     stored: Mapping[tuple[str, str], Sequence[float | None]],
     full: bool,
@@ -373,19 +373,19 @@ def _in_columns(
     return _Numbers(bool(metrics), names, scores, intervals)
 
 
-def _rescoring(question: Question, standing: QuerySet[Submission]) -> int:
+def _rescoring(question: LeaderboardQuery, standing: QuerySet[Submission]) -> int:
     if not question.current:
         return 0
     done = Result.objects.filter(reference_version=question.version).values("submission")
     return standing.filter(state__in=UNFINISHED).exclude(pk__in=done).count()
 
 
-def _final_places(question: Question, final: FinalRows) -> list[Place]:
+def _final_places(question: LeaderboardQuery, final: FinalRows) -> list[RankedSubmission]:
     """All that stood when the results became final, in order."""
     sorted_by = (question.sort_by, question.subset)
     none = (None, None, None)
     places = [
-        Place(
+        RankedSubmission(
             str(row.submission),
             None,
             not row.team,
@@ -399,7 +399,7 @@ def _final_places(question: Question, final: FinalRows) -> list[Place]:
 
 
 def _final_board(
-    question: Question, final: FinalRows, page: int | None, *, compared: bool, full: bool
+    question: LeaderboardQuery, final: FinalRows, page: int | None, *, compared: bool, full: bool
 ) -> Leaderboard:
     """A leaderboard as it was when its results became final, with notes of what happened later."""
     places = _final_places(question, final)
@@ -429,8 +429,14 @@ def _final_board(
 
 
 def _final_row(
-    question: Question, row: FinalRow, rank: int | None, p_value: float | None, note: str, *, full: bool
-) -> Row:
+    question: LeaderboardQuery,
+    row: FinalRow,
+    rank: int | None,
+    p_value: float | None,
+    note: str,
+    *,
+    full: bool,
+) -> LeaderboardEntry:
     scores: dict[str, float | None] = {}
     intervals: dict[str, tuple[float, float] | None] = {}
     for column in question.columns:
@@ -438,7 +444,7 @@ def _final_row(
         value, low, high = (shown(number, full=full) for number in numbers)
         scores[column.label] = value
         intervals[column.label] = None if low is None or high is None else (low, high)
-    return Row(
+    return LeaderboardEntry(
         rank=rank,
         submission=row.submission,
         team=row.team or "human",

@@ -23,9 +23,9 @@ from capeval import __version__
 from capeval_server.challenges.models import Challenge, Phase
 from capeval_server.core.errors import OverloadError
 from capeval_server.http.conditional_get import etag_of
-from capeval_server.leaderboards.query import Question
+from capeval_server.leaderboards.query import LeaderboardQuery
 
-__all__ = ["Kept", "kept", "kept_by", "key_of", "redated", "shown_phases"]
+__all__ = ["CachedView", "kept", "kept_by", "key_of", "redated", "shown_phases"]
 
 _MOST_BYTES = 64 * 2**20
 # The most threads of a process that compute, or wait for, views that clients can vary without end. The other
@@ -34,7 +34,7 @@ _MOST_VARIED = 3
 
 
 @dataclass(frozen=True)
-class Kept:
+class CachedView:
     """A cached view in one state: content, ETag, and the `as_of` time in the content, if any."""
 
     content: bytes
@@ -50,7 +50,7 @@ def shown_phases(challenge: Challenge) -> list[Phase]:
     return [phase for phase in found if phase.opens <= now and phase.shows_leaderboard(now)]
 
 
-def key_of(question: Question, *, full: bool) -> str:
+def key_of(question: LeaderboardQuery, *, full: bool) -> str:
     """The key of the state that a leaderboard is in: another one after each change of what it shows.
 
     The settings are those that the question found, by which the leaderboard is made. Stamps are looked up
@@ -105,7 +105,7 @@ SELECT 3, COUNT(*), SUM(stamp), 0 FROM challenges_reported reported
 WHERE reported.reference_set_id = %s {until_reported}"""
 
 
-def _standing(question: Question) -> list[tuple[int, ...]]:
+def _standing(question: LeaderboardQuery) -> list[tuple[int, ...]]:
     """Numbers of rows and sums of stamps: of what stands and its teams, of baselines, of reported rows.
 
     Beside final results are notes of what happened later, also to what does not stand any more. Scores are
@@ -128,18 +128,18 @@ class _Memory:
     """What was made, the last that was asked for being dropped last."""
 
     def __init__(self) -> None:
-        self._found: OrderedDict[tuple[str, ...], Kept] = OrderedDict()
+        self._found: OrderedDict[tuple[str, ...], CachedView] = OrderedDict()
         self._bytes = 0
         self._lock = threading.Lock()
 
-    def get(self, key: tuple[str, ...]) -> Kept | None:
+    def get(self, key: tuple[str, ...]) -> CachedView | None:
         with self._lock:
             found = self._found.get(key)
             if found is not None:
                 self._found.move_to_end(key)
             return found
 
-    def put(self, key: tuple[str, ...], made: Kept) -> None:
+    def put(self, key: tuple[str, ...], made: CachedView) -> None:
         with self._lock:
             if key not in self._found:
                 self._found[key] = made
@@ -176,8 +176,8 @@ def _turn(*, common: bool) -> Iterator[None]:
 
 
 def kept(
-    question: Question, form: str, make: Callable[[], bytes], *, full: bool, common: bool = False
-) -> Kept:
+    question: LeaderboardQuery, form: str, make: Callable[[], bytes], *, full: bool, common: bool = False
+) -> CachedView:
     """Return a view of a leaderboard, computed if this process has not cached it in the current state.
 
     All times between two submissions share one view: `redated` replaces the time in it. The caller must check
@@ -203,7 +203,7 @@ def kept_by(
     *,
     common: bool = False,
     as_of: datetime | None = None,
-) -> Kept:
+) -> CachedView:
     """Return a view of the state with a key, computed if this process has not cached it.
 
     Args:
@@ -223,14 +223,14 @@ def kept_by(
             found = _memory.get((key, form))
             if found is None:
                 content = make()
-                found = Kept(content, etag_of(content), as_of)
+                found = CachedView(content, etag_of(content), as_of)
                 # A state that changed during the computation has another key, so the view is not cached.
                 if key_now() == key:
                     _memory.put((key, form), found)
     return found
 
 
-def redated(found: Kept, as_of: datetime | None, text: Callable[[datetime], str]) -> Kept:
+def redated(found: CachedView, as_of: datetime | None, text: Callable[[datetime], str]) -> CachedView:
     """Return the view with another time of the same state.
 
     Args:
@@ -241,4 +241,4 @@ def redated(found: Kept, as_of: datetime | None, text: Callable[[datetime], str]
     if as_of is None or found.as_of is None or as_of == found.as_of:
         return found
     content = found.content.replace(text(found.as_of).encode(), text(as_of).encode())
-    return Kept(content, etag_of(content), as_of)
+    return CachedView(content, etag_of(content), as_of)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from capeval_server.challenges.models import Reported
-from capeval_server.leaderboards.query import Question
+from capeval_server.leaderboards.query import LeaderboardQuery
 
 __all__ = ["ReportedEntry", "reported_entries"]
 
@@ -39,7 +39,7 @@ class ReportedEntry:
     scores: Mapping[str, float | None]
 
 
-def reported_entries(question: Question, scores: Sequence[float]) -> list[ReportedEntry]:
+def reported_entries(question: LeaderboardQuery, scores: Sequence[float]) -> list[ReportedEntry]:
     """What was reported by the references of a leaderboard, in the order that is asked for.
 
     It is of all images and of no version of the references: a leaderboard that is sorted by a subset, or by
@@ -65,7 +65,7 @@ def reported_entries(question: Question, scores: Sequence[float]) -> list[Report
 
 
 def _entry(
-    question: Question, source: Reported, row: Mapping[str, Any], scores: Sequence[float]
+    question: LeaderboardQuery, source: Reported, row: Mapping[str, Any], scores: Sequence[float]
 ) -> ReportedEntry:
     own: Mapping[str, float] = row["scores"]
     sorted_by = own.get(question.sort_by)

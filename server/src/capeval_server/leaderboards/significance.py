@@ -10,7 +10,7 @@ import numpy as np
 
 from capeval.errors import MismatchError
 from capeval.scoring.significance import Resampled, difference
-from capeval_server.leaderboards.bounded_cache import Memory
+from capeval_server.leaderboards.bounded_cache import BoundedCache
 from capeval_server.submissions.models import Score
 from capeval_server.submissions.scoring.score_arrays import samples_of
 
@@ -23,7 +23,7 @@ Key = tuple[str, int]
 
 # The p-values of pairs of scores, by their keys. The resamples of a score never change: what is scored again
 # has another key.
-_known: Memory[tuple[Key, Key], float | None] = Memory(most=100_000)
+_known: BoundedCache[tuple[Key, Key], float | None] = BoundedCache(most=100_000)
 
 
 def differences(scores: Sequence[Key | None]) -> list[float | None]:

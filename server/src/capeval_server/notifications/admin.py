@@ -7,14 +7,14 @@ from typing import Any
 from django.contrib import admin
 from django.http import HttpRequest
 
-from capeval_server.core.admin import ReadOnly
+from capeval_server.core.admin import ReadOnlyModelAdmin
 from capeval_server.notifications.models import Announcement, Delivery, Webhook
 
 __all__ = ["AnnouncementAdmin", "DeliveryAdmin", "WebhookAdmin"]
 
 
 @admin.register(Announcement)
-class AnnouncementAdmin(ReadOnly):
+class AnnouncementAdmin(ReadOnlyModelAdmin):
     """What organisers announced."""
 
     list_display = ("created", "title", "challenge")
@@ -23,7 +23,7 @@ class AnnouncementAdmin(ReadOnly):
 
 
 @admin.register(Webhook)
-class WebhookAdmin(ReadOnly):
+class WebhookAdmin(ReadOnlyModelAdmin):
     """Which addresses are told what happens."""
 
     list_display = fields = readonly_fields = ("url", "challenge", "created")
@@ -35,7 +35,7 @@ class WebhookAdmin(ReadOnly):
 
 
 @admin.register(Delivery)
-class DeliveryAdmin(ReadOnly):
+class DeliveryAdmin(ReadOnlyModelAdmin):
     """What webhooks were told, and what came of it."""
 
     list_display = ("created", "webhook", "event", "attempts", "due", "outcome")

@@ -25,7 +25,7 @@ from capeval_server.challenges.link_validation import safe_link
 from capeval_server.challenges.models import Challenge
 from capeval_server.core.errors import ChallengeError
 from capeval_server.http import safe_client
-from capeval_server.http.safe_client import UnreachableError
+from capeval_server.http.safe_client import HostUnreachableError
 from capeval_server.jobs import leases
 from capeval_server.jobs.handlers import Handler
 from capeval_server.jobs.models import Job
@@ -129,7 +129,7 @@ def _post(delivery: Delivery) -> int:
     url = delivery.webhook.url
     # The settings may have changed since the webhook was added.
     if problem := _problem_of(url):
-        raise UnreachableError(problem)
+        raise HostUnreachableError(problem)
     at = int(time.time())
     deadline = time.monotonic() + _SECONDS
     headers = {
@@ -154,7 +154,7 @@ def _status(connected: socket.socket, deadline: float) -> int:
     while b"\n" not in data and len(data) < 1000:
         left = deadline - time.monotonic()
         if left <= 0:
-            raise UnreachableError(f"there was no answer within {_SECONDS:g} s")
+            raise HostUnreachableError(f"there was no answer within {_SECONDS:g} s")
         connected.settimeout(left)
         received = connected.recv(1000)
         if not received:
@@ -162,5 +162,5 @@ def _status(connected: socket.socket, deadline: float) -> int:
         data += received
     words = data.split()
     if len(words) < 2 or not words[0].startswith(b"HTTP/") or not words[1].isdigit() or len(words[1]) != 3:
-        raise UnreachableError("the answer must be HTTP (got something else)")
+        raise HostUnreachableError("the answer must be HTTP (got something else)")
     return int(words[1])

@@ -14,13 +14,13 @@ from django.http import HttpRequest, HttpResponse
 from capeval_server.ops import metrics
 from capeval_server.ops.logging import request_named, route_of
 
-__all__ = ["AccessLog"]
+__all__ = ["AccessLogMiddleware"]
 
 _log = logging.getLogger(__name__)
 _ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
 
 
-class AccessLog:
+class AccessLogMiddleware:
     """Middleware: gives a request its id, and logs and counts its answer."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:

@@ -26,7 +26,7 @@ from capeval_server.ops.probes import database_problem, storage_problem
 from capeval_server.ops.self_request import PATH, question
 from capeval_server.submissions.selectors.queue import jobs
 
-__all__ = ["Finding", "findings"]
+__all__ = ["InstallationCheckResult", "findings"]
 
 _GIBIBYTE = 2**30
 _ENOUGH_BYTES = 5 * _GIBIBYTE
@@ -38,7 +38,7 @@ _INVENTED = "192.0.2.1"
 
 
 @dataclass(frozen=True)
-class Finding:
+class InstallationCheckResult:
     """What a check found.
 
     Attributes:
@@ -52,7 +52,7 @@ class Finding:
     text: str
 
 
-def findings(*, started: bool) -> Iterator[Finding]:
+def findings(*, started: bool) -> Iterator[InstallationCheckResult]:
     """Checks the installation.
 
     Args:
@@ -70,58 +70,62 @@ def findings(*, started: bool) -> Iterator[Finding]:
     yield from _site()
 
 
-def _settings() -> Iterator[Finding]:
+def _settings() -> Iterator[InstallationCheckResult]:
     address = urlsplit(settings.ADDRESS)
     host = address.hostname or ""
     local = host in ("localhost", "127.0.0.1", "::1")
     about = "settings"
     if not validate_host(f"[{host}]" if ":" in host else host, settings.ALLOWED_HOSTS):
         text = f"the site's address is {settings.ADDRESS}, but CAPEVAL_SERVER_HOSTS does not have {host!r}"
-        yield Finding("problem", about, text)
+        yield InstallationCheckResult("problem", about, text)
     elif settings.HTTPS and address.scheme != "https":
         text = f"CAPEVAL_SERVER_HTTPS is 1, but the site's address is {settings.ADDRESS}"
-        yield Finding("problem", about, text)
+        yield InstallationCheckResult("problem", about, text)
     elif not settings.HTTPS and not local:
         text = f"{settings.ADDRESS} is served without HTTPS: passwords can be read on their way"
-        yield Finding("warning", about, text)
+        yield InstallationCheckResult("warning", about, text)
     elif "*" in settings.ALLOWED_HOSTS:
-        yield Finding("warning", about, "CAPEVAL_SERVER_HOSTS has '*': the server answers for any host name")
+        yield InstallationCheckResult(
+            "warning", about, "CAPEVAL_SERVER_HOSTS has '*': the server answers for any host name"
+        )
     else:
-        yield Finding("ok", about, f"the site's address is {settings.ADDRESS}")
+        yield InstallationCheckResult("ok", about, f"the site's address is {settings.ADDRESS}")
 
 
-def _database() -> Iterator[Finding]:
+def _database() -> Iterator[InstallationCheckResult]:
     problem = database_problem(with_cause=True)
     if problem:
-        yield Finding("problem", "database", problem)
+        yield InstallationCheckResult("problem", "database", problem)
         return
     if connection.vendor != "postgresql":
-        yield Finding("ok", "database", "SQLite, of this version of the server")
+        yield InstallationCheckResult("ok", "database", "SQLite, of this version of the server")
         return
     with connection.cursor() as cursor:
         cursor.execute("SHOW server_version")
         ((version,),) = cursor.fetchall()
-    yield Finding("ok", "database", f"PostgreSQL {version}, of this version of the server")
+    yield InstallationCheckResult("ok", "database", f"PostgreSQL {version}, of this version of the server")
 
 
-def _disk() -> Iterator[Finding]:
+def _disk() -> Iterator[InstallationCheckResult]:
     problem = storage_problem()
     if problem:
         inside = Path(settings.FILES).is_relative_to(settings.DATA)
         places = f"{settings.DATA}" if inside else f"{settings.DATA} or {settings.FILES}"
-        yield Finding("problem", "disk", f"{places}: {problem}")
+        yield InstallationCheckResult("problem", "disk", f"{places}: {problem}")
     for folder in (settings.DATA, tempfile.gettempdir()):
         free = shutil.disk_usage(folder).free
         if free < _ENOUGH_BYTES:
-            yield Finding("warning", "disk", f"{folder}: only {free / _GIBIBYTE:.1f} GiB are free")
+            yield InstallationCheckResult(
+                "warning", "disk", f"{folder}: only {free / _GIBIBYTE:.1f} GiB are free"
+            )
         elif not problem:
-            yield Finding("ok", "disk", f"{folder}: {free / _GIBIBYTE:,.0f} GiB are free")
+            yield InstallationCheckResult("ok", "disk", f"{folder}: {free / _GIBIBYTE:,.0f} GiB are free")
 
 
-def _mail() -> Iterator[Finding]:
+def _mail() -> Iterator[InstallationCheckResult]:
     if settings.EMAIL_BACKEND.endswith("console.EmailBackend"):
         text = "CAPEVAL_SERVER_EMAIL is not set: mail goes to the log, and nobody who signs up gets any"
-        yield Finding("warning", "mail", text)
+        yield InstallationCheckResult("warning", "mail", text)
         return
     server = f"{settings.EMAIL_HOST}:{settings.EMAIL_PORT}"
     mail = get_connection()
@@ -129,58 +133,62 @@ def _mail() -> Iterator[Finding]:
         mail.open()
         mail.close()
     except (OSError, smtplib.SMTPException) as error:
-        yield Finding("problem", "mail", f"{server} does not take mail ({_short(error)})")
+        yield InstallationCheckResult("problem", "mail", f"{server} does not take mail ({_short(error)})")
         return
     if settings.DEFAULT_FROM_EMAIL.endswith("@localhost"):
         text = (
             f"{server} answers, but CAPEVAL_SERVER_EMAIL_FROM is not set: mail is from a sender on localhost"
         )
-        yield Finding("warning", "mail", text)
+        yield InstallationCheckResult("warning", "mail", text)
         return
-    yield Finding("ok", "mail", f"{server} answers; mail is from {settings.DEFAULT_FROM_EMAIL}")
+    yield InstallationCheckResult(
+        "ok", "mail", f"{server} answers; mail is from {settings.DEFAULT_FROM_EMAIL}"
+    )
 
 
-def _workers() -> Iterator[Finding]:
+def _workers() -> Iterator[InstallationCheckResult]:
     try:
         found = jobs(database_time())
     except (DatabaseError, InterfaceError):
-        yield Finding("problem", "workers", "the database failed while they were looked for")
+        yield InstallationCheckResult("problem", "workers", "the database failed while they were looked for")
         return
     waiting = f"submissions that wait: {found.waiting}"
     if found.workers:
-        yield Finding("ok", "workers", f"seen within the last minute: {len(found.workers)}; {waiting}")
+        yield InstallationCheckResult(
+            "ok", "workers", f"seen within the last minute: {len(found.workers)}; {waiting}"
+        )
     else:
         text = f"none was seen within the last minute: start `capeval server worker`; {waiting}"
-        yield Finding("problem", "workers", text)
+        yield InstallationCheckResult("problem", "workers", text)
 
 
-def _site() -> Iterator[Finding]:
+def _site() -> Iterator[InstallationCheckResult]:
     """Asks the site at its own address, as users do: through the proxy, if there is one."""
     about = settings.ADDRESS
     try:
         answer, body = _get(f"/{PATH}?question={question()}")
     except (OSError, http.client.HTTPException) as error:
-        yield Finding(
+        yield InstallationCheckResult(
             "problem", about, f"it does not answer ({_short(error)}): does `capeval server start` run?"
         )
         return
     problem = _refusal(answer)
     if problem:
-        yield Finding("problem", about, problem)
+        yield InstallationCheckResult("problem", about, problem)
         return
     try:
         seen = json.loads(body)
         address = seen["address"]
     except (ValueError, KeyError, TypeError):
-        yield Finding("problem", about, "something else than this server answers there")
+        yield InstallationCheckResult("problem", about, "something else than this server answers there")
         return
     if address == _INVENTED:
         text = (
             "the proxy passes on the X-Forwarded-For of clients, who can invent it: it must add their address"
         )
-        yield Finding("problem", about, text)
+        yield InstallationCheckResult("problem", about, text)
     else:
-        yield Finding("ok", about, f"it answers, and sees this machine as {address}")
+        yield InstallationCheckResult("ok", about, f"it answers, and sees this machine as {address}")
     yield from _body()
 
 
@@ -201,7 +209,7 @@ def _refusal(answer: http.client.HTTPResponse) -> str:
     return f"the answer is {answer.status}: another server, or one with another secret key"
 
 
-def _body() -> Iterator[Finding]:
+def _body() -> Iterator[InstallationCheckResult]:
     """Whether the proxy takes the largest upload: one that does not says so when it reads how large it is."""
     size = settings.UPLOAD_BYTES
     connected = _connection(_BODY_SECONDS)
@@ -220,9 +228,9 @@ def _body() -> Iterator[Finding]:
         connected.close()
     if refused:
         text = f"the proxy refuses uploads of {size:,} bytes, which CAPEVAL_SERVER_UPLOAD_BYTES allows"
-        yield Finding("problem", settings.ADDRESS, text)
+        yield InstallationCheckResult("problem", settings.ADDRESS, text)
     else:
-        yield Finding("ok", settings.ADDRESS, f"uploads of {size:,} bytes are not refused")
+        yield InstallationCheckResult("ok", settings.ADDRESS, f"uploads of {size:,} bytes are not refused")
 
 
 def _get(path: str) -> tuple[http.client.HTTPResponse, bytes]:

@@ -16,7 +16,7 @@ from django.http import HttpRequest
 
 from capeval_server.core import transient_errors
 
-__all__ = ["JsonFormatter", "LineFormatter", "Routes", "ShortOutages", "request_named", "route_of"]
+__all__ = ["JsonFormatter", "LineFormatter", "RouteNameFilter", "ShortOutages", "request_named", "route_of"]
 
 # The id of the request that is being answered; empty outside of requests.
 _request: ContextVar[str] = ContextVar("request", default="")
@@ -121,7 +121,7 @@ class JsonFormatter(logging.Formatter):
         return json.dumps(found, ensure_ascii=False, default=str)
 
 
-class Routes(logging.Filter):
+class RouteNameFilter(logging.Filter):
     """Replaces paths, which may contain secrets, by names of routes in messages of Django and waitress."""
 
     def filter(self, record: logging.LogRecord) -> bool:

@@ -21,12 +21,12 @@ from capeval_server.core import transient_errors
 from capeval_server.ops import metrics
 from capeval_server.ops.migration_history import TOO_OLD, is_too_old
 
-__all__ = ["Probes", "database_problem", "storage_problem"]
+__all__ = ["HealthCheckMiddleware", "database_problem", "storage_problem"]
 
 _KEPT_SECONDS = 2
 
 
-class Probes:
+class HealthCheckMiddleware:
     """Middleware, the first: answers `/healthz`, `/readyz` and, where they are set up, `/metrics`."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:

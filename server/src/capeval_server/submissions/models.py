@@ -10,7 +10,7 @@ from django.db import models
 from django.utils import timezone
 
 from capeval_server.challenges.models import Challenge, Phase, ReferenceSet, ReferenceVersion, Split
-from capeval_server.core.row_version import Stamped
+from capeval_server.core.row_version import RowVersionedModel
 from capeval_server.teams.models import Team
 
 __all__ = [
@@ -32,7 +32,7 @@ __all__ = [
 LONGEST_REASON = 500
 
 
-class Submission(Stamped):
+class Submission(RowVersionedModel):
     """Results that a team submitted to a phase, or the human baseline of a reference set.
 
     `lifecycle.py` has the ways from one state to another, and no other module changes a state.

@@ -7,7 +7,7 @@ from typing import Any
 from django.contrib import admin
 from django.http import HttpRequest
 
-from capeval_server.core.admin import ReadOnlyInline, Told
+from capeval_server.core.admin import AuditedModelAdmin, ReadOnlyInline
 from capeval_server.teams.models import Membership, Raise, Team
 
 __all__ = ["TeamAdmin"]
@@ -24,7 +24,7 @@ class _Raises(ReadOnlyInline):
 
 
 @admin.register(Team)
-class TeamAdmin(Told):
+class TeamAdmin(AuditedModelAdmin):
     """A team with its members and raises."""
 
     list_display = ("name", "challenge", "created")

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from capeval_server.accounts.name_validation import LONGEST_KEY, keys_of, problem_of
 from capeval_server.challenges.models import Challenge, Phase
-from capeval_server.core.row_version import Stamped
+from capeval_server.core.row_version import RowVersionedModel
 
 __all__ = ["Block", "BlockedAddress", "Membership", "Raise", "Team", "new_code"]
 
@@ -23,7 +23,7 @@ def new_code() -> str:
     return secrets.token_urlsafe(12)
 
 
-class Team(Stamped):
+class Team(RowVersionedModel):
     """Users who submit together: submissions and quotas belong to the team."""
 
     challenge = models.ForeignKey(Challenge, on_delete=models.CASCADE, related_name="teams")

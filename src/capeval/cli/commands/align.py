@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 from capeval.cli.toolkit.click_commands import Argument
-from capeval.cli.toolkit.options import Format, FormatOption
+from capeval.cli.toolkit.options import FormatOption, OutputFormat
 from capeval.cli.toolkit.output import deliver, examples, render
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ EXAMPLES = examples(
 def run(
     candidate: Annotated[str, Argument(metavar="CANDIDATE", help="A caption.", show_default=False)],
     reference: Annotated[str, Argument(metavar="REFERENCE", help="A caption.", show_default=False)],
-    form: FormatOption = Format.TABLE,
+    form: FormatOption = OutputFormat.TABLE,
 ) -> None:
     """Shows METEOR's alignment of two captions: matches, stages, chunks, and the score that follows."""
     from capeval.cli.toolkit.resource_setup import prepare_needs
@@ -33,11 +33,11 @@ def run(
 
     prepare_needs(["METEOR"])
     aligned = align(candidate, reference)
-    if form is Format.JSON:
+    if form is OutputFormat.JSON:
         deliver(json.dumps(_plain(aligned), indent=2, ensure_ascii=False) + "\n", None)
         return
     render(_grid(aligned), form, None)
-    if form is Format.TABLE:
+    if form is OutputFormat.TABLE:
         deliver(_summary(aligned), None)
 
 

@@ -56,7 +56,7 @@ def run(
     two systems; and it marks the words that mention what a caption shall mention.
     """
     from capeval.cli.toolkit import scoring
-    from capeval.cli.toolkit.inputs import Reading
+    from capeval.cli.toolkit.inputs import InputOptions
     from capeval.report import System, to_html
     from capeval.report.images import embedded
     from capeval.tokenizers import Tokenizer
@@ -66,7 +66,7 @@ def run(
     names, chosen = system_names(results), metric_names(metrics)
     also = [path for path in (domains, constraints) if path is not None]
     check_outputs([references, *results, *also], [output])
-    captions, candidates = scoring.loaded(references, results, Reading())
+    captions, candidates = scoring.loaded(references, results, InputOptions())
     details = _details(domains, constraints, captions)
     pictures = None if images is None else scoring.pictures_of(images, references, captions, output)
     if embed and pictures is not None:

@@ -51,10 +51,10 @@ def run(
     A valid file is well formed and, with --references, has one caption for each of their images. For an
     invalid file, each problem is one line on standard error, and the exit code is 2.
     """
-    from capeval.cli.toolkit.inputs import Reading, opened, place
+    from capeval.cli.toolkit.inputs import InputOptions, opened, place
     from capeval.scoring.evaluator import problems
 
-    reading = Reading(
+    reading = InputOptions(
         id_column=id_column,
         caption_column=caption_column,
         reference_id_column=reference_id_column,

@@ -10,7 +10,6 @@ from capeval.cli.toolkit.click_commands import Argument, Option
 from capeval.cli.toolkit.options import (
     CaptionColumn,
     ContextOption,
-    Format,
     FormatOption,
     Frequencies,
     FrequenciesImages,
@@ -18,6 +17,7 @@ from capeval.cli.toolkit.options import (
     Level,
     Metrics,
     Output,
+    OutputFormat,
     ReferenceCaptionColumn,
     ReferenceIdColumn,
     ReferencesFile,
@@ -39,7 +39,7 @@ EXAMPLES = examples(
 )
 
 
-class Method(StrEnum):
+class PairedTest(StrEnum):
     """The paired tests."""
 
     BOOTSTRAP = "bootstrap"
@@ -59,18 +59,18 @@ def run(
     frequencies: Frequencies = None,
     frequencies_images: FrequenciesImages = None,
     spice_longest: SpiceLongest = None,
-    method: Annotated[Method, Option(help="Paired test.")] = Method.BOOTSTRAP,
+    method: Annotated[PairedTest, Option(help="Paired test.")] = PairedTest.BOOTSTRAP,
     samples: Samples = 1000,
     level: Level = 0.95,
     seed: Seed = 0,
     tokenizer_spec: TokenizerSpec = None,
     context: ContextOption = None,
-    form: FormatOption = Format.TABLE,
+    form: FormatOption = OutputFormat.TABLE,
     output: Output = None,
 ) -> None:
     """Compares two systems: for each score the difference A - B, its interval and a p-value."""
     from capeval.cli.toolkit import scoring
-    from capeval.cli.toolkit.inputs import Reading
+    from capeval.cli.toolkit.inputs import InputOptions
     from capeval.report import comparison
     from capeval.report.exporters import comparison_to_json
     from capeval.scoring.significance import compare
@@ -78,9 +78,9 @@ def run(
     tokenizer = tokenizer_of(tokenizer_spec, context=context)
     names = system_names([a, b])
     chosen = metric_names(metrics)
-    counts = scoring.Counts.of_options(frequencies, frequencies_images)
+    counts = scoring.FrequencyFile.of_options(frequencies, frequencies_images)
     check_outputs([references, a, b, *([frequencies] if frequencies is not None else [])], [output])
-    reading = Reading(
+    reading = InputOptions(
         id_column=id_column,
         caption_column=caption_column,
         reference_id_column=reference_id_column,
@@ -97,7 +97,7 @@ def run(
             reports.append(evaluator.evaluate(captions))
         steps.next("Resampling")
         compared = compare(*reports, method=method.value, samples=samples, level=level, seed=seed)
-    if form is Format.JSON:
+    if form is OutputFormat.JSON:
         deliver(comparison_to_json(compared, *names), output)
     else:
         notes = (*reports[0].notes(references.name, unscored=False), *compared.notes)

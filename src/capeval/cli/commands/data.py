@@ -16,7 +16,7 @@ __all__ = ["EXAMPLES", "run"]
 EXAMPLES = examples("capeval data coco", "capeval data coco --split train2014 --seed 7")
 
 
-class Split(StrEnum):
+class CocoSplit(StrEnum):
     """The splits of COCO Captions 2014."""
 
     VAL = "val2014"
@@ -27,7 +27,7 @@ def run(
     folder: Annotated[
         Path, Argument(help="Folder to write to; created if it is missing.", show_default=False)
     ],
-    split: Annotated[Split, Option(help="Which images.")] = Split.VAL,
+    split: Annotated[CocoSplit, Option(help="Which images.")] = CocoSplit.VAL,
     seed: Seed = 0,
     force: Annotated[bool, Option("--force", help="Replace existing files.")] = False,
 ) -> None:

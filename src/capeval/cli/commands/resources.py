@@ -9,24 +9,24 @@ from typing import TYPE_CHECKING, Annotated
 import click
 
 from capeval.cli.toolkit.click_commands import Command, Group, Option, parameters
-from capeval.cli.toolkit.options import Format, FormatOption
+from capeval.cli.toolkit.options import FormatOption, OutputFormat
 from capeval.cli.toolkit.output import Steps, deliver, examples, render
 from capeval.errors import OptionError
 
 if TYPE_CHECKING:
     from capeval.metrics import Resource
-    from capeval.resources.compiled_files import Found
+    from capeval.resources.compiled_files import CompiledResource
     from capeval.resources.parse_store import ParseStore
 
 __all__ = ["app"]
 
 
-def run(form: FormatOption = Format.TABLE) -> None:
+def run(form: FormatOption = OutputFormat.TABLE) -> None:
     """Lists what metrics need besides captions: where it is, its size and fingerprint, or what to run."""
     if click.get_current_context().invoked_subcommand is not None:
         return
     rows = [*_resources(), _parses()]
-    if form is Format.JSON:
+    if form is OutputFormat.JSON:
         deliver(json.dumps(rows, indent=2, ensure_ascii=False) + "\n", None)
         return
     from capeval.report import Cell, Grid
@@ -101,7 +101,7 @@ def parses(
     deliver(f"{store.path}: {_about(store)}\n", None)
 
 
-def _deliver_found(found: Found | None) -> None:
+def _deliver_found(found: CompiledResource | None) -> None:
     assert found is not None  # noqa: S101 - it was made or found before.
     deliver(f"{found.path}: {_size(found.path)}, fingerprint {found.fingerprint}\n", None)
 

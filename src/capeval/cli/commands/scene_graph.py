@@ -26,7 +26,7 @@ EXAMPLES = examples(
 )
 
 
-class Form(StrEnum):
+class SceneGraphFormat(StrEnum):
     """The forms of scene graphs."""
 
     TEXT = "text"
@@ -39,8 +39,8 @@ def run(
         Argument(metavar="FILE", help="A caption in each line; - is standard input.", show_default=False),
     ],
     form: Annotated[
-        Form, Option("--format", "-f", help="Text to read, or JSON, a line a caption.")
-    ] = Form.TEXT,
+        SceneGraphFormat, Option("--format", "-f", help="Text to read, or JSON, a line a caption.")
+    ] = SceneGraphFormat.TEXT,
     stages: Annotated[
         bool,
         Option("--stages", help="Add tokens, tags, lemmas, trees and dependencies (with jsonl)."),
@@ -64,7 +64,7 @@ def run(
     from capeval.cli.toolkit.resource_setup import prepare_needs
     from capeval.tokenizers import tokenize
 
-    if stages and form is not Form.JSONL:
+    if stages and form is not SceneGraphFormat.JSONL:
         raise OptionError(f"'--stages' must be with '--format jsonl' (got '--format {form.value}')")
     check_outputs([file], [output])
     captions = split_lines(read_text(file))
@@ -73,7 +73,7 @@ def run(
     with Steps(1) as steps:
         steps.next("Making scene graphs")
         tuples, sentences = _analysed(texts, longest, stages, file)
-    if form is Form.JSONL:
+    if form is SceneGraphFormat.JSONL:
         made = (
             _plain(caption, found, None if sentences is None else sentences[place])
             for place, (caption, found) in enumerate(zip(captions, tuples, strict=True))

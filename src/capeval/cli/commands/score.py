@@ -10,7 +10,6 @@ from capeval.cli.toolkit.options import (
     CaptionColumn,
     Context,
     ContextOption,
-    Format,
     FormatOption,
     Frequencies,
     FrequenciesImages,
@@ -18,6 +17,7 @@ from capeval.cli.toolkit.options import (
     Level,
     Metrics,
     Output,
+    OutputFormat,
     ReferenceCaptionColumn,
     ReferenceIdColumn,
     ReferencesFile,
@@ -78,7 +78,7 @@ def run(
     level: Level = 0.95,
     seed: Seed = 0,
     each: Annotated[bool, Option("--per-image", help="Show the scores of each image.")] = False,
-    form: FormatOption = Format.TABLE,
+    form: FormatOption = OutputFormat.TABLE,
     output: Output = None,
     report: Annotated[
         Path | None,
@@ -105,7 +105,7 @@ def run(
 ) -> None:
     """Scores results against references, for one system or several."""
     from capeval.cli.toolkit import scoring
-    from capeval.cli.toolkit.inputs import Reading, are_folders
+    from capeval.cli.toolkit.inputs import InputOptions, are_folders
     from capeval.cli.toolkit.resource_setup import check_report_packages
     from capeval.report import System, per_image, scores, to_json
 
@@ -115,7 +115,7 @@ def run(
         context = Context.CAPTION
     tokenizer = tokenizer_of(tokenizer_spec, tokenized=tokenized, context=context)
     names = system_names(results)
-    if each and (bootstrap or subset is not None) and form is not Format.JSON and report is None:
+    if each and (bootstrap or subset is not None) and form is not OutputFormat.JSON and report is None:
         raise OptionError(
             "a table of '--per-image' has neither intervals nor subsets: give --format json, or leave out "
             "--bootstrap and --subset"
@@ -123,12 +123,12 @@ def run(
     if images is not None and report is None:
         raise OptionError("--images is for the HTML report: give --report FILE too")
     chosen = metric_names(metrics)
-    counts = scoring.Counts.of_options(frequencies, frequencies_images)
+    counts = scoring.FrequencyFile.of_options(frequencies, frequencies_images)
     read = [references, *results, *(path for path in (subset, frequencies) if path is not None)]
     check_outputs(read, [output, report])
     if report is not None:
         check_report_packages()
-    reading = Reading(
+    reading = InputOptions(
         id_column=id_column,
         caption_column=caption_column,
         reference_id_column=reference_id_column,
@@ -140,7 +140,7 @@ def run(
         from capeval.cli.toolkit import shard_scoring
 
         _refuse_for_folders(subset=subset, bootstrap=bootstrap, per_image=each, report=report)
-        folders = shard_scoring.Folders(
+        folders = shard_scoring.ShardFolders(
             references=references,
             results=results,
             reading=reading,
@@ -173,7 +173,7 @@ def run(
             scoring.write_report(
                 report, systems, captions, candidates, tokenizer, source=references.name, pictures=pictures
             )
-    if form is Format.JSON:
+    if form is OutputFormat.JSON:
         deliver(to_json(systems, per_image=each), output)
     else:
         grid = per_image(systems) if each else scores(systems, source=references.name)

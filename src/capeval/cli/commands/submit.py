@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from capeval.cli.toolkit.click_commands import Argument, Option
-from capeval.cli.toolkit.options import Format, FormatOption, Output
+from capeval.cli.toolkit.options import FormatOption, Output, OutputFormat
 from capeval.cli.toolkit.output import deliver, examples, render
 from capeval.errors import CapevalError, FormatError, OptionError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from capeval.cli.toolkit.api_client import Remote
+    from capeval.cli.toolkit.api_client import ApiClient
     from capeval.data.captions import Candidates
     from capeval.report import Grid
 
@@ -64,7 +64,7 @@ def run(
         Option("--check", help="Only check: names of files, images and captions, as the phase wants them."),
     ] = False,
     wait: Annotated[bool, Option("--wait", "-w", help="Wait for the scores and show them.")] = False,
-    form: FormatOption = Format.TABLE,
+    form: FormatOption = OutputFormat.TABLE,
     output: Output = None,
 ) -> None:
     """Submits results to a challenge of an evaluation server.
@@ -73,14 +73,14 @@ def run(
     and not sent. Running the same command again, for example after a broken connection, continues the same
     submission; if that failed or was withdrawn, the file is submitted again.
     """
-    from capeval.cli.toolkit.api_client import Remote
+    from capeval.cli.toolkit.api_client import ApiClient
 
     token = _token(token_file)
     declared = _declared(declare or [])
-    remote = Remote(server, token)
+    remote = ApiClient(server, token)
     if check and wait:
         raise OptionError("--check submits nothing, so there is nothing to --wait for")
-    if not wait and (output is not None or form != Format.TABLE):
+    if not wait and (output is not None or form != OutputFormat.TABLE):
         raise OptionError("--format and --output must come with --wait, which shows scores")
     files = _checked(file)
     if check:
@@ -153,7 +153,7 @@ def _checked(path: Path) -> dict[str, Candidates]:
 
 
 def _check_remotely(
-    remote: Remote, challenge: str, phase: str, files: dict[str, Candidates], declared: dict[str, str]
+    remote: ApiClient, challenge: str, phase: str, files: dict[str, Candidates], declared: dict[str, str]
 ) -> str:
     """Checks that files are those that a phase wants, with a caption for each image of its splits.
 
@@ -183,7 +183,7 @@ def _check_remotely(
 
 
 def _check_images(
-    remote: Remote, place: str, splits: list[dict[str, Any]], files: dict[str, Candidates]
+    remote: ApiClient, place: str, splits: list[dict[str, Any]], files: dict[str, Candidates]
 ) -> dict[str, str]:
     """The name of each split's file, whose captions are of the split's images."""
     from capeval.errors.messages import images_problem
@@ -220,7 +220,7 @@ def _split_of(name: str, splits: list[dict[str, Any]]) -> dict[str, Any]:
     raise CapevalError(f"{name!r}: the file must be named {expected}")
 
 
-def _images(remote: Remote, path: str) -> list[int | str]:
+def _images(remote: ApiClient, path: str) -> list[int | str]:
     """The ids of all images of a split."""
     found: list[int | str] = []
     while True:
@@ -239,7 +239,7 @@ def _key(parts: list[bytes]) -> str:
     return f"submit-{hashlib.sha256(b''.join(digests)).hexdigest()}"
 
 
-def _submitted(remote: Remote, place: str, file: Path, declared: dict[str, str]) -> dict[str, Any]:
+def _submitted(remote: ApiClient, place: str, file: Path, declared: dict[str, str]) -> dict[str, Any]:
     """Submits a file; returns the new submission, or the earlier one of the same command."""
     fields = [f"{name}={value}".encode() for name, value in sorted(declared.items())]
     # The file name is part of the key, since it has the name of the method.
@@ -291,14 +291,14 @@ class _Progress:
             self._advance(count)
 
 
-def _finished(remote: Remote, submission: dict[str, Any]) -> dict[str, Any]:
+def _finished(remote: ApiClient, submission: dict[str, Any]) -> dict[str, Any]:
     """Waits until a submission is scored or has failed, and returns it.
 
     Raises:
         RefusedError: The server refuses.
         UnreachableError: The server has failed to answer too many times.
     """
-    from capeval.cli.toolkit.api_client import RefusedError, UnreachableError
+    from capeval.cli.toolkit.api_client import ServerResponseError, ServerUnreachableError
 
     failures, requests, state = 0, 0, ""
     told: tuple[Any, ...] = ()
@@ -306,9 +306,15 @@ def _finished(remote: Remote, submission: dict[str, Any]) -> dict[str, Any]:
         try:
             current: dict[str, Any] = remote.get(f"/submissions/{submission['id']}")
             failures = 0
-        except (RefusedError, UnreachableError) as error:
+        except (ServerResponseError, ServerUnreachableError) as error:
             failures += 1
-            temporary = not isinstance(error, RefusedError) or error.status in (429, 500, 502, 503, 504)
+            temporary = not isinstance(error, ServerResponseError) or error.status in (
+                429,
+                500,
+                502,
+                503,
+                504,
+            )
             if not temporary or failures > _MOST_FAILURES:
                 raise
             current = {"state": state}
@@ -338,14 +344,14 @@ def _far(submission: dict[str, Any]) -> str:
     return str(submission["state"])
 
 
-def _show(submission: dict[str, Any], form: Format, output: Path | None) -> None:
+def _show(submission: dict[str, Any], form: OutputFormat, output: Path | None) -> None:
     if submission["state"] != "scored":
         raise CapevalError(f"the submission is {submission['state']} ({submission['reason'] or 'no reason'})")
     current = [result for result in submission["results"] if not result["stale"]]
     for result in current:
         if result["failure"]:
             print(f"{result['split']} by {result['references']}: {result['failure']}", file=sys.stderr)
-    if form == Format.JSON:
+    if form == OutputFormat.JSON:
         import json
 
         deliver(json.dumps({**submission, "results": current}, indent=2, ensure_ascii=False) + "\n", output)

@@ -15,13 +15,13 @@ from urllib.parse import urlsplit
 from capeval.errors import CapevalError, OptionError
 from capeval.report.exporters import printable
 
-__all__ = ["RefusedError", "Remote", "UnreachableError"]
+__all__ = ["ApiClient", "ServerResponseError", "ServerUnreachableError"]
 
 _CHUNK = 2**16
 _SECONDS = 60
 
 
-class RefusedError(CapevalError):
+class ServerResponseError(CapevalError):
     """The server refused the request.
 
     Attributes:
@@ -33,7 +33,7 @@ class RefusedError(CapevalError):
         self.status = status
 
 
-class UnreachableError(CapevalError):
+class ServerUnreachableError(CapevalError):
     """The server did not answer, or the connection broke."""
 
 
@@ -43,7 +43,7 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
         return None
 
 
-class Remote:
+class ApiClient:
     """A server, and the token for its API."""
 
     def __init__(self, address: str, token: str) -> None:
@@ -119,12 +119,14 @@ class Remote:
                 return answer.status, json.load(answer)
         except urllib.error.HTTPError as error:
             with error:
-                raise RefusedError(self._why(error), status=error.code) from None
+                raise ServerResponseError(self._why(error), status=error.code) from None
         except (urllib.error.URLError, http.client.HTTPException, ConnectionError, TimeoutError) as error:
             reason = getattr(error, "reason", None) or error or type(error).__name__
-            raise UnreachableError(f"{self.address} does not answer ({printable(str(reason))})") from None
+            raise ServerUnreachableError(
+                f"{self.address} does not answer ({printable(str(reason))})"
+            ) from None
         except ValueError:
-            raise UnreachableError(
+            raise ServerUnreachableError(
                 f"{self.address} must be an evaluation server (got an answer of another form)"
             ) from None
 

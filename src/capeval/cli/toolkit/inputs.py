@@ -18,7 +18,7 @@ from capeval.formats.caption_files import read_references
 from capeval.formats.io.sources import File, read_bounded
 
 __all__ = [
-    "Reading",
+    "InputOptions",
     "are_folders",
     "candidates_from",
     "is_standard_input",
@@ -63,7 +63,7 @@ def candidates_from(path: Path) -> Candidates:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading:
+class InputOptions:
     """What to read of the files.
 
     Attributes:

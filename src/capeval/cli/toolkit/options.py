@@ -20,7 +20,6 @@ __all__ = [
     "ConstraintsFile",
     "Context",
     "ContextOption",
-    "Format",
     "FormatOption",
     "Frequencies",
     "FrequenciesImages",
@@ -28,6 +27,7 @@ __all__ = [
     "Level",
     "Metrics",
     "Output",
+    "OutputFormat",
     "ReferenceCaptionColumn",
     "ReferenceIdColumn",
     "ReferencesFile",
@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 
-class Format(StrEnum):
+class OutputFormat(StrEnum):
     """The formats of a result."""
 
     TABLE = "table"
@@ -92,7 +92,7 @@ Output = Annotated[
     Path | None,
     Option("--output", "-o", metavar="FILE", help="Write to this file.", show_default=False),
 ]
-FormatOption = Annotated[Format, Option("--format", "-f", help="Format of the result.")]
+FormatOption = Annotated[OutputFormat, Option("--format", "-f", help="Format of the result.")]
 Frequencies = Annotated[
     Path | None,
     Option(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from capeval.cli.toolkit.inputs import Reading, is_standard_input, place, references_from
+from capeval.cli.toolkit.inputs import InputOptions, is_standard_input, place, references_from
 from capeval.cli.toolkit.output import Steps, deliver
 from capeval.cli.toolkit.resource_setup import ready_metrics
 from capeval.data.captions import Candidates, ImageId, References
@@ -22,7 +22,7 @@ from capeval.scoring.evaluator import Evaluator, problems
 from capeval.tokenizers import TokenizedReferences, Tokenizer
 
 __all__ = [
-    "Counts",
+    "FrequencyFile",
     "evaluator_of",
     "loaded",
     "pictures_of",
@@ -37,7 +37,7 @@ _PICKLES = (".p", ".pkl", ".pickle")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Counts:
+class FrequencyFile:
     """A file of document frequencies.
 
     Attributes:
@@ -50,7 +50,7 @@ class Counts:
     images: int | None = None
 
     @classmethod
-    def of_options(cls, path: Path | None, images: int | None) -> Counts | None:
+    def of_options(cls, path: Path | None, images: int | None) -> FrequencyFile | None:
         """What `--frequencies` and `--frequencies-images` ask for; None where they ask for nothing.
 
         Raises:
@@ -90,8 +90,8 @@ def prepared(
     results: list[Path],
     metrics: tuple[str, ...],
     tokenizer: Tokenizer,
-    reading: Reading,
-    counts: Counts | None = None,
+    reading: InputOptions,
+    counts: FrequencyFile | None = None,
     *,
     spice_longest: int | None = None,
 ) -> tuple[Evaluator, list[Candidates]]:
@@ -101,7 +101,9 @@ def prepared(
     return evaluator, candidates
 
 
-def loaded(references: Path, results: list[Path], reading: Reading) -> tuple[References, list[Candidates]]:
+def loaded(
+    references: Path, results: list[Path], reading: InputOptions
+) -> tuple[References, list[Candidates]]:
     """The references, and the candidates of each file, for the same images.
 
     Raises:
@@ -125,7 +127,7 @@ def evaluator_of(
     references: References,
     metrics: tuple[str, ...],
     tokenizer: Tokenizer,
-    counts: Counts | None = None,
+    counts: FrequencyFile | None = None,
     *,
     spice_longest: int | None = None,
 ) -> Evaluator:

@@ -9,23 +9,30 @@ from pathlib import Path
 
 import numpy as np
 
-from capeval.cli.toolkit.inputs import Reading
-from capeval.cli.toolkit.options import Format
+from capeval.cli.toolkit.inputs import InputOptions
+from capeval.cli.toolkit.options import OutputFormat
 from capeval.cli.toolkit.output import Steps, deliver, render
 from capeval.cli.toolkit.resource_setup import ready_metrics
-from capeval.cli.toolkit.scoring import Counts
+from capeval.cli.toolkit.scoring import FrequencyFile
 from capeval.data.scores import Scores
-from capeval.distributed.shards import Failure, Job, ShardScores, Timing, score_shards, shards_in
+from capeval.distributed.shards import (
+    ShardFailure,
+    ShardScores,
+    ShardScoringOptions,
+    ShardTiming,
+    score_shards,
+    shards_in,
+)
 from capeval.metrics import Metric
 from capeval.report import System, scores, to_json
 from capeval.scoring.report import Report, report_from
 from capeval.tokenizers import Tokenizer
 
-__all__ = ["Folders", "score_folders"]
+__all__ = ["ShardFolders", "score_folders"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Folders:
+class ShardFolders:
     """Folders of shards, and how they are read.
 
     Attributes:
@@ -38,18 +45,18 @@ class Folders:
 
     references: Path
     results: Sequence[Path]
-    reading: Reading
+    reading: InputOptions
     processes: int | None = None
     skip: bool = False
 
 
 def score_folders(
-    folders: Folders,
+    folders: ShardFolders,
     names: Sequence[str],
     metrics: tuple[str, ...],
     tokenizer: Tokenizer,
-    counts: Counts | None,
-    form: Format,
+    counts: FrequencyFile | None,
+    form: OutputFormat,
     output: Path | None,
     *,
     spice_longest: int | None = None,
@@ -60,7 +67,7 @@ def score_folders(
     ready = ready_metrics(metrics, spice_longest)
     if counts is not None:
         ready = counts.weigh(ready, tokenizer)
-    job = Job(
+    job = ShardScoringOptions(
         metrics=ready,
         tokenizer=tokenizer,
         references=reading.reference_columns,
@@ -68,26 +75,26 @@ def score_folders(
         split=reading.splits,
     )
     systems: list[System] = []
-    failures: list[Failure] = []
+    failures: list[ShardFailure] = []
     for name, folder in zip(names, folders.results, strict=True):
         scored = _scored(name, folder, folders, job)
         systems.append(System(name=name, report=_report(scored, ready)))
         failures += scored.failures
     for failure in failures:
         print(f"capeval: warning: left out: {failure.message}", file=sys.stderr)
-    if form is Format.JSON:
+    if form is OutputFormat.JSON:
         deliver(to_json(systems), output)
     else:
         grid = scores(systems, source=folders.references.name)
         render(replace(grid, notes=(*grid.notes, *_left_out(failures))), form, output)
 
 
-def _scored(name: str, folder: Path, folders: Folders, job: Job) -> ShardScores:
+def _scored(name: str, folder: Path, folders: ShardFolders, job: ShardScoringOptions) -> ShardScores:
     shards = shards_in(folders.references, folder)
     with Steps(2 * len(shards)) as steps:
         steps.next(f"Reading {name}")
 
-        def told(step: str, timing: Timing) -> None:
+        def told(step: str, timing: ShardTiming) -> None:
             steps.next(f"{name}: {step} {timing.shard.candidates.name}")
 
         return score_shards(shards, job, processes=folders.processes, skip=folders.skip, done=told)
@@ -115,7 +122,7 @@ def _report(scored: ShardScores, metrics: Sequence[Metric]) -> Report:
     return replace(report, unscored=unscored)
 
 
-def _left_out(failures: Sequence[Failure]) -> list[str]:
+def _left_out(failures: Sequence[ShardFailure]) -> list[str]:
     if not failures:
         return []
     count = "1 shard is" if len(failures) == 1 else f"{len(failures):,} shards are"

@@ -5,17 +5,17 @@ from __future__ import annotations
 from capeval import _native
 from capeval.data.captions import Candidates, References
 from capeval.errors import FormatError, FormatErrorKind
-from capeval.formats.base import Kind, Options
+from capeval.formats.base import CaptionFormat, ReadOptions
 from capeval.formats.io.sources import Source
 
 __all__ = ["KIND"]
 
 
-def _recognise(source: Source, _: Options) -> bool:
+def _recognise(source: Source, _: ReadOptions) -> bool:
     return source.json.kind == "object" and not {"annotations", "images"}.isdisjoint(source.json.fields)
 
 
-def _references(source: Source, _: Options) -> References:
+def _references(source: Source, _: ReadOptions) -> References:
     try:
         return References.from_native(_native.read_annotations(source.data))
     except FormatError as error:
@@ -28,11 +28,11 @@ def _references(source: Source, _: Options) -> References:
         raise
 
 
-def _candidates(source: Source, _: Options) -> Candidates:
+def _candidates(source: Source, _: ReadOptions) -> Candidates:
     return Candidates.from_native(_native.read_results_under(source.data, "annotations"))
 
 
-KIND = Kind(
+KIND = CaptionFormat(
     name="COCO annotations",
     form='{"images": [{"id"}, ...], "annotations": [{"image_id", "caption"}, ...]}',
     recognise=_recognise,

@@ -11,7 +11,7 @@ from typing import TypeVar
 from capeval.data.captions import Candidates, ImageId, References
 from capeval.data.columns import find_columns, have_columns
 from capeval.errors import FormatError, FormatErrorKind
-from capeval.formats.base import Kind, Options, Wanted, captions_of
+from capeval.formats.base import CaptionFormat, ReadOptions, SplitFilter, captions_of
 from capeval.formats.io.json import read_json
 from capeval.formats.io.rows import dialect, rows_of
 from capeval.formats.io.sources import Source
@@ -28,7 +28,7 @@ _UNQUOTED = "|"
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,18}", re.ASCII)
 
 
-def _recognise(source: Source, options: Options) -> bool:
+def _recognise(source: Source, options: ReadOptions) -> bool:
     names = _header(source.first_line)[1]
     return source.name.endswith(_ENDINGS) or (len(names) > 1 and have_columns(names, options.columns))
 
@@ -47,13 +47,13 @@ def _split(line: str, delimiter: str) -> list[str]:
     return [name.strip() for name in names]
 
 
-def _read(kind: type[_Captions], source: Source, options: Options) -> _Captions:
+def _read(kind: type[_Captions], source: Source, options: ReadOptions) -> _Captions:
     delimiter, names = _header(source.first_line)
     if not names:
         # Bytes that are not UTF-8 are said to be that, not to lack columns.
         next(_rows(source, delimiter, 0), None)
     fields = find_columns(names, options.columns)
-    wanted = Wanted(names, options)
+    wanted = SplitFilter(names, options)
     columns = [names.index(field) for field in fields]
     places, ids, captions = [], [], []
     for line, row in _rows(source, delimiter, len(names)):
@@ -105,7 +105,7 @@ def _list(place: str, text: str, field: str) -> object:
         raise FormatError(message, kind=FormatErrorKind.NOT_JSON, entry=place, field=field) from None
 
 
-KIND = Kind(
+KIND = CaptionFormat(
     name="a table",
     form="CSV or TSV, whose first line names the columns",
     recognise=_recognise,

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from capeval import _native
 from capeval.data.captions import Candidates, References
 from capeval.data.columns import Role, find_columns
-from capeval.formats.base import SPLIT, Kind, Options, Row, captions_of
+from capeval.formats.base import SPLIT, CaptionFormat, ReadOptions, Row, captions_of
 from capeval.formats.io.json import TEXT, Field, json_rows, read_json
-from capeval.formats.io.sources import Looks, Source
+from capeval.formats.io.sources import JsonShape, Source
 
 __all__ = ["KIND", "keys_of", "other_fields", "rows_under"]
 
@@ -18,7 +18,7 @@ _ANY = Field("a value", lambda _: True)
 _NATIVE = {Role.REFERENCES: ("caption", "captions", "references"), Role.CANDIDATES: ("caption",)}
 
 
-def other_fields(source: Source, entry: Looks | None, options: Options) -> tuple[str, str] | None:
+def other_fields(source: Source, entry: JsonShape | None, options: ReadOptions) -> tuple[str, str] | None:
     """The keys of image ids and of captions; None where they are those that the native readers take.
 
     Args:
@@ -37,33 +37,35 @@ def other_fields(source: Source, entry: Looks | None, options: Options) -> tuple
     return None if is_native else (image, caption)
 
 
-def rows_under(source: Source, key: str | None, fields: tuple[str, str], options: Options) -> Iterator[Row]:
+def rows_under(
+    source: Source, key: str | None, fields: tuple[str, str], options: ReadOptions
+) -> Iterator[Row]:
     """The rows of a list in a JSON file: under a key, or the file itself."""
     for place, row in json_rows(read_json(source.data), key, keys_of(fields, options)):
         if not options.splits or row[SPLIT] in options.splits:
             yield place, row[fields[0]], row[fields[1]]
 
 
-def keys_of(fields: tuple[str, str], options: Options) -> dict[str, Field]:
+def keys_of(fields: tuple[str, str], options: ReadOptions) -> dict[str, Field]:
     """The keys that each entry must have."""
     return dict.fromkeys(fields, _ANY) | ({SPLIT: TEXT} if options.splits else {})
 
 
-def _references(source: Source, options: Options) -> References:
+def _references(source: Source, options: ReadOptions) -> References:
     fields = other_fields(source, source.json.first, options)
     if fields is None:
         return References.from_native(_native.read_annotations(source.data))
     return captions_of(References, rows_under(source, None, fields, options), fields)
 
 
-def _candidates(source: Source, options: Options) -> Candidates:
+def _candidates(source: Source, options: ReadOptions) -> Candidates:
     fields = other_fields(source, source.json.first, options)
     if fields is None:
         return Candidates.from_native(_native.read_results(source.data))
     return captions_of(Candidates, rows_under(source, None, fields, options), fields)
 
 
-KIND = Kind(
+KIND = CaptionFormat(
     name="a list of entries",
     form='[{"image_id", "caption"}, ...], such as COCO results',
     recognise=lambda source, _: source.json.kind == "list",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from capeval import _native
 from capeval.data.captions import Candidates, References
-from capeval.formats.base import SPLIT, Kind, Options, Row, captions_of
+from capeval.formats.base import SPLIT, CaptionFormat, ReadOptions, Row, captions_of
 from capeval.formats.captions.entries import keys_of, other_fields
 from capeval.formats.io.json import check_row, read_json_lines
 from capeval.formats.io.sources import Source
@@ -18,7 +18,7 @@ _ENDINGS = (".jsonl", ".ndjson")
 _TWO_LINES = re.compile(rb"\s*\{[^\n]*\}\s*\n\s*\{")
 
 
-def _recognise(source: Source, _: Options) -> bool:
+def _recognise(source: Source, _: ReadOptions) -> bool:
     # An entry is an object, so what begins as a list is one, whatever the file is called.
     if source.json.kind == "list":
         return False
@@ -26,7 +26,7 @@ def _recognise(source: Source, _: Options) -> bool:
     return are_lines or source.name.endswith(_ENDINGS)
 
 
-def _rows(source: Source, fields: tuple[str, str], options: Options) -> Iterator[Row]:
+def _rows(source: Source, fields: tuple[str, str], options: ReadOptions) -> Iterator[Row]:
     keys = keys_of(fields, options)
     for line, value in read_json_lines(source.data):
         row = check_row(value, f"line {line}", keys)
@@ -34,21 +34,21 @@ def _rows(source: Source, fields: tuple[str, str], options: Options) -> Iterator
             yield f"line {line}", row[fields[0]], row[fields[1]]
 
 
-def _references(source: Source, options: Options) -> References:
+def _references(source: Source, options: ReadOptions) -> References:
     fields = other_fields(source, source.json, options)
     if fields is None:
         return References.from_native(_native.read_json_lines_references(source.data))
     return captions_of(References, _rows(source, fields, options), fields)
 
 
-def _candidates(source: Source, options: Options) -> Candidates:
+def _candidates(source: Source, options: ReadOptions) -> Candidates:
     fields = other_fields(source, source.json, options)
     if fields is None:
         return Candidates.from_native(_native.read_json_lines_results(source.data))
     return captions_of(Candidates, _rows(source, fields, options), fields)
 
 
-KIND = Kind(
+KIND = CaptionFormat(
     name="JSON Lines",
     form='{"image_id", "caption"} in each line',
     recognise=_recognise,

@@ -6,8 +6,8 @@ from capeval import _native
 from capeval.data.captions import References
 from capeval.errors import FormatError, FormatErrorKind
 from capeval.errors.messages import listed
-from capeval.formats.base import Kind, Options
-from capeval.formats.io.sources import Looks, Source
+from capeval.formats.base import CaptionFormat, ReadOptions
+from capeval.formats.io.sources import JsonShape, Source
 
 __all__ = ["KIND"]
 
@@ -15,16 +15,16 @@ __all__ = ["KIND"]
 _IDS = ("cocoid", "filename", "imgid")
 
 
-def _recognise(source: Source, _: Options) -> bool:
+def _recognise(source: Source, _: ReadOptions) -> bool:
     return source.json.kind == "object" and "sentences" in _first_image(source).fields
 
 
-def _first_image(source: Source) -> Looks:
+def _first_image(source: Source) -> JsonShape:
     images = source.json.fields.get("images")
-    return (images.first if images is not None else None) or Looks("", {}, None)
+    return (images.first if images is not None else None) or JsonShape("", {}, None)
 
 
-def _references(source: Source, options: Options) -> References:
+def _references(source: Source, options: ReadOptions) -> References:
     captions, splits = _native.read_karpathy(source.data, _id(source, options), list(options.splits))
     unknown = [split for split in options.splits if split not in splits]
     if unknown:
@@ -42,7 +42,7 @@ def _references(source: Source, options: Options) -> References:
     return References.from_native(captions)
 
 
-def _id(source: Source, options: Options) -> str:
+def _id(source: Source, options: ReadOptions) -> str:
     named, keys = options.columns.id_column, _first_image(source).fields
     if named is not None:
         if named not in _IDS:
@@ -55,7 +55,7 @@ def _id(source: Source, options: Options) -> str:
     return "cocoid" if "cocoid" in keys else "filename"
 
 
-KIND = Kind(
+KIND = CaptionFormat(
     name="a dataset with splits",
     form='{"images": [{"cocoid", "split", "sentences": [{"raw"}, ...]}, ...]}, as dataset_coco.json',
     recognise=_recognise,

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from capeval import _native
 from capeval.data.captions import Candidates, References
-from capeval.formats.base import Kind, Options
+from capeval.formats.base import CaptionFormat, ReadOptions
 from capeval.formats.io.sources import Source
 
 __all__ = ["KIND"]
 
 
-def _references(source: Source, _: Options) -> References:
+def _references(source: Source, _: ReadOptions) -> References:
     return References.from_native(_native.read_annotations(source.data))
 
 
-def _candidates(source: Source, _: Options) -> Candidates:
+def _candidates(source: Source, _: ReadOptions) -> Candidates:
     return Candidates.from_native(_native.read_results(source.data))
 
 
-KIND = Kind(
+KIND = CaptionFormat(
     name="captions by image id",
     form='{"391895": ["...", ...], ...}',
     recognise=lambda source, _: source.json.kind == "object",

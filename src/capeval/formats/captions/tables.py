@@ -10,7 +10,7 @@ from capeval._internal.optional_packages import missing_package
 from capeval.data.captions import Candidates, References
 from capeval.data.columns import find_columns
 from capeval.errors import FormatError, FormatErrorKind
-from capeval.formats.base import SPLIT, Kind, Options, Wanted
+from capeval.formats.base import SPLIT, CaptionFormat, ReadOptions, SplitFilter
 from capeval.formats.io.sources import Source
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _PARQUET, _ARROW = b"PAR1", b"ARROW1"
 _TABLES = (_PARQUET, _ARROW, b"\xff\xff\xff\xff")
 
 
-def _read(kind: type[_Captions], source: Source, options: Options) -> _Captions:
+def _read(kind: type[_Captions], source: Source, options: ReadOptions) -> _Captions:
     try:
         import pyarrow as pa
     except ImportError as error:
@@ -33,7 +33,7 @@ def _read(kind: type[_Captions], source: Source, options: Options) -> _Captions:
     try:
         schema = _schema(source.data)
         fields: tuple[str, str] = find_columns(schema.names, options.columns)
-        Wanted(schema.names, options)
+        SplitFilter(schema.names, options)
         names = list(dict.fromkeys([*fields, *([SPLIT] if options.splits else [])]))
         batches = list(_limited(_batches(source.data, names), names, options.limit))
         selected = pa.schema([schema.field(name) for name in names])
@@ -86,7 +86,7 @@ def _batches(data: bytes, names: list[str]) -> Iterator[pa.RecordBatch]:
         yield from pa.ipc.open_stream(source)
 
 
-KIND = Kind(
+KIND = CaptionFormat(
     name="Parquet or Arrow",
     form="a table with named columns (needs pyarrow)",
     recognise=lambda source, _: source.data.startswith(_TABLES),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from capeval.data.captions import Candidates, References
 from capeval.errors import FormatError, FormatErrorKind
-from capeval.formats.base import Kind, Options, Row, captions_of
+from capeval.formats.base import CaptionFormat, ReadOptions, Row, captions_of
 from capeval.formats.io.rows import lines_of, wrong_line
 from capeval.formats.io.sources import Source
 
@@ -17,7 +17,7 @@ _LINE = re.compile(r"([^\t]+)#(\d+)\t(.*)", re.DOTALL)
 _FIELDS = ("image", "caption")
 
 
-def _recognise(source: Source, _: Options) -> bool:
+def _recognise(source: Source, _: ReadOptions) -> bool:
     return _LINE.match(source.first_line) is not None
 
 
@@ -39,7 +39,7 @@ def _rows(source: Source) -> Iterator[Row]:
         yield f"line {line}", image, caption
 
 
-KIND = Kind(
+KIND = CaptionFormat(
     name="a token file",
     form="IMAGE#NUMBER, a tab and a caption in each line, as in Flickr8k.token.txt",
     recognise=_recognise,

@@ -6,7 +6,7 @@ from typing import Literal
 
 from capeval import _native
 from capeval.data.captions import Candidates
-from capeval.formats.base import Kind, Options, captions_of
+from capeval.formats.base import CaptionFormat, ReadOptions, captions_of
 from capeval.formats.captions.entries import other_fields, rows_under
 from capeval.formats.io.sources import Source
 
@@ -20,7 +20,7 @@ def _keys(source: Source) -> list[Literal["predictions", "results"]]:
     return [key for key in keys if key in fields and fields[key].is_list_of_objects]
 
 
-def _candidates(source: Source, options: Options) -> Candidates:
+def _candidates(source: Source, options: ReadOptions) -> Candidates:
     key = _keys(source)[0]
     fields = other_fields(source, source.json.fields[key].first, options)
     if fields is None:
@@ -28,7 +28,7 @@ def _candidates(source: Source, options: Options) -> Candidates:
     return captions_of(Candidates, rows_under(source, key, fields, options), fields)
 
 
-KIND = Kind(
+KIND = CaptionFormat(
     name="results in an object",
     form='{"results": [{"image_id", "caption"}, ...]}, also "predictions"',
     recognise=lambda source, _: source.json.kind == "object" and bool(_keys(source)),

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import gzip
     import zipfile
 
-__all__ = ["LIMIT", "File", "Looks", "Source", "naming", "read_bounded", "read_source", "without_mark"]
+__all__ = ["LIMIT", "File", "JsonShape", "Source", "naming", "read_bounded", "read_source", "without_mark"]
 
 File = str | Path | bytes
 """A file: its path, or its bytes."""
@@ -38,7 +38,7 @@ _MARK = b"\xef\xbb\xbf"
 _FIRST_LINE = 2**16
 
 
-class Looks(NamedTuple):
+class JsonShape(NamedTuple):
     """What a value of JSON looks like.
 
     Attributes:
@@ -48,8 +48,8 @@ class Looks(NamedTuple):
     """
 
     kind: str
-    fields: dict[str, Looks]
-    first: Looks | None
+    fields: dict[str, JsonShape]
+    first: JsonShape | None
 
     @property
     def is_list_of_objects(self) -> bool:
@@ -75,7 +75,7 @@ class Source:
             self.name = self.name.removesuffix(ending)
 
     @cached_property
-    def json(self) -> Looks:
+    def json(self) -> JsonShape:
         """What the file looks like as JSON, as far as its beginning tells what it is."""
         return self._outline[0]
 
@@ -90,9 +90,9 @@ class Source:
         return self._outline[2]
 
     @cached_property
-    def _outline(self) -> tuple[Looks, bool, bool]:
+    def _outline(self) -> tuple[JsonShape, bool, bool]:
         if not re.match(rb"\s*[\[{]", self.data):
-            return Looks("", {}, None), False, False
+            return JsonShape("", {}, None), False, False
         looks, is_followed, is_sound = _native.read_outline(self.data)
         return _looks(looks), is_followed, is_sound
 
@@ -107,9 +107,9 @@ class Source:
         return "" if "\0" in text else text
 
 
-def _looks(native: tuple[str, dict[str, Any], Any]) -> Looks:
+def _looks(native: tuple[str, dict[str, Any], Any]) -> JsonShape:
     kind, fields, first = native
-    return Looks(
+    return JsonShape(
         kind, {key: _looks(field) for key, field in fields.items()}, None if first is None else _looks(first)
     )
 

@@ -75,13 +75,13 @@ def _classes(study: ChoiceStudy) -> Grid:
 
 
 def _figure(study: ChoiceStudy) -> Figure:
-    from capeval.report.figures import Line, lines
+    from capeval.report.figures import Curve, lines
 
     curves = {}
     for name in study.positions:
         counts = np.sort(study.class_counts(name))[::-1]
         shares = np.cumsum(counts / counts.sum())
-        curves[name] = Line(x=list(range(1, len(shares) + 1)), y=shares.tolist())
+        curves[name] = Curve(x=list(range(1, len(shares) + 1)), y=shares.tolist())
     return lines(
         curves,
         title="How evenly classes are spread",

@@ -14,7 +14,7 @@ from capeval.formats.judgments.plans import Pair
 from capeval.studies.shared.pair_scores import words_only
 from capeval.tokenizers import Tokenizer
 
-__all__ = ["Classified", "classified"]
+__all__ = ["ClassifiedPairs", "classified"]
 
 # The weight of a triplet's vote against the words, in nats; chosen on the pairs whose class is certain.
 _VOTE = 0.5
@@ -23,7 +23,7 @@ _PRIOR = 8.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Classified:
+class ClassifiedPairs:
     """Pairs with their classes, and how many of these are certain.
 
     Attributes:
@@ -37,7 +37,7 @@ class Classified:
     recovered: int
 
 
-def classified(pairs: Sequence[Pair]) -> Classified:
+def classified(pairs: Sequence[Pair]) -> ClassifiedPairs:
     """Finds which pair of each image has the candidate of another image.
 
     Each image has two pairs that share a candidate, which describes the image. Of the other two candidates
@@ -69,7 +69,7 @@ def classified(pairs: Sequence[Pair]) -> Classified:
             right = known
         kinds[right], kinds[one + two - right] = "HC", "HI"
     with_classes = tuple(replace(pair, kind=kind) for pair, kind in zip(pairs, kinds, strict=True))
-    return Classified(pairs=with_classes, sure=sure, recovered=recovered)
+    return ClassifiedPairs(pairs=with_classes, sure=sure, recovered=recovered)
 
 
 class _Fit:

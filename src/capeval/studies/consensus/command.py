@@ -35,7 +35,7 @@ class Ties(StrEnum):
     HALF = "half"
 
 
-class Words(StrEnum):
+class MetricTokenization(StrEnum):
     """The words that metrics get: as in the paper, or each metric's default."""
 
     PAPER = "paper"
@@ -79,8 +79,9 @@ def run(
     draws: Annotated[int, Option(min=1, help="Random draws of references, or of halves.")] = 3,
     ties: Annotated[Ties, Option(help="A tie counts as a win of the first, or half.")] = Ties.FIRST,
     words: Annotated[
-        Words, Option(help="Stems and punctuation as in the CIDEr paper, or each metric's default.")
-    ] = Words.PAPER,
+        MetricTokenization,
+        Option(help="Stems and punctuation as in the CIDEr paper, or each metric's default."),
+    ] = MetricTokenization.PAPER,
     seed: Seed = 0,
     checkpoint: CheckpointFile = None,
     output: Folder = None,

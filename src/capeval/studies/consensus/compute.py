@@ -21,7 +21,7 @@ from capeval.formats.judgments.plans import Pair
 from capeval.studies.consensus.abstract50s import classified
 from capeval.studies.plan import krippendorff_alpha, winners
 from capeval.studies.shared.accuracy import Accuracy, Drawn, Ties, accuracy, by_class, drawn
-from capeval.studies.shared.checkpoints import Checkpoint
+from capeval.studies.shared.checkpoints import StudyCheckpoint
 from capeval.studies.shared.coefficients import if_defined, pearson_of_table
 from capeval.studies.shared.pair_scores import PAPER_CONTENDERS, PAPER_TOKENIZER, PairScorer
 from capeval.studies.votes import PlanVotes
@@ -84,10 +84,10 @@ class ConsensusOptions:
         words_as_they_are = [replace(contender, stem=False) for contender in PAPER_CONTENDERS]
         return PairScorer(pairs, words_as_they_are, tokenizer=Tokenizer())
 
-    def checkpoint(self, path: Path | None, pairs: Sequence[Pair]) -> Checkpoint:
+    def checkpoint(self, path: Path | None, pairs: Sequence[Pair]) -> StudyCheckpoint:
         """The checkpoint of a study of these pairs with these options."""
         digest = hashlib.sha256(repr(pairs).encode("utf-8", "surrogatepass")).hexdigest()
-        return Checkpoint(path, f"{self.words}; ties {self.ties}; seed {self.seed}; {digest}")
+        return StudyCheckpoint(path, f"{self.words}; ties {self.ties}; seed {self.seed}; {digest}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -353,7 +353,7 @@ def accuracy_by_references(
     truth: NDArray[np.generic],
     options: ConsensusOptions,
     *,
-    checkpoint: Checkpoint | None = None,
+    checkpoint: StudyCheckpoint | None = None,
     progress: _Progress = lambda _: None,
 ) -> dict[str, dict[str, tuple[Drawn, ...]]]:
     """The accuracy of each metric over the number of references (Figure 3), by class and on all pairs.
@@ -372,7 +372,7 @@ def accuracy_by_references(
     Raises:
         MismatchError: There are fewer references, or not a winner for each pair.
     """
-    checkpoint = checkpoint or Checkpoint(None, "")
+    checkpoint = checkpoint or StudyCheckpoint(None, "")
     kinds = [pair.kind for pair in scorer.pairs]
 
     def draw(count: int, number: int) -> dict[str, dict[str, dict[str, float]]]:
@@ -507,7 +507,7 @@ def split_halves(
     scorer: PairScorer,
     options: ConsensusOptions,
     *,
-    checkpoint: Checkpoint | None = None,
+    checkpoint: StudyCheckpoint | None = None,
     progress: _Progress = lambda _: None,
 ) -> dict[str, Drawn]:
     """Human performance over several random halves of the references; see `split_half`.
@@ -524,7 +524,7 @@ def split_halves(
     Raises:
         MismatchError: A pair does not have a vote for each of its references.
     """
-    checkpoint = checkpoint or Checkpoint(None, "")
+    checkpoint = checkpoint or StudyCheckpoint(None, "")
 
     def half(draw: int) -> dict[str, dict[str, float]]:
         # The seed of a pair is that of the draw plus its position, so the seeds of draws are far apart.

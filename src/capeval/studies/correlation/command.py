@@ -28,7 +28,7 @@ EXAMPLES = examples(
 )
 
 
-class Frequencies(StrEnum):
+class FrequencySource(StrEnum):
     """Where document frequencies come from."""
 
     RATINGS = "ratings"
@@ -67,9 +67,9 @@ def run(
     metrics: Metrics = None,
     spice_longest: SpiceLongest = None,
     frequencies: Annotated[
-        Frequencies,
+        FrequencySource,
         Option(help="CIDEr counts references once for each rated caption, or once for each image."),
-    ] = Frequencies.RATINGS,
+    ] = FrequencySource.RATINGS,
     raters: Annotated[
         Raters, Option(help="Each rating is an observation, or the mean rating of each caption.")
     ] = Raters.EACH,

@@ -34,7 +34,7 @@ class Similarity(StrEnum):
     CIDER = "CIDEr"
 
 
-class Words(StrEnum):
+class WordDefinition(StrEnum):
     """The definition of a word."""
 
     PAPER = "paper"
@@ -61,8 +61,8 @@ def run(
         bool, Option("--across-punctuation", help="Count n-grams across commas and other marks too.")
     ] = False,
     words: Annotated[
-        Words, Option(help="Words as in the paper's counts, or tokens of the reference's tokenizer.")
-    ] = Words.PAPER,
+        WordDefinition, Option(help="Words as in the paper's counts, or tokens of the reference's tokenizer.")
+    ] = WordDefinition.PAPER,
     objects: Annotated[
         list[Path] | None,
         Option(
@@ -124,7 +124,7 @@ def run(
             samples=samples,
             seed=seed,
             across_punctuation=across,
-            tokenizer=None if words is Words.PAPER else Tokenizer(),
+            tokenizer=None if words is WordDefinition.PAPER else Tokenizer(),
         )
     show(report(ngrams, _object_counts(objects or [], class_names)), output)
     return None
@@ -142,7 +142,7 @@ class _Within(NamedTuple):
 
 def _within_images(paths: Sequence[Path], options: _Within, output: Path | None, *, coco: bool) -> None:
     """Measures how much the captions of each image differ."""
-    from capeval.cli.toolkit.scoring import Counts
+    from capeval.cli.toolkit.scoring import FrequencyFile
     from capeval.datasets.nocaps import load_captions
     from capeval.metrics.cider import CiderD
     from capeval.resources import DocumentFrequencies
@@ -151,7 +151,7 @@ def _within_images(paths: Sequence[Path], options: _Within, output: Path | None,
     from capeval.tokenizers import Tokenizer
 
     counted = None
-    counts = Counts.of_options(options.frequencies, options.frequencies_images)
+    counts = FrequencyFile.of_options(options.frequencies, options.frequencies_images)
     if counts is not None:
         (weighed,) = counts.weigh((CiderD(),), Tokenizer())
         if isinstance(weighed, CiderD) and isinstance(weighed.frequencies, DocumentFrequencies):

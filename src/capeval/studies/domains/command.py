@@ -21,7 +21,7 @@ EXAMPLES = examples(
 )
 
 
-class Frequencies(StrEnum):
+class FrequencyScope(StrEnum):
     """The images in which the document frequencies of a domain's score are counted."""
 
     ALL = "all"
@@ -80,11 +80,11 @@ def run(
     metrics: Metrics = None,
     spice_longest: SpiceLongest = None,
     frequencies: Annotated[
-        Frequencies,
+        FrequencyScope,
         Option(
             help="Images whose document frequencies weight CIDEr of a domain: all, as in nocaps, or its own."
         ),
-    ] = Frequencies.ALL,
+    ] = FrequencyScope.ALL,
     layout: Annotated[Layout, Option(help="Which table of the paper.")] = Layout.TABLE3,
     human: Annotated[
         Human | None, Option(help="Show the scores of people in the paper.", show_default=False)
@@ -101,7 +101,7 @@ def run(
 ) -> None:
     """Scores systems in-domain, near-domain, out-of-domain and overall."""
     from capeval.cli.toolkit import scoring
-    from capeval.cli.toolkit.inputs import Reading, candidates_from
+    from capeval.cli.toolkit.inputs import InputOptions, candidates_from
     from capeval.cli.toolkit.resource_setup import ready_metrics
     from capeval.datasets.nocaps import domains_of_boxes, load_captions, load_domains
     from capeval.studies.domains import DomainEvaluator, study_domains
@@ -131,7 +131,7 @@ def run(
                 list(coco_results or ()),
                 wanted,
                 Tokenizer(),
-                Reading(),
+                InputOptions(),
                 spice_longest=spice_longest,
             )
             coco = (coco_evaluator, dict(zip(names, on_coco, strict=True)))

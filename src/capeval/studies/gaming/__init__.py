@@ -8,8 +8,8 @@ if TYPE_CHECKING:
     from capeval.studies.gaming.compute import ATTACKS as ATTACKS
     from capeval.studies.gaming.compute import GAMED_METRICS as GAMED_METRICS
     from capeval.studies.gaming.compute import Attack as Attack
-    from capeval.studies.gaming.compute import Corpus as Corpus
     from capeval.studies.gaming.compute import Gamed as Gamed
+    from capeval.studies.gaming.compute import ReferenceCorpus as ReferenceCorpus
     from capeval.studies.gaming.compute import game as game
     from capeval.studies.gaming.compute import study_gaming as study_gaming
 else:

@@ -27,7 +27,7 @@ from capeval.studies.shared.words import (
 )
 from capeval.tokenizers import Tokenizer
 
-__all__ = ["ATTACKS", "GAMED_METRICS", "Attack", "Corpus", "Gamed", "game", "study_gaming"]
+__all__ = ["ATTACKS", "GAMED_METRICS", "Attack", "Gamed", "ReferenceCorpus", "game", "study_gaming"]
 
 # A smaller difference is none: BLEU of a caption without a match can be this far from 0.
 _SAME = 1e-3
@@ -43,7 +43,7 @@ GAMED_METRICS = (
 """The metrics of the COCO server, ROUGE-1, and CIDEr, which has neither clipping nor a length penalty."""
 
 
-class Corpus:
+class ReferenceCorpus:
     """The n-grams of all references: how people write in general, and what the references of an image share.
 
     Args:
@@ -92,7 +92,7 @@ class Attack:
 
     name: str
     knows: str
-    make: Callable[[Corpus, ImageId, list[str]], list[str]]
+    make: Callable[[ReferenceCorpus, ImageId, list[str]], list[str]]
 
 
 def _grams(words: Sequence[str], n: int) -> list[tuple[str, ...]]:
@@ -104,45 +104,45 @@ def _filled(part: Sequence[str], length: int) -> list[str]:
     return [part[i % len(part)] for i in range(length)] if part else []
 
 
-def _twice(corpus: Corpus, image: ImageId, words: list[str]) -> list[str]:  # noqa: ARG001
+def _twice(corpus: ReferenceCorpus, image: ImageId, words: list[str]) -> list[str]:  # noqa: ARG001
     return [*words, *words]
 
 
-def _rarest_repeated(corpus: Corpus, image: ImageId, words: list[str]) -> list[str]:  # noqa: ARG001
+def _rarest_repeated(corpus: ReferenceCorpus, image: ImageId, words: list[str]) -> list[str]:  # noqa: ARG001
     rarest = max(words, key=lambda word: (corpus.rarity((word,)), word), default="")
     return [*words, *_filled([rarest] if rarest else [], corpus.length)]
 
 
-def _padded(corpus: Corpus, image: ImageId, words: list[str]) -> list[str]:  # noqa: ARG001
+def _padded(corpus: ReferenceCorpus, image: ImageId, words: list[str]) -> list[str]:  # noqa: ARG001
     return [*words, *_filled(corpus.words[:5], corpus.length)]
 
 
-def _stuffed(corpus: Corpus, image: ImageId, words: list[str]) -> list[str]:  # noqa: ARG001
+def _stuffed(corpus: ReferenceCorpus, image: ImageId, words: list[str]) -> list[str]:  # noqa: ARG001
     return [*words, *(word for phrase in corpus.phrases[:3] for word in phrase)]
 
 
-def _usual_phrases(corpus: Corpus, image: ImageId, words: list[str]) -> list[str]:  # noqa: ARG001
+def _usual_phrases(corpus: ReferenceCorpus, image: ImageId, words: list[str]) -> list[str]:  # noqa: ARG001
     return [word for phrase in corpus.phrases[:3] for word in phrase][: corpus.length] or corpus.words[:1]
 
 
-def _sure_words(corpus: Corpus, image: ImageId, words: list[str]) -> list[str]:  # noqa: ARG001
+def _sure_words(corpus: ReferenceCorpus, image: ImageId, words: list[str]) -> list[str]:  # noqa: ARG001
     return [gram[0] for gram in corpus.agreed(image, 1)[:3]]
 
 
-def _sure_words_repeated(corpus: Corpus, image: ImageId, words: list[str]) -> list[str]:
+def _sure_words_repeated(corpus: ReferenceCorpus, image: ImageId, words: list[str]) -> list[str]:
     return _filled(_sure_words(corpus, image, words), corpus.length)
 
 
-def _sure_words_long(corpus: Corpus, image: ImageId, words: list[str]) -> list[str]:
+def _sure_words_long(corpus: ReferenceCorpus, image: ImageId, words: list[str]) -> list[str]:
     return _filled(_sure_words(corpus, image, words), 4 * corpus.length)
 
 
-def _sure_phrase(corpus: Corpus, image: ImageId, words: list[str]) -> list[str]:  # noqa: ARG001
+def _sure_phrase(corpus: ReferenceCorpus, image: ImageId, words: list[str]) -> list[str]:  # noqa: ARG001
     phrases = corpus.agreed(image, 4)
     return _filled(phrases[0] if phrases else (), corpus.length)
 
 
-def _all_phrases(corpus: Corpus, image: ImageId, words: list[str]) -> list[str]:  # noqa: ARG001
+def _all_phrases(corpus: ReferenceCorpus, image: ImageId, words: list[str]) -> list[str]:  # noqa: ARG001
     return [word for phrase in corpus.agreed(image, 4)[:8] for word in phrase]
 
 
@@ -218,7 +218,7 @@ def game(
     texts = [text for group in (*references.values(), *honest.values()) for text in group]
     tokenized = words_of(texts, tokenizer or Tokenizer())
     words = {image: [tokenized[text] for text in group] for image, group in references.items()}
-    corpus = Corpus(words)
+    corpus = ReferenceCorpus(words)
     start = {image: tokenized[honest[image][0]] for image in references}
     captions = [start]
     for attack in attacks:

@@ -21,7 +21,7 @@ from capeval.data.scores import FloatArray, Signature
 from capeval.errors import CapevalWarning, MismatchError, OptionError, UnscoredWarning
 from capeval.metrics.base import Metric, Prepared
 from capeval.metrics.registry import DEFAULT, metric_keys, resolve
-from capeval.studies.shared.checkpoints import Checkpoint
+from capeval.studies.shared.checkpoints import StudyCheckpoint
 from capeval.studies.shared.words import WORDS, require_tokens
 from capeval.tokenizers import TokenizedReferences, Tokenizer
 
@@ -99,7 +99,7 @@ def human_performance(
     checked_integer("seed", seed, 0)
     resolved, pool = _resolved(metrics), _Pool(captions, tokenizer)
     pool.require(max((k or 1) for k in references) + 1)
-    finished = Checkpoint(checkpoint, pool.key(resolved, f"draws of seed {seed}"))
+    finished = StudyCheckpoint(checkpoint, pool.key(resolved, f"draws of seed {seed}"))
     sums_of: dict[int | None, list[list[FloatArray]]] = {k: [] for k in references}
     for draw in range(draws):
         order = orders([len(texts) for texts in pool.texts], generator(seed, draw))
@@ -140,7 +140,7 @@ def leave_one_out(
     """
     resolved, pool = _resolved(metrics), _Pool(captions, tokenizer)
     pool.require(2)
-    finished = Checkpoint(checkpoint, pool.key(resolved, "leave one out"))
+    finished = StudyCheckpoint(checkpoint, pool.key(resolved, "leave one out"))
     rounds = max(len(texts) for texts in pool.texts)
     sums = []
     for position in range(rounds):
@@ -202,7 +202,7 @@ class _Pool:
 
 
 def _summed(
-    finished: Checkpoint,
+    finished: StudyCheckpoint,
     name: str,
     metrics: Sequence[Metric],
     split: Callable[[], tuple[References, Candidates]],

@@ -11,10 +11,10 @@ from capeval._internal.atomic_write import written_whole
 from capeval._native import __version__
 from capeval.errors import FormatError, FormatErrorKind
 
-__all__ = ["Checkpoint"]
+__all__ = ["StudyCheckpoint"]
 
 
-class Checkpoint:
+class StudyCheckpoint:
     """Parts of a result by name, in a JSON file that is rewritten after each part.
 
     Args:

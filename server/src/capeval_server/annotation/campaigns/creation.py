@@ -14,7 +14,12 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, connection, transaction
 
 from capeval.toolkit.random import python_random
-from capeval_server.annotation.campaigns.definition import Definition, NewItem, read_definition, read_items
+from capeval_server.annotation.campaigns.definition import (
+    CampaignDefinition,
+    ItemDefinition,
+    read_definition,
+    read_items,
+)
 from capeval_server.annotation.campaigns.images import add_images
 from capeval_server.annotation.core.digests import drawn
 from capeval_server.annotation.models import Campaign, Item, TextVersion
@@ -26,7 +31,14 @@ from capeval_server.challenges.selectors.access import makes_challenges, organis
 from capeval_server.core.errors import CampaignError, NotFoundError
 from capeval_server.hosting.services.challenge_import import taking_back
 
-__all__ = ["Preview", "add_items", "make_campaign", "make_from_files", "make_from_texts", "preview_files"]
+__all__ = [
+    "CampaignPreview",
+    "add_items",
+    "make_campaign",
+    "make_from_files",
+    "make_from_texts",
+    "preview_files",
+]
 
 # How many items are written at once.
 _AT_ONCE = 2000
@@ -34,7 +46,7 @@ _DEFINITION = "campaign.toml"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Preview:
+class CampaignPreview:
     """What campaign files would make.
 
     Attributes:
@@ -47,7 +59,7 @@ class Preview:
         warnings: Settings that contradict the number of items or of checks.
     """
 
-    definition: Definition
+    definition: CampaignDefinition
     items: int
     checks: int
     training: int
@@ -121,7 +133,7 @@ def make_from_files(user: User, files: Mapping[str, bytes]) -> Campaign:
         return made
 
 
-def preview_files(user: User, files: Mapping[str, bytes]) -> Preview:
+def preview_files(user: User, files: Mapping[str, bytes]) -> CampaignPreview:
     """What the files of a campaign would make: it is made, looked at, and undone.
 
     Raises:
@@ -132,7 +144,7 @@ def preview_files(user: User, files: Mapping[str, bytes]) -> Preview:
     try:
         with _from_files(user, files) as (made, wanted):
             classes = Counter(made.items.filter(is_check=False).values_list("category", flat=True))
-            found = Preview(
+            found = CampaignPreview(
                 definition=wanted,
                 items=classes.total(),
                 checks=made.items.filter(is_check=True, is_training=False).count(),
@@ -147,7 +159,7 @@ def preview_files(user: User, files: Mapping[str, bytes]) -> Preview:
 
 
 @contextmanager
-def _from_files(user: User, files: Mapping[str, bytes]) -> Iterator[tuple[Campaign, Definition]]:
+def _from_files(user: User, files: Mapping[str, bytes]) -> Iterator[tuple[Campaign, CampaignDefinition]]:
     read = _reader(files)
     wanted = read_definition(_DEFINITION, read)
     if wanted.challenge is None:
@@ -172,7 +184,7 @@ def _reader(files: Mapping[str, bytes]) -> Callable[[str], bytes]:
 @contextmanager
 def _making(
     user: User | None,
-    wanted: Definition,
+    wanted: CampaignDefinition,
     lines: Sequence[bytes],
     read_image: Callable[[str], bytes] | None = None,
 ) -> Iterator[Campaign]:
@@ -190,7 +202,7 @@ def _making(
         yield made
 
 
-def _made(wanted: Definition) -> Campaign:
+def _made(wanted: CampaignDefinition) -> Campaign:
     challenge = None
     if wanted.challenge is not None:
         challenge = Challenge.objects.filter(slug=wanted.challenge).first()
@@ -217,7 +229,7 @@ def _made(wanted: Definition) -> Campaign:
     return made
 
 
-def add_items(campaign: Campaign, items: Iterable[NewItem], answers: int) -> int:
+def add_items(campaign: Campaign, items: Iterable[ItemDefinition], answers: int) -> int:
     """Adds items with their slots; says how many there are.
 
     Raises:
@@ -263,7 +275,7 @@ def _add_slots(campaign: Campaign, answers: int) -> None:
 
 
 def _row(
-    campaign: Campaign, item: NewItem, images: dict[str, int], groups: dict[str, int], answers: int
+    campaign: Campaign, item: ItemDefinition, images: dict[str, int], groups: dict[str, int], answers: int
 ) -> Item:
     if item.image and item.image not in images:
         raise CampaignError(f"{item.key}: there is no image {item.image!r} in the campaign's images")

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from capeval.errors import CaptionError, OptionError
-from capeval_server.annotation.core.options import Options
+from capeval_server.annotation.core.options import CampaignOptions
 from capeval_server.annotation.task_types import TaskType, task_named
 from capeval_server.annotation.task_types.base import checked_text, template_consent, template_text
 from capeval_server.annotation.task_types.quiz import QUIZ, quiz_lines
@@ -20,8 +20,8 @@ from capeval_server.core.errors import AnswerError, CampaignError
 
 __all__ = [
     "LONGEST_MARKDOWN",
-    "Definition",
-    "NewItem",
+    "CampaignDefinition",
+    "ItemDefinition",
     "read_definition",
     "read_items",
     "read_markdown",
@@ -54,7 +54,7 @@ class _About(BaseModel):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Definition:
+class CampaignDefinition:
     """What a campaign's file says.
 
     Attributes:
@@ -77,7 +77,7 @@ class Definition:
     challenge: str | None
     instructions: str
     consent: str
-    options: Options
+    options: CampaignOptions
     rules: dict[str, Any]
     items: str
     quiz: Sequence[bytes]
@@ -85,7 +85,7 @@ class Definition:
 
 
 @dataclass(frozen=True, kw_only=True)
-class NewItem:
+class ItemDefinition:
     """An item of a campaign's file.
 
     Attributes:
@@ -111,7 +111,7 @@ class NewItem:
     is_quiz: bool = False
 
 
-def read_definition(name: str, read: Callable[[str], bytes]) -> Definition:
+def read_definition(name: str, read: Callable[[str], bytes]) -> CampaignDefinition:
     """Reads a campaign's file, and the texts that it names.
 
     Args:
@@ -127,7 +127,7 @@ def read_definition(name: str, read: Callable[[str], bytes]) -> Definition:
     try:
         about = _About.model_validate(content.get("campaign", {}))
         task = task_named(about.kind)
-        options = Options.of_kind(about.kind, **_table(name, content, "settings"))
+        options = CampaignOptions.of_kind(about.kind, **_table(name, content, "settings"))
         rules = _table(name, content, "rules")
         if rules and not task.written:
             raise CampaignError(f"{name}: rules are for kinds in which sentences are written")
@@ -141,7 +141,7 @@ def read_definition(name: str, read: Callable[[str], bytes]) -> Definition:
         raise CampaignError(f"{name}: {'; '.join(problems)}") from None
     except (OptionError, CaptionError) as error:
         raise CampaignError(f"{name}: {error}") from None
-    return Definition(
+    return CampaignDefinition(
         slug=about.slug,
         title=about.title,
         kind=task,
@@ -246,7 +246,7 @@ def read_markdown(name: str, content: bytes) -> str:
     return text
 
 
-def read_items(name: str, lines: Iterable[bytes], task: TaskType) -> Iterator[NewItem]:
+def read_items(name: str, lines: Iterable[bytes], task: TaskType) -> Iterator[ItemDefinition]:
     """Reads items, one JSON object a line.
 
     Args:
@@ -279,7 +279,7 @@ def _reason(error: Exception) -> str:
     return str(error) if isinstance(error, CampaignError) else f"an item must be a JSON object ({error})"
 
 
-def _item(raw: object, task: TaskType) -> NewItem:
+def _item(raw: object, task: TaskType) -> ItemDefinition:
     if not isinstance(raw, dict):
         raise CampaignError(f"an item must be a JSON object (got {type(raw).__name__})")
     key = _short("key", raw.get("key"), _LONGEST_KEY)
@@ -295,7 +295,7 @@ def _item(raw: object, task: TaskType) -> NewItem:
     except CampaignError as error:
         raise CampaignError(f"{key}: {error}") from None
     training = _training(key, raw, task)
-    return NewItem(
+    return ItemDefinition(
         training=training,
         is_quiz=is_quiz,
         explanation=checked_text("explanation", raw["explanation"]) if "explanation" in raw else "",

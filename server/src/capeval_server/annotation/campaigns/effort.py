@@ -10,7 +10,7 @@ from capeval.errors import MismatchError
 from capeval.studies.effort import Agreement, Forecast, Prices, estimated_agreement, forecast
 from capeval.studies.plan import winners
 from capeval_server.annotation.campaigns.lifecycle import items_of
-from capeval_server.annotation.core.options import Options, options_of
+from capeval_server.annotation.core.options import CampaignOptions, options_of
 from capeval_server.annotation.models import Campaign, Response, Slot
 from capeval_server.annotation.task_types import task_named
 
@@ -110,7 +110,7 @@ def _forecast(campaign: Campaign, prices: Prices, agreement: Agreement, systems:
     return replace(said, answers=said.answers * each, most_answers=said.most_answers * each)
 
 
-def ends_by_pair(campaign: Campaign, options: Options) -> bool:
+def ends_by_pair(campaign: Campaign, options: CampaignOptions) -> bool:
     """Whether pairs end, each of whose votes is the majority of the answers to an item."""
     return options.confidence > 0 and task_named(campaign.kind).votes_once
 

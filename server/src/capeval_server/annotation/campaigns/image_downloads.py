@@ -24,9 +24,9 @@ from capeval.toolkit import written_whole
 from capeval_server.annotation.campaigns.images import MOST_BYTES, check_picture
 from capeval_server.core.errors import CampaignError
 from capeval_server.http import safe_client
-from capeval_server.http.safe_client import UnreachableError
+from capeval_server.http.safe_client import HostUnreachableError
 
-__all__ = ["Fetched", "Wanted", "fetch_images", "read_addresses", "summary"]
+__all__ = ["ImageDownload", "ImageDownloadResult", "fetch_images", "read_addresses", "summary"]
 
 # How long one picture may take, with all redirects; how many of these are followed.
 _SECONDS, _MOST_REDIRECTS = 60.0, 5
@@ -36,7 +36,7 @@ _LONGEST_NAME, _LONGEST_ADDRESS = 200, 4000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wanted:
+class ImageDownload:
     """A picture of another host.
 
     Attributes:
@@ -49,7 +49,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Fetched:
+class ImageDownloadResult:
     """What became of a picture.
 
     Attributes:
@@ -63,7 +63,7 @@ class Fetched:
     reason: str = ""
 
 
-def read_addresses(name: str, content: bytes) -> list[Wanted]:
+def read_addresses(name: str, content: bytes) -> list[ImageDownload]:
     """Reads the file of addresses: CSV with the columns `image` and `address`.
 
     Args:
@@ -81,7 +81,7 @@ def read_addresses(name: str, content: bytes) -> list[Wanted]:
         raise CampaignError(f"{name} must be CSV in UTF-8 ({error})") from None
     if sorted(columns) != ["address", "image"]:
         raise CampaignError(f"{name} must have the columns image and address (got {', '.join(columns)})")
-    wanted: dict[str, Wanted] = {}
+    wanted: dict[str, ImageDownload] = {}
     for line, row in found:
         image, address = row["image"] or "", row["address"] or ""
         fine = image.isprintable() and 0 < len(image) <= _LONGEST_NAME
@@ -91,7 +91,7 @@ def read_addresses(name: str, content: bytes) -> list[Wanted]:
             raise CampaignError(f"{name}, line {line}: 'image' must differ in each row (got {image!r} twice)")
         if problem := _problem_of(address):
             raise CampaignError(f"{name}, line {line}: 'address' {problem}")
-        wanted[image] = Wanted(name=image, address=address)
+        wanted[image] = ImageDownload(name=image, address=address)
     return list(wanted.values())
 
 
@@ -103,7 +103,7 @@ def _problem_of(address: str) -> str:
     return safe_client.problem_of(address, settings.IMAGE_HOSTS)
 
 
-def fetch_images(wanted: Sequence[Wanted], folder: Path) -> Iterator[Fetched]:
+def fetch_images(wanted: Sequence[ImageDownload], folder: Path) -> Iterator[ImageDownloadResult]:
     """Fetches what is not in the folder yet; says of each what became of it.
 
     A file has its name only once all of it is there and is a picture: what was stopped goes on where it was.
@@ -119,22 +119,26 @@ def fetch_images(wanted: Sequence[Wanted], folder: Path) -> Iterator[Fetched]:
     for one in wanted:
         path = folder / one.name
         if path.exists():
-            yield Fetched(name=one.name, outcome="there already")
+            yield ImageDownloadResult(name=one.name, outcome="there already")
             continue
         try:
             content = _content(one.address)
             check_picture(one.name, content)
         except CampaignError as error:
-            yield Fetched(name=one.name, outcome="failed", reason=str(error).removeprefix(f"{one.name}: "))
+            yield ImageDownloadResult(
+                name=one.name, outcome="failed", reason=str(error).removeprefix(f"{one.name}: ")
+            )
         except (OSError, ValueError, http.client.HTTPException) as error:
-            yield Fetched(name=one.name, outcome="failed", reason=str(error) or type(error).__name__)
+            yield ImageDownloadResult(
+                name=one.name, outcome="failed", reason=str(error) or type(error).__name__
+            )
         else:
             with written_whole(path) as file:
                 file.write(content)
-            yield Fetched(name=one.name, outcome="fetched")
+            yield ImageDownloadResult(name=one.name, outcome="fetched")
 
 
-def summary(found: Sequence[Fetched]) -> str:
+def summary(found: Sequence[ImageDownloadResult]) -> str:
     """How many of each outcome there are."""
     counts = Counter(one.outcome for one in found)
     return "; ".join(f"{name}: {counts[name]}" for name in ("fetched", "there already", "failed"))
@@ -151,7 +155,7 @@ def _content(address: str) -> bytes:
     for _ in range(_MOST_REDIRECTS + 1):
         # The query of an address may be a secret, so no message has it.
         if problem := _problem_of(address):
-            raise UnreachableError(f"the address of {urlsplit(address).hostname} {problem}")
+            raise HostUnreachableError(f"the address of {urlsplit(address).hostname} {problem}")
         connection = safe_client.opened(address, deadline - time.monotonic())
         with _until(connection, deadline):
             connection.request(
@@ -164,9 +168,9 @@ def _content(address: str) -> bytes:
                 address = urljoin(address, answer.headers.get("Location", ""))
                 continue
             if answer.status != http.client.OK:
-                raise UnreachableError(f"status {answer.status}")
+                raise HostUnreachableError(f"status {answer.status}")
             return _read(answer, deadline)
-    raise UnreachableError(f"there are more than {_MOST_REDIRECTS} redirects")
+    raise HostUnreachableError(f"there are more than {_MOST_REDIRECTS} redirects")
 
 
 def _read(answer: http.client.HTTPResponse, deadline: float) -> bytes:
@@ -175,16 +179,16 @@ def _read(answer: http.client.HTTPResponse, deadline: float) -> bytes:
     while piece := answer.read(_AT_ONCE):
         found += piece
         if len(found) > MOST_BYTES:
-            raise UnreachableError(f"a picture must have at most {MOST_BYTES:,} bytes")
+            raise HostUnreachableError(f"a picture must have at most {MOST_BYTES:,} bytes")
     if time.monotonic() >= deadline:
-        raise UnreachableError(f"it took more than {_SECONDS:g} s")
+        raise HostUnreachableError(f"it took more than {_SECONDS:g} s")
     if wanted is not None and len(found) < wanted:
-        raise UnreachableError(f"the connection ended after {len(found):,} of {wanted:,} bytes")
+        raise HostUnreachableError(f"the connection ended after {len(found):,} of {wanted:,} bytes")
     return bytes(found)
 
 
 @contextmanager
-def _until(connection: safe_client.Plain, deadline: float) -> Iterator[None]:
+def _until(connection: safe_client.PublicHTTPConnection, deadline: float) -> Iterator[None]:
     """Ends a connection at a time: who sends a byte now and then would go on without end."""
     late = threading.Event()
 
@@ -198,7 +202,7 @@ def _until(connection: safe_client.Plain, deadline: float) -> Iterator[None]:
         yield
     except (OSError, ValueError, http.client.HTTPException):
         if late.is_set():
-            raise UnreachableError(f"it took more than {_SECONDS:g} s") from None
+            raise HostUnreachableError(f"it took more than {_SECONDS:g} s") from None
         raise
     finally:
         timer.cancel()

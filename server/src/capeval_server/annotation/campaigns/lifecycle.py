@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from capeval.errors import CapevalError
 from capeval_server.annotation.core.locks import held, lock_items
-from capeval_server.annotation.core.options import MOST_ANSWERS, QUALITY_SETTINGS, Options, options_of
+from capeval_server.annotation.core.options import MOST_ANSWERS, QUALITY_SETTINGS, CampaignOptions, options_of
 from capeval_server.annotation.core.slots import open_slots, recount
 from capeval_server.annotation.models import Assignment, Campaign, Item, Slot, TextVersion
 from capeval_server.annotation.responses.assignment import pull
@@ -160,7 +160,7 @@ def set_quality(user: User | None, campaign: Campaign, changes: Mapping[str, Any
     with held(campaign) as now:
         before = options_of(now).model_dump()
         try:
-            after = Options.model_validate({**before, **changes}).model_dump()
+            after = CampaignOptions.model_validate({**before, **changes}).model_dump()
         except ValidationError as error:
             problems = "; ".join(": ".join((*map(str, one["loc"]), one["msg"])) for one in error.errors())
             raise CampaignError(problems) from None

@@ -10,7 +10,7 @@ from statistics import median
 from django.db.models import Count, DateField, Func, Q, QuerySet, Sum
 
 from capeval_server.annotation.campaigns.lifecycle import items_of, unfinished
-from capeval_server.annotation.core.options import Options, options_of
+from capeval_server.annotation.core.options import CampaignOptions, options_of
 from capeval_server.annotation.core.slots import number_of
 from capeval_server.annotation.models import Assignment, Campaign, Item, Participation, Response, Slot
 from capeval_server.annotation.responses.assignment import candidates
@@ -21,9 +21,9 @@ from capeval_server.jobs.leases import database_time
 __all__ = [
     "FEWEST_TO_FORECAST",
     "PACE_DAYS",
+    "CampaignProgress",
     "ClassProgress",
     "Pace",
-    "Progress",
     "classes_of",
     "items_with_counts",
     "pace_of",
@@ -45,7 +45,7 @@ _DAY = Func("received", function="DATE", output_field=DateField())
 
 
 @dataclass(frozen=True, kw_only=True)
-class Progress:
+class CampaignProgress:
     """How far a campaign is.
 
     Attributes:
@@ -181,7 +181,7 @@ def _days_left(to_go: int, recent: int, hours: int) -> float | None:
     return days if hours >= _DAY_HOURS or days <= 1 else None
 
 
-def progress_of(campaign: Campaign) -> Progress:
+def progress_of(campaign: Campaign) -> CampaignProgress:
     """How far a campaign is."""
     options = options_of(campaign)
     items = items_of(campaign)
@@ -191,7 +191,7 @@ def progress_of(campaign: Campaign) -> Progress:
     workers = [one for one in campaign.participations.all() if one.stage != Participation.Stage.INVITED]
     trusted = [one for one in workers if _works(one) and is_trusted(one, options)]
     number = items.count()
-    return Progress(
+    return CampaignProgress(
         state=campaign.state,
         items=number,
         finished=number - unfinished,
@@ -208,7 +208,7 @@ def progress_of(campaign: Campaign) -> Progress:
     )
 
 
-def _ended(campaign: Campaign, options: Options) -> int:
+def _ended(campaign: Campaign, options: CampaignOptions) -> int:
     if not (options.curtail or options.confidence):
         return 0
     slots = Count("slots", filter=Q(slots__closed=False))
@@ -225,7 +225,7 @@ def _works(participation: Participation) -> bool:
 
 
 def _waiting(
-    campaign: Campaign, options: Options, workers: list[Participation], trusted: list[Participation]
+    campaign: Campaign, options: CampaignOptions, workers: list[Participation], trusted: list[Participation]
 ) -> list[str]:
     """Why nobody works on what is left; nothing where somebody can."""
     found = items_of(campaign).aggregate(

@@ -17,7 +17,15 @@ from capeval.studies.shared.words import Contender
 from capeval_server.annotation.models import Campaign, Response
 from capeval_server.annotation.task_types import TaskType, task_named
 
-__all__ = ["LEAST_OTHERS", "LIMIT", "Agreement", "Captions", "agreement", "agreements_of", "captions_of"]
+__all__ = [
+    "LEAST_OTHERS",
+    "LIMIT",
+    "CaptionAgreement",
+    "QuestionAgreement",
+    "agreement",
+    "agreements_of",
+    "captions_of",
+]
 
 LIMIT = 0.06
 """Below this CIDEr-D a caption goes to review.
@@ -32,7 +40,7 @@ LEAST_OTHERS = 3
 
 
 @dataclass(frozen=True, kw_only=True)
-class Captions:
+class CaptionAgreement:
     """How far each caption that counts agrees with the others of its image.
 
     Attributes:
@@ -62,7 +70,7 @@ class Captions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Agreement:
+class QuestionAgreement:
     """How far people agree on a question, of the items of a class.
 
     Attributes:
@@ -100,7 +108,7 @@ def agreement(captions: Mapping[ImageId, Sequence[str]]) -> dict[ImageId, tuple[
     }
 
 
-def captions_of(campaign: Campaign) -> Captions:
+def captions_of(campaign: Campaign) -> CaptionAgreement:
     """How far each caption that counts agrees with the others of its image."""
     part = task_named(campaign.kind).written
     rows = Response.objects.filter(item__campaign=campaign, filled_slot__isnull=False).order_by("pk")
@@ -117,10 +125,12 @@ def captions_of(campaign: Campaign) -> Captions:
         for item, all_of_it in found.items()
         for key, score in zip(keys[item], all_of_it, strict=True)
     }
-    return Captions(scores=scores, workers=workers, compared=len(found), waiting=len(keys) - len(found))
+    return CaptionAgreement(
+        scores=scores, workers=workers, compared=len(found), waiting=len(keys) - len(found)
+    )
 
 
-def agreements_of(campaign: Campaign) -> list[Agreement]:
+def agreements_of(campaign: Campaign) -> list[QuestionAgreement]:
     """How far people agree on each question, by class, and of all items where there are several classes."""
     task = task_named(campaign.kind)
     rows = Response.objects.filter(
@@ -144,7 +154,7 @@ def agreements_of(campaign: Campaign) -> list[Agreement]:
 
 def _agreement(
     task: TaskType, category: str, question: str, items: Sequence[Sequence[Mapping[str, str]]]
-) -> Agreement:
+) -> QuestionAgreement:
     chosen = [[answer[question] for answer in answers] for answers in items if len(answers) > 1]
     names = sorted({choice for choices in chosen for choice in choices})
     # Points of a scale differ by how far they are apart; other choices only differ or don't.
@@ -154,7 +164,7 @@ def _agreement(
     for row, choices in enumerate(chosen):
         table[row, : len(choices)] = [number[choice] for choice in choices]
     difference = "interval" if scale else "nominal"
-    return Agreement(
+    return QuestionAgreement(
         category=category,
         question="" if len(task.choices) == 1 else question,
         items=len(chosen),

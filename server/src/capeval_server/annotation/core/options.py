@@ -11,7 +11,7 @@ from capeval.studies.votes import LEVELS
 from capeval_server.annotation.models import Campaign
 from capeval_server.annotation.task_types import TASKS, task_named
 
-__all__ = ["MOST_ANSWERS", "QUALITY_SETTINGS", "Options", "options_of"]
+__all__ = ["MOST_ANSWERS", "QUALITY_SETTINGS", "CampaignOptions", "options_of"]
 
 MOST_ANSWERS = 200
 
@@ -35,7 +35,7 @@ QUALITY_SETTINGS = (
 )
 
 
-class Options(BaseModel):
+class CampaignOptions(BaseModel):
     """Settings of a campaign. Once it is open, only `answers`, the pay and `QUALITY_SETTINGS` can change."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
@@ -101,7 +101,7 @@ class Options(BaseModel):
         return self
 
     @classmethod
-    def of_kind(cls, kind: str, /, **given: object) -> Options:
+    def of_kind(cls, kind: str, /, **given: object) -> CampaignOptions:
         """The options with the defaults of a kind of task.
 
         Raises:
@@ -132,6 +132,6 @@ class Options(BaseModel):
         return found
 
 
-def options_of(campaign: Campaign) -> Options:
+def options_of(campaign: Campaign) -> CampaignOptions:
     """The options of a campaign."""
-    return Options.model_validate(campaign.settings)
+    return CampaignOptions.model_validate(campaign.settings)

@@ -23,7 +23,7 @@ from capeval_server.annotation.models import Assignment, Campaign, Exclusion, It
 from capeval_server.annotation.task_types import task_named
 
 __all__ = [
-    "Ended",
+    "EarlyStoppedItems",
     "countable",
     "empty",
     "ended",
@@ -171,7 +171,7 @@ def _slots_in_order(items: Iterable[int]) -> tuple[dict[int, list[Any]], set[int
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ended:
+class EarlyStoppedItems:
     """What has ended before all answers were given.
 
     Attributes:
@@ -185,7 +185,7 @@ class Ended:
     pairs: int
 
 
-def ended(campaign: Campaign) -> Ended:
+def ended(campaign: Campaign) -> EarlyStoppedItems:
     """What has ended of a campaign whose options let items end early."""
     options = options_of(campaign)
     groups: dict[int, str] = {}
@@ -202,7 +202,9 @@ def _votes(answers: Iterable[Mapping[str, str] | None]) -> list[int]:
     return [PAIR_CHOICES[answer["choice"]] for answer in answers if answer is not None]
 
 
-def _ended(campaign: Campaign, votes: Mapping[int, Sequence[int]], groups: Mapping[int, str]) -> Ended:
+def _ended(
+    campaign: Campaign, votes: Mapping[int, Sequence[int]], groups: Mapping[int, str]
+) -> EarlyStoppedItems:
     """What has ended of items.
 
     Args:
@@ -223,7 +225,7 @@ def _ended(campaign: Campaign, votes: Mapping[int, Sequence[int]], groups: Mappi
         for of_pair in pairs.values()
         if is_confident(_on_pair(campaign, [votes[one] for one in of_pair]), level=level, least=least)
     ]
-    return Ended(
+    return EarlyStoppedItems(
         items=frozenset(decided.union(*sure)),
         decided=sum(len(votes[item]) < options.answers for item in decided),
         pairs=len(sure),

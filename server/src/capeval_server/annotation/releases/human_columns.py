@@ -16,7 +16,7 @@ from capeval_server.annotation.releases.release_files import changed_since, fold
 from capeval_server.challenges.models import Challenge
 from capeval_server.leaderboards.significance import LEVEL
 
-__all__ = ["Column", "Place", "Row", "columns_of", "is_judged", "rows_of"]
+__all__ = ["HumanScoreCell", "HumanScoreColumn", "HumanScoreRow", "columns_of", "is_judged", "rows_of"]
 
 _QUESTIONS = {**QUESTIONS, WINS.name: WINS, STRENGTH.name: STRENGTH}
 _CHOSEN_BY = "Which systems were compared more often was chosen by earlier answers:"
@@ -27,7 +27,7 @@ _CHOSEN = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Column:
+class HumanScoreColumn:
     """The values of one question, of one release: values of different releases are never in one column.
 
     Attributes:
@@ -63,7 +63,7 @@ class Column:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
+class HumanScoreCell:
     """What a column says of a system.
 
     Attributes:
@@ -76,11 +76,11 @@ class Place:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row:
+class HumanScoreRow:
     """A system with its place in each column; None where a column lacks it."""
 
     system: str
-    places: tuple[Place | None, ...]
+    places: tuple[HumanScoreCell | None, ...]
 
 
 def is_judged(challenge: Challenge) -> bool:
@@ -88,7 +88,7 @@ def is_judged(challenge: Challenge) -> bool:
     return Release.objects.filter(campaign__challenge=challenge, campaign__kind__in=JUDGED).exists()
 
 
-def columns_of(challenge: Challenge) -> tuple[Column, ...]:
+def columns_of(challenge: Challenge) -> tuple[HumanScoreColumn, ...]:
     """The columns of the latest release of each campaign, in the questions' order; M4 only beside M3."""
     releases: dict[int, Release] = {}
     rows = Release.objects.filter(campaign__challenge=challenge, campaign__kind__in=JUDGED)
@@ -105,7 +105,7 @@ def columns_of(challenge: Challenge) -> tuple[Column, ...]:
     return tuple(sorted(shown, key=lambda column: (order.index(column.question), column.campaign)))
 
 
-def _columns(release: Release) -> list[Column]:
+def _columns(release: Release) -> list[HumanScoreColumn]:
     folder = folder_of(release)
     # Triplets or pairs say nothing of systems where each was of one alone, or of too few images.
     if not (folder / "human.csv").exists():
@@ -121,7 +121,7 @@ def _columns(release: Release) -> list[Column]:
     for question in dict.fromkeys(score.question for score in scores):
         of_question = {score.system: score for score in scores if score.question == question}
         found.append(
-            Column(
+            HumanScoreColumn(
                 question=question,
                 measures=_QUESTIONS[question].measures,
                 campaign=release.campaign.title,
@@ -154,7 +154,7 @@ def _stopped(manifest: Mapping[str, Any]) -> str:
     return ""
 
 
-def rows_of(columns: tuple[Column, ...]) -> tuple[Row, ...]:
+def rows_of(columns: tuple[HumanScoreColumn, ...]) -> tuple[HumanScoreRow, ...]:
     """The systems of all columns, those that the first column puts first before the others."""
     systems = dict.fromkeys(
         system
@@ -162,10 +162,11 @@ def rows_of(columns: tuple[Column, ...]) -> tuple[Row, ...]:
         for system in sorted(column.scores, key=lambda name: -column.scores[name].value)
     )
     return tuple(
-        Row(system=system, places=tuple(_place(column, system) for column in columns)) for system in systems
+        HumanScoreRow(system=system, places=tuple(_place(column, system) for column in columns))
+        for system in systems
     )
 
 
-def _place(column: Column, system: str) -> Place | None:
+def _place(column: HumanScoreColumn, system: str) -> HumanScoreCell | None:
     score = column.scores.get(system)
-    return None if score is None else Place(score=score, tied=column.tied.get(system))
+    return None if score is None else HumanScoreCell(score=score, tied=column.tied.get(system))

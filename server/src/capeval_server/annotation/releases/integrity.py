@@ -37,7 +37,7 @@ from capeval_server.annotation.releases.release_files import verify
 from capeval_server.annotation.responses.adaptive_sampling import replay
 from capeval_server.annotation.workers.trust import judged
 
-__all__ = ["Finding", "audit"]
+__all__ = ["IntegrityViolation", "audit"]
 
 # How many of the rows that break a rule a finding names.
 _NAMED = 5
@@ -45,7 +45,7 @@ _State = Assignment.State
 
 
 @dataclass(frozen=True, kw_only=True)
-class Finding:
+class IntegrityViolation:
     """A rule that does not hold.
 
     Attributes:
@@ -63,7 +63,7 @@ class Finding:
         return f"{self.rule}: broken by {self.number:,} rows ({named})" if self.rows else self.rule
 
 
-def audit(campaign: Campaign) -> Iterator[Finding]:
+def audit(campaign: Campaign) -> Iterator[IntegrityViolation]:
     """What does not hold of a campaign.
 
     Its tables must not change meanwhile, as in a transaction that holds the campaign (see `locks.py`).
@@ -71,7 +71,9 @@ def audit(campaign: Campaign) -> Iterator[Finding]:
     missing = triggers.expected() - triggers.present()
     if missing:
         names = ", ".join(sorted(missing))
-        yield Finding(rule=f"the database must have the triggers {names}", number=len(missing), rows=())
+        yield IntegrityViolation(
+            rule=f"the database must have the triggers {names}", number=len(missing), rows=()
+        )
     for rule, broken in _RULES.items():
         yield from _finding(rule, broken(campaign))
     yield from _finding("the hash of each answer must be its own", _wrong_digests(campaign))
@@ -79,14 +81,14 @@ def audit(campaign: Campaign) -> Iterator[Finding]:
         try:
             verify(release)
         except CapevalError as error:
-            yield Finding(rule=f"a release must not change: {error}", number=1, rows=())
+            yield IntegrityViolation(rule=f"a release must not change: {error}", number=1, rows=())
 
 
-def _finding(rule: str, broken: QuerySet[Any] | Iterable[int]) -> Iterator[Finding]:
+def _finding(rule: str, broken: QuerySet[Any] | Iterable[int]) -> Iterator[IntegrityViolation]:
     keys = broken.values_list("pk", flat=True) if isinstance(broken, QuerySet) else broken
     found = list(keys)
     if found:
-        yield Finding(rule=rule, number=len(found), rows=tuple(found[:_NAMED]))
+        yield IntegrityViolation(rule=rule, number=len(found), rows=tuple(found[:_NAMED]))
 
 
 def _slots(campaign: Campaign) -> QuerySet[Slot]:

@@ -21,7 +21,7 @@ from capeval_server.annotation.core.options import options_of
 from capeval_server.annotation.models import Campaign, Item, Response
 from capeval_server.core.errors import CampaignError
 
-__all__ = ["JUDGED", "RATED", "Judged"]
+__all__ = ["JUDGED", "RATED", "CountedJudgments"]
 
 RATED = ("m1", "m2", "m3", "m4", "m5", "rating")
 """The kinds of task whose answers are values of systems."""
@@ -38,7 +38,7 @@ _PENALTIES = ("fluency", "conciseness", "inclusive")
 _NO_SYSTEM = "unknown"
 
 
-class Judged:
+class CountedJudgments:
     """The answers of a campaign of judgements that count: those that fill a slot.
 
     Args:

@@ -20,7 +20,7 @@ from capeval.formats.judgments.plans import Pair, Plan, Triplet, plan_files, wri
 from capeval.formats.judgments.ratings import Ratings
 from capeval.toolkit import plain_row, written_whole
 from capeval_server.annotation.models import Campaign, Response
-from capeval_server.annotation.releases.judgments import RATED, Judged
+from capeval_server.annotation.releases.judgments import RATED, CountedJudgments
 
 __all__ = ["plan_items", "write_results"]
 
@@ -86,7 +86,7 @@ def write_results(
         CampaignError: The campaign is of another kind, or no answer counts.
         OSError: A file can't be written.
     """
-    judged = Judged(campaign, complete_only=complete_only)
+    judged = CountedJudgments(campaign, complete_only=complete_only)
     folder.mkdir(parents=True, exist_ok=True)
     paths = (_write_ratings if campaign.kind in RATED else _write_votes)(judged, folder)
     columns = judged.columns()
@@ -96,7 +96,7 @@ def write_results(
     return paths
 
 
-def _write_ratings(judged: Judged, folder: Path) -> list[Path]:
+def _write_ratings(judged: CountedJudgments, folder: Path) -> list[Path]:
     paths = []
     for question, ratings in judged.ratings().items():
         paths.append(folder / f"ratings-{question.lower()}.csv")
@@ -104,7 +104,7 @@ def _write_ratings(judged: Judged, folder: Path) -> list[Path]:
     return paths
 
 
-def _write_votes(judged: Judged, folder: Path) -> list[Path]:
+def _write_votes(judged: CountedJudgments, folder: Path) -> list[Path]:
     plan = judged.plan
     write_plan(plan, folder)
     pairs_path, triplets_path = plan_files(folder)

@@ -18,12 +18,12 @@ from django.db.models.fields.json import KT, KeyTextTransform
 from capeval.formats.judgments.plans import PAIR_CHOICES
 from capeval.studies.judging.next_pairs import next_numbers, next_shares
 from capeval_server.annotation.core.locks import lock_items
-from capeval_server.annotation.core.options import Options, options_of
+from capeval_server.annotation.core.options import CampaignOptions, options_of
 from capeval_server.annotation.models import EXCLUDED, Campaign, Item, NextPairs, Response, Review
 from capeval_server.annotation.task_types import task_named
 from capeval_server.jobs.leases import database_time
 
-__all__ = ["Compared", "Replayed", "choose", "latest_choice", "replay"]
+__all__ = ["ComparedSystems", "Replayed", "choose", "latest_choice", "replay"]
 
 # How far a share may be from the one that is computed again: by rounding alone.
 _ROUNDING = 1e-9
@@ -46,7 +46,7 @@ class Replayed:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compared:
+class ComparedSystems:
     """What the latest choice says of two systems.
 
     Attributes:
@@ -66,13 +66,13 @@ class Compared:
     percent: float
 
 
-def latest_choice(campaign: Campaign) -> list[Compared]:
+def latest_choice(campaign: Campaign) -> list[ComparedSystems]:
     """What the latest choice of a campaign says of each two systems, those it chose most of first."""
     choice = campaign.next_pairs.order_by("number").last()
     if choice is None:
         return []
     found = [
-        Compared(
+        ComparedSystems(
             first=choice.systems[one],
             second=choice.systems[other],
             first_wins=choice.wins[one][other],
@@ -284,7 +284,7 @@ def replay(campaign: Campaign) -> Iterator[Replayed]:
         yield Replayed(choice=choice, differs=tuple(differs), removed=tally.removed)
 
 
-def _differing_numbers(choice: NextPairs, options: Options) -> Iterator[str]:
+def _differing_numbers(choice: NextPairs, options: CampaignOptions) -> Iterator[str]:
     """What of a choice does not follow from its wins."""
     _, pairs = _as_before(choice)
     going_on = [pair["going_on"] for pair in choice.pairs]

@@ -19,7 +19,7 @@ from django.db.models.functions import Greatest, Least
 from capeval_server.annotation.core.departures import check_here
 from capeval_server.annotation.core.digests import drawn
 from capeval_server.annotation.core.locks import held, lock_items, lock_participation
-from capeval_server.annotation.core.options import Options, options_of
+from capeval_server.annotation.core.options import CampaignOptions, options_of
 from capeval_server.annotation.core.slots import first_free, recount, settle
 from capeval_server.annotation.models import (
     Assignment,
@@ -41,7 +41,7 @@ from capeval_server.core.errors import AssignmentError, NotFoundError
 from capeval_server.jobs.leases import database_time
 
 __all__ = [
-    "Work",
+    "AssignmentBatch",
     "candidates",
     "expire",
     "find",
@@ -81,7 +81,7 @@ _NEW_TEXTS = "The instructions were changed: please read them and agree to them 
 
 
 @dataclass(frozen=True, kw_only=True)
-class Work:
+class AssignmentBatch:
     """What a worker has to do.
 
     Attributes:
@@ -106,7 +106,7 @@ def find(participation: Participation, lease: UUID) -> Assignment:
     return found
 
 
-def work(participation: Participation) -> Work:
+def work(participation: Participation) -> AssignmentBatch:
     """What a worker has to do: what they hold, or else a new batch."""
     expire(participation.campaign)
     _choose_next(participation)
@@ -150,29 +150,29 @@ def _can_be_given(participation: Participation) -> bool:
     )
 
 
-def _work(participation: Participation) -> Work:
+def _work(participation: Participation) -> AssignmentBatch:
     with transaction.atomic():
         now = lock_participation(participation)
         session = open_session(now)
         why = _why_no_work(now, session)
         if why:
-            return Work(assignments=[], why=why)
+            return AssignmentBatch(assignments=[], why=why)
         options = options_of(now.campaign)
         needed = None if session is None else remaining_answers(now, session)
         if session is not None and needed == 0:
             end(session, Session.Outcome.COMPLETED)
-            return Work(assignments=[], why=str(Session.Outcome.COMPLETED.label))
+            return AssignmentBatch(assignments=[], why=str(Session.Outcome.COMPLETED.label))
         # Asking for work is activity, as loading the page is.
         renew_leases(now)
         held = _taken_back(now, options, needed)
         if held:
-            return Work(assignments=held)
+            return AssignmentBatch(assignments=held)
         if now.campaign.state not in _GIVING:
-            return Work(assignments=[], why=_NOT_GIVING[Campaign.State(now.campaign.state)])
+            return AssignmentBatch(assignments=[], why=_NOT_GIVING[Campaign.State(now.campaign.state)])
         if now.stage == Participation.Stage.TRAINING:
             return _train(now, options, needed)
         given = _give(now, options, needed)
-        return Work(assignments=given, why="" if given else _NOTHING_LEFT)
+        return AssignmentBatch(assignments=given, why="" if given else _NOTHING_LEFT)
 
 
 def _why_no_work(participation: Participation, session: Session | None) -> str:
@@ -199,10 +199,10 @@ def has_work(participation: Participation) -> bool:
     return any(candidates(participation, name).exists() for name in names)
 
 
-def _train(participation: Participation, options: Options, needed: int | None) -> Work:
+def _train(participation: Participation, options: CampaignOptions, needed: int | None) -> AssignmentBatch:
     """The next try of the training; none while the worker has not gone on from the latest."""
     if finished_try(participation) is not None:
-        return Work(assignments=[], why=_TRAINED)
+        return AssignmentBatch(assignments=[], why=_TRAINED)
     made = _assigned(participation, [(item, None) for item in next_items(participation)], options)
     if not made and not graded_items(participation.campaign).exists():
         # All that could be practised is out of work, or has a warning that the worker wants none of.
@@ -210,7 +210,7 @@ def _train(participation: Participation, options: Options, needed: int | None) -
         participation.save(update_fields=["stage"])
         made = _give(participation, options, needed)
     nothing = _AVOIDED_TRAINING if participation.avoids_warnings else _NOTHING_LEFT
-    return Work(assignments=made, why="" if made else nothing)
+    return AssignmentBatch(assignments=made, why="" if made else nothing)
 
 
 def expire(campaign: Campaign) -> int:
@@ -229,7 +229,9 @@ def expire(campaign: Campaign) -> int:
     return number
 
 
-def _taken_back(participation: Participation, options: Options, needed: int | None) -> list[Assignment]:
+def _taken_back(
+    participation: Participation, options: CampaignOptions, needed: int | None
+) -> list[Assignment]:
     """Return the held items of the worker's latest batch; an expired lease is renewed if there is a slot.
 
     Args:
@@ -254,7 +256,7 @@ def _taken_back(participation: Participation, options: Options, needed: int | No
 
 
 def _take_again(
-    participation: Participation, lost: list[Assignment], now: datetime, options: Options
+    participation: Participation, lost: list[Assignment], now: datetime, options: CampaignOptions
 ) -> None:
     items = {item.pk: item for item in lock_items(one.item_id for one in lost)}
     slots = first_free(items.values(), trusted=is_trusted(participation, options))
@@ -272,7 +274,7 @@ def _take_again(
     recount(items)
 
 
-def _give(participation: Participation, options: Options, needed: int | None) -> list[Assignment]:
+def _give(participation: Participation, options: CampaignOptions, needed: int | None) -> list[Assignment]:
     """A new batch, no larger than a session still needs; empty if there is no work for the worker."""
     size = options.batch if needed is None else min(options.batch, needed)
     trusted = is_trusted(participation, options)
@@ -298,7 +300,7 @@ def _give(participation: Participation, options: Options, needed: int | None) ->
 
 
 def _assigned(
-    participation: Participation, chosen: Sequence[tuple[Item, Slot | None]], options: Options
+    participation: Participation, chosen: Sequence[tuple[Item, Slot | None]], options: CampaignOptions
 ) -> list[Assignment]:
     now = database_time()
     participation.batch += 1
@@ -319,7 +321,7 @@ def _assigned(
     return Assignment.objects.bulk_create(made)
 
 
-def _mirrored(participation: Participation, item: Item, slot: Slot | None, options: Options) -> bool:
+def _mirrored(participation: Participation, item: Item, slot: Slot | None, options: CampaignOptions) -> bool:
     """Whether the sides are mirrored: in every other slot, so that each stands left in half of the votes."""
     if not task_named(participation.campaign.kind).has_sides:
         return False
@@ -381,12 +383,12 @@ def candidates(participation: Participation, name: str) -> QuerySet[Item]:
     return participation.unwarned(rows.filter(~Exists(had)).order_by(name, "rank"))
 
 
-def _drawn(options: Options, participation: Participation, what: object) -> int:
+def _drawn(options: CampaignOptions, participation: Participation, what: object) -> int:
     """A number that follows from the campaign's seed, the worker and what it is for."""
     return drawn(options.seed, participation.pk, participation.batch, what)
 
 
-def _is_due(participation: Participation, options: Options, what: str, every: int) -> bool:
+def _is_due(participation: Participation, options: CampaignOptions, what: str, every: int) -> bool:
     """Whether it is time for what comes once in so many answers: in a drawn batch of each stretch."""
     if not every:
         return False
@@ -396,7 +398,7 @@ def _is_due(participation: Participation, options: Options, what: str, every: in
     return place == 1 + drawn(options.seed, participation.pk, number, what) % (stretch - 1)
 
 
-def _check_due(participation: Participation, options: Options) -> Item | None:
+def _check_due(participation: Participation, options: CampaignOptions) -> Item | None:
     """A check that the worker never had, if it is time for one."""
     if not _is_due(participation, options, "check", options.check_every) or _was_checked(participation):
         return None
@@ -411,7 +413,7 @@ def _was_checked(participation: Participation) -> bool:
     return latest.filter(item__is_training=False, item__repeats=None).exists()
 
 
-def _repeat_due(participation: Participation, options: Options) -> Item | None:
+def _repeat_due(participation: Participation, options: CampaignOptions) -> Item | None:
     """What shows again an item that the worker answered in an earlier batch, if it is time for it."""
     campaign = participation.campaign
     if not task_named(campaign.kind).has_sides or campaign.state == Campaign.State.PILOT:

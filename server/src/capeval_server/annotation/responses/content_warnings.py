@@ -17,7 +17,14 @@ from capeval_server.audit.models import record
 from capeval_server.core.errors import CampaignError, NotFoundError
 from capeval_server.jobs.leases import database_time
 
-__all__ = ["LONGEST_WARNING", "Warned", "avoid_warnings", "note_shown", "set_warning", "warned_of"]
+__all__ = [
+    "LONGEST_WARNING",
+    "ContentWarningCounts",
+    "avoid_warnings",
+    "note_shown",
+    "set_warning",
+    "warned_of",
+]
 
 LONGEST_WARNING = 200
 _State = Assignment.State
@@ -25,7 +32,7 @@ _AVOIDED = "it has a warning"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Warned:
+class ContentWarningCounts:
     """How many pictures that have a warning now a worker was given, and how many they asked to see."""
 
     given: int
@@ -77,10 +84,10 @@ def note_shown(held: Assignment) -> None:
     Assignment.objects.filter(pk=held.pk, warned_shown=None).update(warned_shown=database_time())
 
 
-def warned_of(participation: Participation) -> Warned:
+def warned_of(participation: Participation) -> ContentWarningCounts:
     """Which pictures with a warning a worker was given."""
     given = _warned(participation.assignments.all())
-    return Warned(**given.aggregate(given=Count("pk"), shown=Count("warned_shown")))
+    return ContentWarningCounts(**given.aggregate(given=Count("pk"), shown=Count("warned_shown")))
 
 
 def _warned(assignments: QuerySet[Assignment]) -> QuerySet[Assignment]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from django.db.models import Count, Q
 
-from capeval_server.annotation.core.options import Options, options_of
+from capeval_server.annotation.core.options import CampaignOptions, options_of
 from capeval_server.annotation.models import (
     EXCLUDED,
     Assignment,
@@ -49,7 +49,7 @@ def take_out_failed(participation: Participation, item: Item) -> None:
         _take_out_if_failed(participation.campaign, check, options)
 
 
-def _take_out_if_failed(campaign: Campaign, item: Item, options: Options) -> None:
+def _take_out_if_failed(campaign: Campaign, item: Item, options: CampaignOptions) -> None:
     """Takes a check out of work if too few good workers passed it. Its row is locked.
 
     Results that somebody has looked at, and gave the check out again, don't count again.

@@ -11,7 +11,7 @@ from django.db import transaction
 from capeval_server.annotation.core.departures import check_here
 from capeval_server.annotation.core.digests import digest_of, drawn
 from capeval_server.annotation.core.locks import lock_participation, lock_voted
-from capeval_server.annotation.core.options import Options, options_of
+from capeval_server.annotation.core.options import CampaignOptions, options_of
 from capeval_server.annotation.core.slots import first_free, settle
 from capeval_server.annotation.models import (
     EXCLUDED,
@@ -36,7 +36,7 @@ from capeval_server.annotation.workers.trust import is_trusted, judge_again
 from capeval_server.core.errors import AssignmentError, RepeatedKeyError
 from capeval_server.jobs.leases import database_time
 
-__all__ = ["FIRST", "KEPT", "SAMPLED", "Given", "Outcome", "submit"]
+__all__ = ["FIRST", "KEPT", "SAMPLED", "AnswerOutcome", "SubmittedAnswer", "submit"]
 
 _State = Assignment.State
 # Why an answer is looked at by a person, beside what rules and signals say.
@@ -53,7 +53,7 @@ _COUNTING = (Campaign.State.OPEN, Campaign.State.PAUSED, Campaign.State.CLOSING)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Given:
+class SubmittedAnswer:
     """What a worker sends.
 
     Attributes:
@@ -72,7 +72,7 @@ class Given:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outcome:
+class AnswerOutcome:
     """What became of an answer.
 
     Attributes:
@@ -87,7 +87,7 @@ class Outcome:
     text: str
 
 
-def submit(assignment: Assignment, given: Given) -> Outcome:
+def submit(assignment: Assignment, given: SubmittedAnswer) -> AnswerOutcome:
     """Store an answer, and renew the leases of the other items that the worker holds.
 
     Raises:
@@ -115,7 +115,9 @@ def submit(assignment: Assignment, given: Given) -> Outcome:
     return _outcome(response)
 
 
-def _known(participation: Participation, assignment: Assignment, given: Given) -> Outcome | None:
+def _known(
+    participation: Participation, assignment: Assignment, given: SubmittedAnswer
+) -> AnswerOutcome | None:
     """What became of this answer, if it, or another of its revision, is stored already."""
     same = Response.objects.filter(participation=participation, key=given.key).first()
     if same is not None:
@@ -127,7 +129,7 @@ def _known(participation: Participation, assignment: Assignment, given: Given) -
     if given.revision > number + 1:
         raise AssignmentError(f"'revision' must be at most {number + 1} (got {given.revision})")
     if latest is not None and given.revision <= number:
-        return Outcome(
+        return AnswerOutcome(
             response=latest,
             outcome="answered",
             text="You have answered this item already, in another window.",
@@ -146,7 +148,9 @@ def _check_revisable(participation: Participation, assignment: Assignment) -> No
         raise AssignmentError("somebody has looked at this answer: it can't be changed any more")
 
 
-def _stored(participation: Participation, assignment: Assignment, item: Item, given: Given) -> Response:
+def _stored(
+    participation: Participation, assignment: Assignment, item: Item, given: SubmittedAnswer
+) -> Response:
     campaign = participation.campaign
     task = task_of(item, campaign)
     answer = task.answer(item.payload, given.answer, mirrored=assignment.mirrored)
@@ -223,7 +227,9 @@ def _judge(participation: Participation, item: Item, response: Response) -> None
             ReviewRequest.objects.create(response=response, reason=reason, time=response.received)
 
 
-def _reasons_for_review(participation: Participation, options: Options, response: Response) -> set[str]:
+def _reasons_for_review(
+    participation: Participation, options: CampaignOptions, response: Response
+) -> set[str]:
     kept = any("reason" in finding for finding in response.rules.get("findings", ()))
     found = {KEPT} if kept else set()
     # A revision is looked at if what it replaces was to be.
@@ -247,12 +253,14 @@ def _ended(participation: Participation, assignment: Assignment, response: Respo
         participation.save(update_fields=["answered"])
 
 
-def _outcome(response: Response) -> Outcome:
+def _outcome(response: Response) -> AnswerOutcome:
     # Checks and trials are stored, as all else: nothing tells them apart.
     counts = (
         not response.may_count or Slot.objects.filter(filled_by__assignment=response.assignment_id).exists()
     )
     if counts:
-        return Outcome(response=response, outcome="stored", text=_STORED)
+        return AnswerOutcome(response=response, outcome="stored", text=_STORED)
     pay = options_of(response.participation.campaign).pay_per_answer
-    return Outcome(response=response, outcome="surplus", text=_SURPLUS.format(paid=_PAID if pay else ""))
+    return AnswerOutcome(
+        response=response, outcome="surplus", text=_SURPLUS.format(paid=_PAID if pay else "")
+    )

@@ -33,7 +33,7 @@ from capeval_server.core.errors import CampaignError
 from capeval_server.jobs.leases import database_time
 
 __all__ = [
-    "Effect",
+    "BlockEffect",
     "block",
     "effect_of_blocking",
     "hold",
@@ -50,7 +50,7 @@ _HELD = Assignment.State.HELD
 
 
 @dataclass(frozen=True, kw_only=True)
-class Effect:
+class BlockEffect:
     """What blocking a worker does, or would do.
 
     Attributes:
@@ -131,11 +131,11 @@ def _settle(participation: Participation, response: Response) -> None:
     settle([response.item_id], participation.campaign, voted=True)
 
 
-def effect_of_blocking(participation: Participation) -> Effect:
+def effect_of_blocking(participation: Participation) -> BlockEffect:
     """What blocking a worker would do."""
     slots = Slot.objects.filter(filled_by__participation=participation)
     items = slots.values("item").distinct().count()
-    return Effect(answers=slots.count(), items=items, releases=_releases_of(participation))
+    return BlockEffect(answers=slots.count(), items=items, releases=_releases_of(participation))
 
 
 def _releases_of(participation: Participation) -> tuple[str, ...]:
@@ -143,7 +143,7 @@ def _releases_of(participation: Participation) -> tuple[str, ...]:
     return tuple(found.distinct().order_by("time", "pk").values_list("name", flat=True))
 
 
-def block(user: User | None, participation: Participation, reason: str) -> tuple[Exclusion, Effect]:
+def block(user: User | None, participation: Participation, reason: str) -> tuple[Exclusion, BlockEffect]:
     """Blocks a worker: no answer of theirs counts, and their slots are free again, in one transaction.
 
     Returns:
@@ -175,7 +175,7 @@ def block(user: User | None, participation: Participation, reason: str) -> tuple
     return made, effect
 
 
-def take_out(participation: Participation) -> Effect:
+def take_out(participation: Participation) -> BlockEffect:
     """Empties the slots of a worker, who is excluded and whose participation is locked."""
     slots = Slot.objects.filter(filled_by__participation=participation)
     held = participation.assignments.filter(state=Assignment.State.HELD)
@@ -187,7 +187,7 @@ def take_out(participation: Participation) -> Effect:
     items = empty(of_worker, trusted_only=options.reopened_for == "trusted")
     settle(items, participation.campaign, voted=True)
     pull(participation.campaign, participation.assignments.all())
-    return Effect(answers=answers, items=len(items), releases=_releases_of(participation))
+    return BlockEffect(answers=answers, items=len(items), releases=_releases_of(participation))
 
 
 def lift(user: User | None, exclusion: Exclusion, reason: str) -> int:
@@ -231,7 +231,7 @@ def _stage_before(participation: Participation) -> str:
     return Participation.Stage.WORKING if worked else enrollment.first_stage(participation.campaign)
 
 
-def link_account(user: User | None, participation: Participation, account: User) -> Effect | None:
+def link_account(user: User | None, participation: Participation, account: User) -> BlockEffect | None:
     """Records which account a worker has, and blocks the worker if it competes with what is judged.
 
     Returns:

@@ -29,13 +29,13 @@ from capeval_server.annotation.workers.panels import end, open_session
 from capeval_server.audit.models import COMMAND_LINE, Action
 from capeval_server.jobs.leases import database_time
 
-__all__ = ["Removal", "effect_of_withdrawing", "withdraw"]
+__all__ = ["WithdrawalEffect", "effect_of_withdrawing", "withdraw"]
 
 _REASON = "withdrew"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Removal:
+class WithdrawalEffect:
     """What a withdrawal does, or did.
 
     Attributes:
@@ -47,9 +47,9 @@ class Removal:
     frozen: int
 
 
-def effect_of_withdrawing(participation: Participation) -> Removal:
+def effect_of_withdrawing(participation: Participation) -> WithdrawalEffect:
     """What the withdrawal of a worker would do."""
-    return Removal(
+    return WithdrawalEffect(
         removed=_removable(participation).count(),
         frozen=participation.responses.filter(releases__isnull=False).distinct().count(),
     )
@@ -59,7 +59,7 @@ def _removable(participation: Participation) -> QuerySet[Response]:
     return participation.responses.filter(releases=None, redacted="")
 
 
-def withdraw(user: User | None, participation: Participation, *, by_worker: bool = False) -> Removal:
+def withdraw(user: User | None, participation: Participation, *, by_worker: bool = False) -> WithdrawalEffect:
     """Takes a worker out of a campaign for good.
 
     None of their answers counts any more, and their slots are free again. The text of each answer that is in

@@ -20,11 +20,11 @@ from capeval_server.annotation.task_types import TaskType, task_named
 from capeval_server.annotation.task_types.base import SIDES
 from capeval_server.annotation.workers.trust import is_trusted
 
-__all__ = ["Part", "WorkerSummary", "repeats_of", "summaries_of"]
+__all__ = ["Proportion", "WorkerSummary", "repeats_of", "summaries_of"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class Proportion:
     """How many of some answers are of a kind; with Wilson's interval, at 95 %, where there are any."""
 
     number: int
@@ -46,7 +46,7 @@ class Part:
         return wilson(self.number / self.of, self.of)[1] if self.of else None
 
 
-_NONE = Part(number=0, of=0)
+_NONE = Proportion(number=0, of=0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,12 +72,12 @@ class WorkerSummary:
     participation: Participation
     trusted: bool
     counted: int
-    checks: Part
-    reviews: Part
-    agreement: Part
-    repeats: Part
+    checks: Proportion
+    reviews: Proportion
+    agreement: Proportion
+    repeats: Proportion
     same_side: int
-    left: Part
+    left: Proportion
     left_p: float | None
     likeness: tuple[float, int] | None
     seconds: tuple[float, int] | None
@@ -134,7 +134,7 @@ def _summary(
     given: Sequence[_Answer],
     *,
     usual: tuple[float, int] | None,
-    checks: Part,
+    checks: Proportion,
     **known: Any,
 ) -> WorkerSummary:
     left = _left(task, given) if task.has_sides else _NONE
@@ -143,7 +143,7 @@ def _summary(
         participation=participation,
         counted=sum(one.counts for one in given),
         checks=checks,
-        reviews=Part(number=participation.fine - checks.number, of=participation.judged - checks.of),
+        reviews=Proportion(number=participation.fine - checks.number, of=participation.judged - checks.of),
         left=left,
         left_p=binomial_p(left.number, left.of) if left.of else None,
         seconds=seconds,
@@ -183,7 +183,7 @@ def _answers(campaign: Campaign, task: TaskType) -> Iterable[_Answer]:
         )
 
 
-def _agreement(answers: Sequence[_Answer]) -> dict[int, Part]:
+def _agreement(answers: Sequence[_Answer]) -> dict[int, Proportion]:
     """How many answers of each worker are those of most others; each question of an item is one."""
     if not answers:
         return {}
@@ -194,12 +194,12 @@ def _agreement(answers: Sequence[_Answer]) -> dict[int, Part]:
     )
     agreed, decided = agreement_with_others(rows)
     return {
-        int(worker): Part(number=int(agreed[place]), of=int(decided[place]))
+        int(worker): Proportion(number=int(agreed[place]), of=int(decided[place]))
         for place, worker in enumerate(rows.workers)
     }
 
 
-def _checks(campaign: Campaign) -> dict[int, Part]:
+def _checks(campaign: Campaign) -> dict[int, Proportion]:
     """The checks that each worker had, and passed; those of the training are none."""
     results = CheckResult.objects.filter(
         response__item__campaign=campaign, response__item__is_training=False
@@ -207,10 +207,10 @@ def _checks(campaign: Campaign) -> dict[int, Part]:
     rows = results.values_list("response__participation").annotate(
         passed=Count("pk", filter=Q(passed=True)), of=Count("pk")
     )
-    return {worker: Part(number=passed, of=of) for worker, passed, of in rows}
+    return {worker: Proportion(number=passed, of=of) for worker, passed, of in rows}
 
 
-def repeats_of(campaign: Campaign, *workers: Participation) -> dict[int, tuple[Part, int]]:
+def repeats_of(campaign: Campaign, *workers: Participation) -> dict[int, tuple[Proportion, int]]:
     """By worker, how they answered their own items when these were shown again, mirrored.
 
     Args:
@@ -239,7 +239,7 @@ def repeats_of(campaign: Campaign, *workers: Participation) -> dict[int, tuple[P
             other = "side" if answer in sides and first in sides else "other"
             found.setdefault(worker, []).append("same" if answer == first else other)
     return {
-        worker: (Part(number=kinds.count("same"), of=len(kinds)), kinds.count("side"))
+        worker: (Proportion(number=kinds.count("same"), of=len(kinds)), kinds.count("side"))
         for worker, kinds in found.items()
     }
 
@@ -251,10 +251,10 @@ def _sides(task: TaskType) -> list[dict[str, Any]]:
     return [task.answer({}, {"choice": side}, mirrored=False) for side in SIDES]
 
 
-def _left(task: TaskType, answers: Iterable[_Answer]) -> Part:
+def _left(task: TaskType, answers: Iterable[_Answer]) -> Proportion:
     """How many answers are for what the worker saw on the left, of those that are for a side."""
     if not {"left", "right"} <= set(task.choices["choice"].labels):
-        return Part(number=0, of=0)
+        return Proportion(number=0, of=0)
     sides = {
         (task.answer({}, {"choice": side}, mirrored=mirrored)["choice"], mirrored): side
         for side in ("left", "right")
@@ -262,4 +262,4 @@ def _left(task: TaskType, answers: Iterable[_Answer]) -> Part:
     }
     found = (sides.get((one.choices["choice"], one.mirrored)) for one in answers)
     chosen = [side for side in found if side is not None]
-    return Part(number=chosen.count("left"), of=len(chosen))
+    return Proportion(number=chosen.count("left"), of=len(chosen))

@@ -23,7 +23,7 @@ __all__ = [
     "SIDES",
     "TASKS",
     "TEXTS",
-    "Choices",
+    "ChoiceQuestion",
     "OneQuestion",
     "TaskType",
     "checked_keys",
@@ -45,7 +45,7 @@ LONGEST_TEXT = 5000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Choices:
+class ChoiceQuestion:
     """A question that is answered by choosing.
 
     Attributes:
@@ -93,7 +93,7 @@ class TaskType(ABC):
     votes_once: ClassVar[bool] = False
     reviewed: ClassVar[bool] = False
     written: ClassVar[str] = ""
-    choices: ClassVar[Mapping[str, Choices]] = {}
+    choices: ClassVar[Mapping[str, ChoiceQuestion]] = {}
     texts: ClassVar[tuple[str, ...]]
     text_rules: ClassVar[Mapping[str, Mapping[str, str]]] = {}
 

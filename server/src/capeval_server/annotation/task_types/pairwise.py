@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from capeval_server.annotation.task_types.base import (
-    Choices,
+    ChoiceQuestion,
     OneQuestion,
     checked_keys,
     checked_text,
@@ -14,11 +14,11 @@ from capeval_server.annotation.task_types.base import (
 )
 from capeval_server.annotation.task_types.triplet import ABOUT, about, sides
 
-__all__ = ["Pairwise"]
+__all__ = ["PairwiseTask"]
 
 
 @register
-class Pairwise(OneQuestion):
+class PairwiseTask(OneQuestion):
     """An image, and two sentences."""
 
     name = "pairwise"
@@ -30,8 +30,8 @@ class Pairwise(OneQuestion):
     has_sides = True
     curtailed = True
     texts = ("pairwise",)
-    choices: ClassVar[Mapping[str, Choices]] = {
-        "choice": Choices(label="Your choice", labels={"left": "The first", "right": "The second"})
+    choices: ClassVar[Mapping[str, ChoiceQuestion]] = {
+        "choice": ChoiceQuestion(label="Your choice", labels={"left": "The first", "right": "The second"})
     }
 
     def payload(self, raw: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from capeval.errors import OptionError
 from capeval_server.annotation.task_types.base import (
     TASKS,
     TEXTS,
-    Choices,
+    ChoiceQuestion,
     OneQuestion,
     TaskType,
     checked_keys,
@@ -28,7 +28,7 @@ __all__ = ["QUIZ", "quiz_lines", "quizzes", "task_of"]
 _QUIZZES = TEXTS.parent / "quizzes"
 
 
-class Quiz(OneQuestion):
+class QuizTask(OneQuestion):
     """A sentence, of which a worker says whether it breaks a rule."""
 
     name = "quiz"
@@ -37,8 +37,8 @@ class Quiz(OneQuestion):
     lease_seconds = 600
     needs_image = False
     texts = ()
-    choices: ClassVar[Mapping[str, Choices]] = {
-        "choice": Choices(
+    choices: ClassVar[Mapping[str, ChoiceQuestion]] = {
+        "choice": ChoiceQuestion(
             label="Does this sentence break a rule?",
             labels={"breaks": "Yes, it breaks a rule", "keeps": "No, it keeps all rules"},
         )
@@ -54,7 +54,7 @@ class Quiz(OneQuestion):
         return {"caption": payload["caption"]}
 
 
-QUIZ = Quiz()
+QUIZ = QuizTask()
 """The kind of task of an item that is a question on the rules."""
 
 

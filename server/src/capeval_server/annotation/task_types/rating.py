@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from capeval_server.annotation.task_types.base import (
-    Choices,
+    ChoiceQuestion,
     OneQuestion,
     TaskType,
     checked_keys,
@@ -21,7 +21,7 @@ from capeval_server.annotation.task_types.base import (
 from capeval_server.annotation.task_types.triplet import sides
 from capeval_server.core.errors import AnswerError
 
-__all__ = ["M1", "M2", "M3", "M4", "M5", "Rating"]
+__all__ = ["M1", "M2", "M3", "M4", "M5", "RatingTask"]
 
 _BATCH = 10
 _LEASE_SECONDS = 180
@@ -78,8 +78,8 @@ class M1(_BesideAPerson):
     title = "Compare a caption with a person's (M1)"
     needs_image = True
     texts = ("m1",)
-    choices: ClassVar[Mapping[str, Choices]] = {
-        "choice": Choices(
+    choices: ClassVar[Mapping[str, ChoiceQuestion]] = {
+        "choice": ChoiceQuestion(
             label="Your choice",
             labels={"left": "The first is better", "equal": "Equally good", "right": "The second is better"},
         )
@@ -97,8 +97,8 @@ class M2(_OfACaption, OneQuestion):
     name = "m2"
     title = "A person or a machine? (M2)"
     texts = ("m2",)
-    choices: ClassVar[Mapping[str, Choices]] = {
-        "choice": Choices(label="Your choice", labels={"person": "A person", "machine": "A machine"})
+    choices: ClassVar[Mapping[str, ChoiceQuestion]] = {
+        "choice": ChoiceQuestion(label="Your choice", labels={"person": "A person", "machine": "A machine"})
     }
 
 
@@ -109,8 +109,8 @@ class M3(_OfACaption, OneQuestion):
     name = "m3"
     title = "Rate the correctness (M3)"
     texts = ("m3",)
-    choices: ClassVar[Mapping[str, Choices]] = {
-        "choice": Choices(
+    choices: ClassVar[Mapping[str, ChoiceQuestion]] = {
+        "choice": ChoiceQuestion(
             label="How correct is the sentence?",
             labels={
                 "1": "incorrect: it does not fit the image",
@@ -130,8 +130,8 @@ class M4(_OfACaption, OneQuestion):
     name = "m4"
     title = "Rate the amount of detail (M4)"
     texts = ("m4",)
-    choices: ClassVar[Mapping[str, Choices]] = {
-        "choice": Choices(
+    choices: ClassVar[Mapping[str, ChoiceQuestion]] = {
+        "choice": ChoiceQuestion(
             label="How much detail does the sentence have?",
             labels={
                 "1": "lack of details",
@@ -152,35 +152,35 @@ class M5(_BesideAPerson):
     title = "Do they say the same? (M5)"
     needs_image = False
     texts = ("m5",)
-    choices: ClassVar[Mapping[str, Choices]] = {
-        "choice": Choices(
+    choices: ClassVar[Mapping[str, ChoiceQuestion]] = {
+        "choice": ChoiceQuestion(
             label="Do the sentences say the same?", labels={"yes": "Yes, the same", "no": "No, not the same"}
         )
     }
 
 
 @register
-class Rating(_OfACaption):
+class RatingTask(_OfACaption):
     """Precision, recall and penalties of a caption, as THumB has them (Kasai et al. 2022)."""
 
     name = "rating"
     title = "Rate precision and recall"
     texts = ("rating-thumb",)
-    choices: ClassVar[Mapping[str, Choices]] = {
-        "precision": Choices(
+    choices: ClassVar[Mapping[str, ChoiceQuestion]] = {
+        "precision": ChoiceQuestion(
             label="Precision: is what it says right? 1 nothing, 5 all", labels={each: each for each in _SCALE}
         ),
-        "recall": Choices(
+        "recall": ChoiceQuestion(
             label="Recall: does it say what is important? 1 nothing, 5 all",
             labels={each: each for each in _SCALE},
         ),
-        "fluency": Choices(
+        "fluency": ChoiceQuestion(
             label="Points off for fluency: grammar and spelling", labels={each: each for each in _PENALTIES}
         ),
-        "conciseness": Choices(
+        "conciseness": ChoiceQuestion(
             label="Points off for conciseness: needless words", labels={each: each for each in _PENALTIES}
         ),
-        "inclusive": Choices(
+        "inclusive": ChoiceQuestion(
             label="Points off for language that excludes or offends people",
             labels={each: each for each in _PENALTIES},
         ),

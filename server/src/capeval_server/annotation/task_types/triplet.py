@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from capeval_server.annotation.task_types.base import (
     ITEMS,
-    Choices,
+    ChoiceQuestion,
     OneQuestion,
     checked_keys,
     checked_text,
@@ -15,7 +15,7 @@ from capeval_server.annotation.task_types.base import (
 )
 from capeval_server.core.errors import CampaignError
 
-__all__ = ["ABOUT", "Triplet", "about", "sides"]
+__all__ = ["ABOUT", "TripletTask", "about", "sides"]
 
 ABOUT = ("image_id", "first_by", "second_by", "on_the_left")
 """What an item can say of its pair, for the files of votes: no browser gets it."""
@@ -35,7 +35,7 @@ def about(raw: Mapping[str, Any]) -> dict[str, str]:
 
 
 @register
-class Triplet(OneQuestion):
+class TripletTask(OneQuestion):
     """Sentence A, and the sentences B (left) and C (right)."""
 
     name = "triplet"
@@ -48,8 +48,8 @@ class Triplet(OneQuestion):
     curtailed = False
     votes_once = True
     texts = ("triplet",)
-    choices: ClassVar[Mapping[str, Choices]] = {
-        "choice": Choices(label="Your choice", labels={"left": "B", "right": "C"})
+    choices: ClassVar[Mapping[str, ChoiceQuestion]] = {
+        "choice": ChoiceQuestion(label="Your choice", labels={"left": "B", "right": "C"})
     }
 
     def payload(self, raw: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from capeval_server.annotation.task_types.base import (
 )
 from capeval_server.core.errors import AnswerError, CampaignError
 
-__all__ = ["LONGEST_CAPTION", "Write"]
+__all__ = ["LONGEST_CAPTION", "WriteTask"]
 
 LONGEST_CAPTION = 500
 """The most characters of a caption; the longest of COCO and nocaps have 250."""
@@ -23,7 +23,7 @@ _MOST_KEYWORDS = 50
 
 
 @register
-class Write(TaskType):
+class WriteTask(TaskType):
     """An image, its keywords where it has any, and a field for one sentence."""
 
     name = "write"

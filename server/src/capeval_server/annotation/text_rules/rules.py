@@ -24,10 +24,10 @@ __all__ = [
     "LEVELS",
     "RULES",
     "VERSION",
-    "Finding",
-    "Rule",
     "RuleSettings",
-    "Verdict",
+    "RuleViolation",
+    "TextCheckResult",
+    "TextRule",
     "check_captions",
     "count_words",
     "prepare",
@@ -108,7 +108,7 @@ class RuleSettings:
             blocklist=tuple(" ".join(each) for each in phrases if each),
         )
 
-    def level(self, rule: Rule) -> str:
+    def level(self, rule: TextRule) -> str:
         """The level of a rule here."""
         return self.levels.get(rule.name, rule.level)
 
@@ -125,7 +125,7 @@ def _texts(name: str, raw: Mapping[str, Any]) -> list[str]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Written:
+class TokenizedText:
     """A text as rules see it.
 
     Attributes:
@@ -140,7 +140,7 @@ class Written:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rule:
+class TextRule:
     """A rule for texts.
 
     Attributes:
@@ -155,11 +155,11 @@ class Rule:
     level: str
     message: str
     why: str
-    finds: Callable[[Written], str]
+    finds: Callable[[TokenizedText], str]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Finding:
+class RuleViolation:
     """A rule that a text breaks.
 
     Attributes:
@@ -173,50 +173,50 @@ class Finding:
     message: str
 
 
-def _matched(pattern: re.Pattern[str], group: int = 0) -> Callable[[Written], str]:
-    def finds(written: Written) -> str:
+def _matched(pattern: re.Pattern[str], group: int = 0) -> Callable[[TokenizedText], str]:
+    def finds(written: TokenizedText) -> str:
         match = pattern.search(written.text)
         return match.group(group).strip() if match else ""
 
     return finds
 
 
-def _empty(written: Written) -> str:
+def _empty(written: TokenizedText) -> str:
     return "" if written.text.strip() else "nothing"
 
 
-def _too_long(written: Written) -> str:
+def _too_long(written: TokenizedText) -> str:
     return f"{len(written.text):,}" if len(written.text) > LONGEST_CAPTION else ""
 
 
-def _too_few(written: Written) -> str:
+def _too_few(written: TokenizedText) -> str:
     return str(len(written.words)) if len(written.words) < _FEWEST_WORDS else ""
 
 
-def _short(written: Written) -> str:
+def _short(written: TokenizedText) -> str:
     return str(len(written.words)) if _FEWEST_WORDS <= len(written.words) < _LEAST_WORDS else ""
 
 
-def _there_is(written: Written) -> str:
+def _there_is(written: TokenizedText) -> str:
     begins = tuple(written.words[:2])
     return " ".join(begins) if begins in (("there", "is"), ("there", "are"), ("there", "'s")) else ""
 
 
-def _picture_of(written: Written) -> str:
+def _picture_of(written: TokenizedText) -> str:
     match = _PICTURE_OF.match(written.text)
     return match.group().strip() if match else ""
 
 
-def _blocked_words(written: Written) -> str:
+def _blocked_words(written: TokenizedText) -> str:
     text = f" {' '.join(written.words)} "
     return next((phrase for phrase in written.settings.blocklist if f" {phrase} " in text), "")
 
 
-def _language(written: Written) -> str:
+def _language(written: TokenizedText) -> str:
     return "" if not written.words or _classify()(written.text)[0] == "en" else "another language"
 
 
-def _unknown_words(written: Written) -> str:
+def _unknown_words(written: TokenizedText) -> str:
     known = _dictionary()
     unknown = [
         word
@@ -245,21 +245,21 @@ def _dictionary() -> Any:
 
 
 _ALL = (
-    Rule(
+    TextRule(
         name="empty",
         level="block",
         message="Please write a sentence.",
         why="An empty answer describes nothing. An image that can't be described can be reported or skipped.",
         finds=_empty,
     ),
-    Rule(
+    TextRule(
         name="too-long",
         level="block",
         message=f"The sentence must have at most {LONGEST_CAPTION} characters (it has {{0}}).",
         why="The longest of 247,654 captions of COCO and nocaps have 250 characters.",
         finds=_too_long,
     ),
-    Rule(
+    TextRule(
         name="invisible",
         level="block",
         message="Please remove the invisible characters ({0}).",
@@ -270,14 +270,14 @@ _ALL = (
         ),
         finds=lambda written: describe_invisible(written.text),
     ),
-    Rule(
+    TextRule(
         name="too-few-words",
         level="block",
         message=f"The sentence must have at least {_FEWEST_WORDS} words (it has {{0}}).",
         why="Two words are a label, not a description.",
         finds=_too_few,
     ),
-    Rule(
+    TextRule(
         name="there-is",
         level="block",
         message="Please do not start with 'There is' or 'There are': name what is in the image.",
@@ -287,21 +287,21 @@ _ALL = (
         ),
         finds=_there_is,
     ),
-    Rule(
+    TextRule(
         name="picture-of",
         level="block",
         message="Please do not write '{0}': describe what is in the image.",
         why="nocaps asks for it. The words would be true of every image.",
         finds=_picture_of,
     ),
-    Rule(
+    TextRule(
         name="address",
         level="block",
         message="Please leave out addresses: '{0}'.",
         why="Captions are published. Addresses of sites and people don't describe an image.",
         finds=_matched(_ADDRESS),
     ),
-    Rule(
+    TextRule(
         name="short",
         level="confirm",
         message=f"The sentence should have at least {_LEAST_WORDS} words (it has {{0}}).",
@@ -311,35 +311,35 @@ _ALL = (
         ),
         finds=_short,
     ),
-    Rule(
+    TextRule(
         name="several-sentences",
         level="confirm",
         message="Please write one sentence.",
         why="The task is one sentence. One caption in a thousand has several.",
         finds=_matched(_SENTENCE_END),
     ),
-    Rule(
+    TextRule(
         name="error-report",
         level="confirm",
         message="Does the image not load? Then please report it in place of a sentence ('{0}').",
         why="nocaps asks not to use the field to report errors: the report takes the image out of work.",
         finds=_matched(_ERROR_REPORT),
     ),
-    Rule(
+    TextRule(
         name="language",
         level="confirm",
         message="Is this sentence in English? If so, keep it.",
         why="Captions are to be in English. A program mistakes 4 to 6 of 10,000 for another language.",
         finds=_language,
     ),
-    Rule(
+    TextRule(
         name="blocklist",
         level="confirm",
         message="Please leave out '{0}', or say why it is needed.",
         why="The organisers listed words that captions should not have.",
         finds=_blocked_words,
     ),
-    Rule(
+    TextRule(
         name="name",
         level="hint",
         message="Is '{0}' the name of a person? Please do not give people names.",
@@ -349,21 +349,21 @@ _ALL = (
         ),
         finds=_matched(_NAME, group=1),
     ),
-    Rule(
+    TextRule(
         name="quotation",
         level="hint",
         message="Please do not describe what a person might say.",
         why="COCO and nocaps ask for it. A quotation mark can also be round a text in the image.",
         finds=_matched(_QUOTATION),
     ),
-    Rule(
+    TextRule(
         name="other-times",
         level="hint",
         message="Please describe only what the image shows, not what happened before or will ('{0}').",
         why="COCO and nocaps ask for it: what was and what will be is a guess, and others guess differently.",
         finds=_matched(_OTHER_TIMES),
     ),
-    Rule(
+    TextRule(
         name="unknown-words",
         level="hint",
         message="Are these words spelt right: {0}?",
@@ -375,7 +375,7 @@ _ALL = (
     ),
 )
 
-RULES: Mapping[str, Rule] = MappingProxyType({rule.name: rule for rule in _ALL})
+RULES: Mapping[str, TextRule] = MappingProxyType({rule.name: rule for rule in _ALL})
 """The rules by name, in the order in which they are shown."""
 
 _ALONE = ("empty", "too-few-words")
@@ -392,7 +392,9 @@ def count_words(text: str) -> int:
     return len(tokenize([text])[0])
 
 
-def check_captions(texts: Sequence[str], settings: RuleSettings | None = None) -> list[tuple[Finding, ...]]:
+def check_captions(
+    texts: Sequence[str], settings: RuleSettings | None = None
+) -> list[tuple[RuleViolation, ...]]:
     """What rules each text breaks, in the rules' order.
 
     Nothing else is said of a text that is empty, too long or of too few words.
@@ -409,18 +411,18 @@ def check_captions(texts: Sequence[str], settings: RuleSettings | None = None) -
     # A text that is too long is not tokenised.
     words = tokenize([text if len(text) <= LONGEST_CAPTION else "" for text in texts])
     return [
-        _findings(Written(text=text, words=tokens, settings=settings))
+        _findings(TokenizedText(text=text, words=tokens, settings=settings))
         for text, tokens in zip(texts, words, strict=True)
     ]
 
 
-def _findings(written: Written) -> tuple[Finding, ...]:
-    found: list[Finding] = []
+def _findings(written: TokenizedText) -> tuple[RuleViolation, ...]:
+    found: list[RuleViolation] = []
     for rule in RULES.values():
         level = written.settings.level(rule)
         what = "" if level == "off" else rule.finds(written)
         if what:
-            found.append(Finding(rule=rule.name, level=level, message=rule.message.format(what)))
+            found.append(RuleViolation(rule=rule.name, level=level, message=rule.message.format(what)))
         if (what and rule.name in _ALONE) or (
             rule.name == "too-long" and len(written.text) > LONGEST_CAPTION
         ):
@@ -429,7 +431,7 @@ def _findings(written: Written) -> tuple[Finding, ...]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Verdict:
+class TextCheckResult:
     """Whether a text may be sent.
 
     Attributes:
@@ -439,7 +441,7 @@ class Verdict:
         reasons: The writer's reason for each rule that asks for one.
     """
 
-    findings: tuple[Finding, ...]
+    findings: tuple[RuleViolation, ...]
     blocked: bool
     unconfirmed: tuple[str, ...]
     reasons: Mapping[str, str]
@@ -457,7 +459,7 @@ class Verdict:
 
 def verdict(
     text: str, settings: RuleSettings | None = None, reasons: Mapping[str, str] | None = None
-) -> Verdict:
+) -> TextCheckResult:
     """Whether a text may be sent, with the writer's reasons for keeping what rules ask about.
 
     Args:
@@ -472,7 +474,7 @@ def verdict(
     (findings,) = check_captions([text], settings)
     asked = [finding.rule for finding in findings if finding.level == "confirm"]
     given = {rule: (reasons or {}).get(rule, "").strip() for rule in asked}
-    return Verdict(
+    return TextCheckResult(
         findings=findings,
         blocked=any(finding.level == "block" for finding in findings),
         unconfirmed=tuple(rule for rule in asked if not given[rule]),
@@ -480,7 +482,7 @@ def verdict(
     )
 
 
-def stored_verdict(made: Verdict) -> dict[str, Any]:
+def stored_verdict(made: TextCheckResult) -> dict[str, Any]:
     """What is stored of a verdict beside an answer: the rules' version, what they found, the reasons."""
     return {
         "version": VERSION,

@@ -11,14 +11,14 @@ from capeval_server.annotation.task_types import task_of
 from capeval_server.annotation.task_types.base import is_storable
 from capeval_server.annotation.text_rules import rules
 from capeval_server.annotation.text_rules.invisible_characters import find_invisible, remove_invisible
-from capeval_server.annotation.text_rules.rules import Finding, RuleSettings, Verdict
+from capeval_server.annotation.text_rules.rules import RuleSettings, RuleViolation, TextCheckResult
 from capeval_server.core.errors import AnswerError, SentenceError
 
-__all__ = ["Look", "checked", "look", "settings_of"]
+__all__ = ["SentenceCheck", "checked", "look", "settings_of"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Look:
+class SentenceCheck:
     """What is said of a sentence while it is written.
 
     Attributes:
@@ -28,7 +28,7 @@ class Look:
     """
 
     words: int
-    findings: tuple[Finding, ...]
+    findings: tuple[RuleViolation, ...]
     cleaned: str | None
 
 
@@ -38,7 +38,7 @@ def settings_of(texts: TextVersion, item: Item | None = None) -> RuleSettings:
     return RuleSettings.stored(texts.rules, keywords)
 
 
-def look(texts: TextVersion, item: Item, text: str) -> Look:
+def look(texts: TextVersion, item: Item, text: str) -> SentenceCheck:
     """What the rules say of a sentence that is not sent yet.
 
     Raises:
@@ -50,12 +50,12 @@ def look(texts: TextVersion, item: Item, text: str) -> Look:
     # A text that is far too long is not tokenised: its words are of no use.
     long = any(finding.rule == "too-long" for finding in findings)
     cleaned = remove_invisible(text) if find_invisible(text) else None
-    return Look(words=0 if long else rules.count_words(text), findings=findings, cleaned=cleaned)
+    return SentenceCheck(words=0 if long else rules.count_words(text), findings=findings, cleaned=cleaned)
 
 
 def checked(
     texts: TextVersion, item: Item, answer: Mapping[str, Any], reasons: Mapping[str, str]
-) -> Verdict | None:
+) -> TextCheckResult | None:
     """The rules' verdict of an answer that may be stored; none of a kind without sentences.
 
     Args:

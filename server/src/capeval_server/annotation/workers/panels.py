@@ -22,8 +22,8 @@ from capeval_server.jobs.leases import database_time
 
 __all__ = [
     "PREFIX",
-    "End",
     "PanelSettings",
+    "SessionEnd",
     "Signature",
     "end",
     "end_of",
@@ -110,7 +110,7 @@ class PanelSettings(BaseModel):
 
 
 @dataclass(frozen=True, kw_only=True)
-class End:
+class SessionEnd:
     """The end of a worker's session.
 
     Attributes:
@@ -301,14 +301,14 @@ def remaining_answers(participation: Participation, session: Session) -> int:
     return max(0, panel_settings(participation.campaign).answers - given)
 
 
-def end_of(participation: Participation) -> End | None:
+def end_of(participation: Participation) -> SessionEnd | None:
     """How the worker's latest session ended; none while it goes on, and for who came from no panel."""
     session = open_session(participation)
     if session is None or not session.outcome:
         return None
     settings = panel_settings(participation.campaign)
     code = settings.codes[session.outcome]
-    return End(
+    return SessionEnd(
         outcome=session.outcome,
         text=_Outcome(session.outcome).label,
         code=code,

@@ -15,16 +15,16 @@ from pydantic import ValidationError
 
 from capeval.toolkit import plain_row
 from capeval_server.annotation.core.locks import held
-from capeval_server.annotation.core.options import Options, options_of
+from capeval_server.annotation.core.options import CampaignOptions, options_of
 from capeval_server.annotation.models import Campaign, Identity, Participation, Response, Review, Session
 from capeval_server.audit.models import record
 from capeval_server.core.errors import CampaignError
 
-__all__ = ["Line", "lines", "payments_csv", "set_rate"]
+__all__ = ["PaymentRow", "lines", "payments_csv", "set_rate"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Line:
+class PaymentRow:
     """What a worker did in a session, or in all if they came from no panel.
 
     Attributes:
@@ -71,7 +71,7 @@ def set_rate(user: User | None, campaign: Campaign, pay_per_answer: str, currenc
     with held(campaign) as now:
         wanted = {**now.settings, "pay_per_answer": pay_per_answer, "currency": currency}
         try:
-            now.settings = Options.model_validate(wanted).model_dump()
+            now.settings = CampaignOptions.model_validate(wanted).model_dump()
         except ValidationError as error:
             problems = "; ".join(": ".join((*map(str, one["loc"]), one["msg"])) for one in error.errors())
             raise CampaignError(problems) from None
@@ -85,7 +85,7 @@ def payments_csv(user: User | None, campaign: Campaign) -> str:
     """The payment lines of all workers who have done something. That they were asked for is recorded."""
     out = io.StringIO(newline="")
     writer = csv.writer(out)
-    writer.writerow([field.name for field in fields(Line)])
+    writer.writerow([field.name for field in fields(PaymentRow)])
     for line in lines(campaign):
         # Ids come from addresses that anybody can write.
         writer.writerow(plain_row(asdict(line).values()))
@@ -93,7 +93,7 @@ def payments_csv(user: User | None, campaign: Campaign) -> str:
     return out.getvalue()
 
 
-def lines(campaign: Campaign) -> Iterator[Line]:
+def lines(campaign: Campaign) -> Iterator[PaymentRow]:
     """The payment lines of a campaign, by worker and session in the order in which they came."""
     options = options_of(campaign)
     answers = _answers(campaign)
@@ -134,10 +134,10 @@ def _line(
     session: Session | None,
     identity: Identity | None,
     answers: list[_Answer],
-    options: Options,
-) -> Line:
+    options: CampaignOptions,
+) -> PaymentRow:
     rate = options.pay_per_answer
-    return Line(
+    return PaymentRow(
         worker=participation.worker.pseudonym,
         panel=identity.panel if identity else "",
         panel_id=identity.panel_id if identity else "",
@@ -152,7 +152,7 @@ def _line(
     )
 
 
-def _seconds(answers: list[_Answer], options: Options) -> int:
+def _seconds(answers: list[_Answer], options: CampaignOptions) -> int:
     """The time of all batches; of each at most the longest lease, as nobody knows what was done after it."""
     batches: dict[int, tuple[datetime, datetime]] = {}
     for answer in answers:

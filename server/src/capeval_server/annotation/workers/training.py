@@ -21,7 +21,7 @@ from django.db.models import Count, Exists, OuterRef, QuerySet
 
 from capeval_server.annotation.core.departures import check_here
 from capeval_server.annotation.core.locks import lock_participation
-from capeval_server.annotation.core.options import Options, options_of
+from capeval_server.annotation.core.options import CampaignOptions, options_of
 from capeval_server.annotation.models import (
     Assignment,
     Campaign,
@@ -33,7 +33,7 @@ from capeval_server.annotation.models import (
     Session,
 )
 from capeval_server.annotation.task_types import TaskType, task_named, task_of
-from capeval_server.annotation.text_rules.rules import Finding
+from capeval_server.annotation.text_rules.rules import RuleViolation
 from capeval_server.annotation.text_rules.validation import look
 from capeval_server.annotation.workers.panels import end, open_session
 from capeval_server.audit.models import record
@@ -41,8 +41,8 @@ from capeval_server.core.errors import AssignmentError, CampaignError
 
 __all__ = [
     "MOST_PRACTISED",
-    "Explained",
-    "Try",
+    "TrainingAttempt",
+    "TrainingFeedback",
     "finished_try",
     "go_on",
     "graded_items",
@@ -59,7 +59,7 @@ _State = Assignment.State
 
 
 @dataclass(frozen=True, kw_only=True)
-class Explained:
+class TrainingFeedback:
     """An item of training, with its answer.
 
     Attributes:
@@ -82,13 +82,13 @@ class Explained:
     held: bool
     right: bool
     written: str
-    findings: tuple[Finding, ...]
+    findings: tuple[RuleViolation, ...]
     expected: Mapping[str, str]
     explanation: str
 
 
 @dataclass(frozen=True, kw_only=True)
-class Try:
+class TrainingAttempt:
     """A try of the training, all of whose items are answered or set aside.
 
     Attributes:
@@ -107,7 +107,7 @@ class Try:
     again: bool
     practice: bool
     more: bool
-    items: list[Explained]
+    items: list[TrainingFeedback]
 
 
 def graded_items(campaign: Campaign) -> QuerySet[Item]:
@@ -131,7 +131,7 @@ def next_items(participation: Participation) -> QuerySet[Item]:
     return left[: options.training_items]
 
 
-def _has_passed(participation: Participation, options: Options) -> bool:
+def _has_passed(participation: Participation, options: CampaignOptions) -> bool:
     """Whether enough was right in one of the tries."""
     right = CheckResult.objects.filter(
         response__participation=participation, response__item__is_training=True, passed=True
@@ -148,7 +148,7 @@ def _tries(participation: Participation) -> int:
     return _given(participation).values("batch").distinct().count()
 
 
-def finished_try(participation: Participation) -> Try | None:
+def finished_try(participation: Participation) -> TrainingAttempt | None:
     """The latest try of a worker in training; none before the first, and while one goes on."""
     if participation.stage != _Stage.TRAINING:
         return None
@@ -162,7 +162,7 @@ def finished_try(participation: Participation) -> Try | None:
     needed = 0 if practice else options_of(participation.campaign).training_right
     enough = len(right) >= needed
     there_is_more = next_items(participation).exists()
-    return Try(
+    return TrainingAttempt(
         right=len(right),
         needed=needed,
         passed=enough,
@@ -173,11 +173,11 @@ def finished_try(participation: Participation) -> Try | None:
     )
 
 
-def _explained(campaign: Campaign, given: Assignment, *, right: bool) -> Explained:
+def _explained(campaign: Campaign, given: Assignment, *, right: bool) -> TrainingFeedback:
     task = task_of(given.item, campaign)
     latest = given.responses.select_related("texts").order_by("revision").last() if task.written else None
     written = "" if latest is None else str(latest.answer.get(task.written, ""))
-    return Explained(
+    return TrainingFeedback(
         task=task,
         shown=task.shown(given.item.payload, mirrored=given.mirrored),
         lease=given.lease,
@@ -191,7 +191,7 @@ def _explained(campaign: Campaign, given: Assignment, *, right: bool) -> Explain
     )
 
 
-def _found(response: Response | None, item: Item, written: str) -> tuple[Finding, ...]:
+def _found(response: Response | None, item: Item, written: str) -> tuple[RuleViolation, ...]:
     """The rules that a sentence breaks, as they were when it was sent."""
     return () if response is None or not written else look(response.texts, item, written).findings
 

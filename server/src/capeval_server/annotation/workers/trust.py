@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from django.db.models import OuterRef, Subquery
 
-from capeval_server.annotation.core.options import Options, options_of
+from capeval_server.annotation.core.options import CampaignOptions, options_of
 from capeval_server.annotation.models import Campaign, CheckResult, Participation, Response, Review
 from capeval_server.annotation.task_types import task_named
 
 __all__ = ["is_trusted", "judge_again", "judged", "trust_warnings"]
 
 
-def is_trusted(participation: Participation, options: Options) -> bool:
+def is_trusted(participation: Participation, options: CampaignOptions) -> bool:
     """Whether a worker may fill slots that were emptied by an exclusion or a rejection."""
     if options.reopened_for == "everybody":
         return True
@@ -63,7 +63,7 @@ def trust_warnings(campaign: Campaign) -> list[str]:
     ]
 
 
-def _most_judged(options: Options, answers: int, checks: int, *, reviewed: bool) -> int:
+def _most_judged(options: CampaignOptions, answers: int, checks: int, *, reviewed: bool) -> int:
     """Return the number of judged answers among N answers: expected reviews, and most checks."""
     found = 0
     if reviewed:

@@ -11,10 +11,10 @@ from django.utils import timezone
 from capeval_server.challenges.models import Challenge, Phase
 from capeval_server.hosting.services.moderation import of_challenge
 from capeval_server.submissions.models import UNFINISHED, Submission
-from capeval_server.submissions.quotas.limits import Use, uses
+from capeval_server.submissions.quotas.limits import QuotaUsage, uses
 from capeval_server.teams.models import Team
 
-__all__ = ["PhaseState", "TeamUse", "phases_of", "states_of", "use_of"]
+__all__ = ["PhaseState", "TeamQuotaUsage", "phases_of", "states_of", "use_of"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,12 +41,12 @@ class PhaseState:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TeamUse:
+class TeamQuotaUsage:
     """A team, its members, and its use of each phase's quota."""
 
     team: Team
     members: list[str]
-    uses: list[Use]
+    uses: list[QuotaUsage]
 
 
 def phases_of(challenge: Challenge) -> list[PhaseState]:
@@ -81,7 +81,7 @@ def states_of(challenge: Challenge) -> dict[str, int]:
     return {state: found.get(state, 0) for state in Submission.State.values}
 
 
-def use_of(challenge: Challenge, teams: Iterable[Team]) -> list[TeamUse]:
+def use_of(challenge: Challenge, teams: Iterable[Team]) -> list[TeamQuotaUsage]:
     """The members of teams, and their use of quotas.
 
     Args:
@@ -91,7 +91,7 @@ def use_of(challenge: Challenge, teams: Iterable[Team]) -> list[TeamUse]:
     teams = list(teams)
     used = uses(teams, challenge.phases.order_by("opens", "name"), timezone.now())
     return [
-        TeamUse(
+        TeamQuotaUsage(
             team=team,
             members=[membership.user.username for membership in team.memberships.all()],
             uses=used[team.pk],

@@ -43,7 +43,7 @@ from capeval_server.submissions.services.upload_files import check_results
 from capeval_server.teams.services.enrollment import approve_all
 
 __all__ = [
-    "Files",
+    "SplitFiles",
     "change_challenge",
     "check_images",
     "keep_reported",
@@ -56,7 +56,7 @@ Read = Callable[[str], tuple[str, bytes]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Files:
+class SplitFiles:
     """What the files of a split hold.
 
     Attributes:
@@ -94,10 +94,10 @@ def taking_back() -> Iterator[list[str]]:
 
 def read_files(
     read: Read,
-    wanted: definition.Definition,
+    wanted: definition.ChallengeDefinition,
     challenge: Challenge | None = None,
     deleted: Collection[str] = (),
-) -> dict[str, Files]:
+) -> dict[str, SplitFiles]:
     """The files of each split of a definition.
 
     Args:
@@ -115,7 +115,9 @@ def read_files(
     return {split.name: _read(read, split, there.get(split.name), deleted) for split in wanted.splits}
 
 
-def _read(read: Read, split: definition.Split, old: Split | None, deleted: Collection[str]) -> Files:
+def _read(
+    read: Read, split: definition.SplitDefinition, old: Split | None, deleted: Collection[str]
+) -> SplitFiles:
     _check_resources(split)
     _check_given(split, old)
     references = {}
@@ -158,7 +160,7 @@ def _read(read: Read, split: definition.Split, old: Split | None, deleted: Colle
                 f"{split.subsets or 'subsets'}: subset {subset!r} must have images of split {split.name!r}"
                 f" (got {named!r})"
             )
-    return Files(
+    return SplitFiles(
         image_ids=ids,  # type: ignore[arg-type]
         images=_read_images(read, split, ids),
         constraints=_read_constraints(read, split, ids),
@@ -170,7 +172,7 @@ def _read(read: Read, split: definition.Split, old: Split | None, deleted: Colle
     )
 
 
-def _check_given(split: definition.Split, old: Split | None) -> None:
+def _check_given(split: definition.SplitDefinition, old: Split | None) -> None:
     """Check that new references and reported scores come with their files."""
     sets = {entry.name: entry for entry in old.reference_sets.all()} if old else {}
     for entry in split.references:
@@ -188,7 +190,7 @@ def _check_given(split: definition.Split, old: Split | None) -> None:
                 raise ChallengeError(f"{place}.reported.{reported.name}.file must be given: it is new")
 
 
-def _kept_parts(split: definition.Split, old: Split) -> dict[str, list[ImageId]]:
+def _kept_parts(split: definition.SplitDefinition, old: Split) -> dict[str, list[ImageId]]:
     """The images of the partial references that stay."""
     names = [entry.name for entry in split.references if entry.file is None]
     kept = old.reference_sets.filter(name__in=names, part__isnull=False)
@@ -196,7 +198,7 @@ def _kept_parts(split: definition.Split, old: Split) -> dict[str, list[ImageId]]
 
 
 def _check_kept(
-    split: definition.Split,
+    split: definition.SplitDefinition,
     old: Split,
     ids: Sequence[ImageId],
     parts: Mapping[str, Sequence[ImageId]],
@@ -232,7 +234,7 @@ def _check_kept(
 
 
 def _subsets(
-    read: Read, split: definition.Split, old: Split | None, deleted: Collection[str]
+    read: Read, split: definition.SplitDefinition, old: Split | None, deleted: Collection[str]
 ) -> dict[str, list[ImageId]]:
     """The subsets of a split: those in its file, and the others that it has."""
     given: dict[str, list[ImageId]] = {}
@@ -246,7 +248,9 @@ def _subsets(
     return {name: members for name, members in {**there, **given}.items() if name not in gone}
 
 
-def _read_images(read: Read, split: definition.Split, ids: Sequence[ImageId]) -> list[ImageInfo] | None:
+def _read_images(
+    read: Read, split: definition.SplitDefinition, ids: Sequence[ImageId]
+) -> list[ImageInfo] | None:
     """Return the descriptions of a split's images, in order; None if no file describes them."""
     if split.images is None:
         return None
@@ -259,7 +263,7 @@ def _read_images(read: Read, split: definition.Split, ids: Sequence[ImageId]) ->
 
 
 def _read_constraints(
-    read: Read, split: definition.Split, ids: Sequence[ImageId]
+    read: Read, split: definition.SplitDefinition, ids: Sequence[ImageId]
 ) -> dict[ImageId, ImageConstraints] | None:
     """Return the words that captions of each image must mention; None if no file lists them."""
     if split.constraints is None:
@@ -281,7 +285,7 @@ def _part(name: str, found: Sequence[ImageId], images: Sequence[ImageId], split:
     return [image for image in images if image in covered]
 
 
-def _check_resources(split: definition.Split) -> None:
+def _check_resources(split: definition.SplitDefinition) -> None:
     """Refuses a metric that could not score here."""
     for metric in split.metrics:
         for resource in METRICS[metric]().needs:
@@ -309,7 +313,7 @@ def check_images(name: str, found: Sequence[ImageId], images: Sequence[ImageId],
         raise ChallengeError(f"{name}: {problem}")
 
 
-def _read_human(read: Read, name: str, split: definition.Split, images: Sequence[ImageId]) -> bytes:
+def _read_human(read: Read, name: str, split: definition.SplitDefinition, images: Sequence[ImageId]) -> bytes:
     _, data = read(name)
     try:
         check_results(name, data, split.name, images)
@@ -319,7 +323,10 @@ def _read_human(read: Read, name: str, split: definition.Split, images: Sequence
 
 
 def change_challenge(
-    wanted: definition.Definition, files: dict[str, Files], stored: list[str], deleted: Collection[str] = ()
+    wanted: definition.ChallengeDefinition,
+    files: dict[str, SplitFiles],
+    stored: list[str],
+    deleted: Collection[str] = (),
 ) -> Challenge:
     """Change a challenge by its definition and files, in a transaction of the caller's.
 
@@ -366,7 +373,7 @@ def change_challenge(
     return challenge
 
 
-def _check_final(challenge: Challenge, wanted: definition.Phase) -> None:
+def _check_final(challenge: Challenge, wanted: definition.PhaseDefinition) -> None:
     final = challenge.phases.filter(name=wanted.name, final__isnull=False).first()
     if final is not None and (final.opens, final.closes) != (wanted.opens, wanted.closes):
         raise ChallengeError(f"the times of phase {wanted.name!r} can't change: its results are final")
@@ -374,8 +381,8 @@ def _check_final(challenge: Challenge, wanted: definition.Phase) -> None:
 
 def _import_split(
     challenge: Challenge,
-    wanted: definition.Split,
-    files: Files,
+    wanted: definition.SplitDefinition,
+    files: SplitFiles,
     stored: list[str],
     deleted: Collection[str],
 ) -> None:
@@ -431,8 +438,8 @@ def _import_split(
 
 def _import_reported(
     reference_set: ReferenceSet,
-    wanted: definition.References,
-    files: Files,
+    wanted: definition.ReferenceSetDefinition,
+    files: SplitFiles,
     place: str,
     deleted: Collection[str],
 ) -> None:

@@ -13,25 +13,30 @@ from django.db import DataError, IntegrityError, transaction
 
 from capeval.errors import FormatError
 from capeval_server.audit.models import record
-from capeval_server.challenges.definition import Definition, read_definition
+from capeval_server.challenges.definition import ChallengeDefinition, read_definition
 from capeval_server.challenges.models import Challenge, ReferenceSet
 from capeval_server.challenges.services.locks import lock_references
 from capeval_server.core.errors import ChallengeError, ConflictError
-from capeval_server.hosting.services.challenge_import import Files, change_challenge, read_files, taking_back
+from capeval_server.hosting.services.challenge_import import (
+    SplitFiles,
+    change_challenge,
+    read_files,
+    taking_back,
+)
 from capeval_server.hosting.services.definition_merge import Merge
 from capeval_server.hosting.services.description import Change, changes, describe, fingerprint, state_of
 from capeval_server.submissions.models import Submission
 from capeval_server.submissions.quotas.upload_locks import unpacking
 from capeval_server.submissions.services.upload_files import read_archive
 
-__all__ = ["Preview", "apply_files", "import_challenge", "import_files", "preview_files"]
+__all__ = ["DefinitionPreview", "apply_files", "import_challenge", "import_files", "preview_files"]
 
 _DEFINITION = "challenge.toml"
 _LONGEST_NAME = 200
 
 
 @dataclass(frozen=True, kw_only=True)
-class Preview:
+class DefinitionPreview:
     """What files would change.
 
     Attributes:
@@ -63,7 +68,7 @@ class _Import:
 
     challenge: Challenge | None
     before: dict[str, str]
-    wanted: Definition
+    wanted: ChallengeDefinition
     kept: list[str]
     deleted: set[str]
 
@@ -76,7 +81,7 @@ def _undo() -> NoReturn:
     raise _UndoneError
 
 
-def preview_files(challenge: Challenge | None, file: Iterable[bytes]) -> Preview:
+def preview_files(challenge: Challenge | None, file: Iterable[bytes]) -> DefinitionPreview:
     """What a zip of files would change: it is applied, looked at, and undone.
 
     Args:
@@ -130,7 +135,7 @@ def import_challenge(path: Path, *, user: User | None = None) -> Challenge:
 
 def import_files(
     path: Path, *, user: User | None = None, delete: Sequence[str] = (), dry_run: bool = False
-) -> tuple[Challenge, Preview]:
+) -> tuple[Challenge, DefinitionPreview]:
     """Create a challenge from its definition, or change it; entries that are not in it stay.
 
     References that changed become a new version, and what was submitted is scored again.
@@ -207,7 +212,9 @@ def _read(
     )
 
 
-def _record(user: User | None, before: Challenge | None, changed: Challenge, preview: Preview) -> None:
+def _record(
+    user: User | None, before: Challenge | None, changed: Challenge, preview: DefinitionPreview
+) -> None:
     if before is None:
         if user is not None:
             changed.organisers.add(user)
@@ -220,7 +227,7 @@ def _record(user: User | None, before: Challenge | None, changed: Challenge, pre
 @contextmanager
 def _changing_by_zip(
     challenge: Challenge | None, entries: Mapping[str, bytes]
-) -> Iterator[tuple[Challenge, Preview]]:
+) -> Iterator[tuple[Challenge, DefinitionPreview]]:
     def find(slug: str) -> Challenge | None:
         if challenge is not None and slug != challenge.slug:
             raise ChallengeError(f"challenge.slug must be {challenge.slug!r} (got {slug!r})")
@@ -235,7 +242,7 @@ def _changing_by_zip(
 
 
 @contextmanager
-def _changing(found: _Import, files: dict[str, Files]) -> Iterator[tuple[Challenge, Preview]]:
+def _changing(found: _Import, files: dict[str, SplitFiles]) -> Iterator[tuple[Challenge, DefinitionPreview]]:
     """Changes a challenge in a transaction; when that is undone, the files that it stored are deleted."""
     with taking_back() as stored, transaction.atomic():
         slug = found.wanted.challenge.slug
@@ -246,7 +253,7 @@ def _changing(found: _Import, files: dict[str, Files]) -> Iterator[tuple[Challen
             raise ConflictError("the challenge was changed while its files were read: import them again")
         scored = _scored(there_now)
         changed = change_challenge(found.wanted, files, stored, found.deleted)
-        preview = Preview(
+        preview = DefinitionPreview(
             slug=changed.slug,
             changes=changes(before, state_of(changed)),
             kept=found.kept,
@@ -280,7 +287,7 @@ def _definition(entries: Mapping[str, bytes]) -> bytes:
     return entries[_DEFINITION]
 
 
-def _check_entries(wanted: Definition, entries: Mapping[str, bytes]) -> None:
+def _check_entries(wanted: ChallengeDefinition, entries: Mapping[str, bytes]) -> None:
     """Check that a zip has each file that its definition names, in a form that is not packed."""
     named = {name for split in wanted.splits for name in (split.subsets, split.images, split.constraints)}
     for references in (references for split in wanted.splits for references in split.references):

@@ -14,9 +14,9 @@ from django.utils import timezone
 from capeval_server.audit.models import record
 from capeval_server.challenges.models import Phase, ReferenceSet
 from capeval_server.challenges.services.locks import held
-from capeval_server.core.errors import StandingError
+from capeval_server.core.errors import SubmissionStateError
 from capeval_server.leaderboards.final_snapshot import FinalRow, pack
-from capeval_server.leaderboards.query import Question, ask, score_names
+from capeval_server.leaderboards.query import LeaderboardQuery, ask, score_names
 from capeval_server.leaderboards.ranking import leaderboard
 from capeval_server.submissions.models import UNFINISHED, FinalBoard, Submission
 
@@ -48,7 +48,7 @@ def make_final(user: User | None, phase: Phase) -> None:
         # Locked, as who puts a submission on the leaderboard reads it.
         now = Phase.objects.select_for_update(no_key=True).select_related(None).get(pk=phase.pk)
         if problem := problem_of(now):
-            raise StandingError(problem)
+            raise SubmissionStateError(problem)
         for split in now.splits.order_by("pk"):
             for references in split.reference_sets.order_by("pk"):
                 FinalBoard.objects.create(
@@ -62,7 +62,7 @@ def make_final(user: User | None, phase: Phase) -> None:
 
 
 def _content(phase: Phase, references: ReferenceSet) -> bytes:
-    def of(**asked: Any) -> Question:
+    def of(**asked: Any) -> LeaderboardQuery:
         return ask(phase, split=references.split.name, references=references.name, **asked)
 
     # Each score of each subset in one table; and then sorted by each of them, to compare neighbours.
@@ -72,7 +72,7 @@ def _content(phase: Phase, references: ReferenceSet) -> bytes:
     return pack(rows, _tests(of, every))
 
 
-def _row(question: Question, row: Any) -> FinalRow:
+def _row(question: LeaderboardQuery, row: Any) -> FinalRow:
     scores = {}
     for column in question.columns:
         low, high = row.intervals[column.label] or (None, None)
@@ -90,7 +90,7 @@ def _row(question: Question, row: Any) -> FinalRow:
     )
 
 
-def _tests(of: Any, every: Question) -> Iterator[tuple[str, str, UUID, UUID, float]]:
+def _tests(of: Any, every: LeaderboardQuery) -> Iterator[tuple[str, str, UUID, UUID, float]]:
     """The p-values of all neighbours, sorted by each score."""
     for column in every.columns:
         rows = leaderboard(of(sort_by=column.name, subset=column.subset), full=True).rows

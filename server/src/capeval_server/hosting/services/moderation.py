@@ -10,7 +10,7 @@ from capeval_server.accounts.services.reservations import confirmed
 from capeval_server.audit.models import record
 from capeval_server.challenges.models import MOST_IN_ALL, MOST_PER_DAY, Challenge, Phase
 from capeval_server.challenges.services.locks import held
-from capeval_server.core.errors import StandingError, TeamError
+from capeval_server.core.errors import SubmissionStateError, TeamError
 from capeval_server.submissions.models import LONGEST_REASON, Submission
 from capeval_server.submissions.services import leaderboard_selection, lifecycle
 from capeval_server.teams.models import Raise, Team
@@ -98,9 +98,9 @@ def mark(user: User, challenge: Challenge, submission: Submission, wanted: str, 
         StandingError: There is a mark and no reason, or the reason is too long.
     """
     if wanted not in Submission.Mark.values:
-        raise StandingError(f"'mark' must be '', flagged or hidden (got {wanted[:20]!r})")
+        raise SubmissionStateError(f"'mark' must be '', flagged or hidden (got {wanted[:20]!r})")
     if len(reason) > LONGEST_REASON or "\0" in reason:
-        raise StandingError(f"'reason' must be text of at most {LONGEST_REASON} characters")
+        raise SubmissionStateError(f"'reason' must be text of at most {LONGEST_REASON} characters")
     with transaction.atomic():
         now = lifecycle.locked(submission)
         if (now.mark, now.mark_reason) == (wanted, reason.strip() if wanted else ""):

@@ -65,7 +65,9 @@ def add_reported(
         ChallengeError: Something is not what it must be.
     """
     try:
-        wanted = definition.Reported(name=name, title=title, file=file, url=url, ranked=ranked)
+        wanted = definition.ReportedScoresDefinition(
+            name=name, title=title, file=file, url=url, ranked=ranked
+        )
         rows, left_out = read_reported(file, data, score_names(entry.split))
     except ValidationError as error:
         problem = error.errors()[0]

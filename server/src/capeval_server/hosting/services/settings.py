@@ -16,7 +16,7 @@ from pydantic import ValidationError
 import capeval
 from capeval.errors import FormatError, OptionError
 from capeval_server.audit.models import record
-from capeval_server.challenges.definition import Definition
+from capeval_server.challenges.definition import ChallengeDefinition
 from capeval_server.challenges.models import Challenge, Phase, ReferenceSet
 from capeval_server.challenges.services.locks import held, put
 from capeval_server.core.errors import ChallengeError, ConflictError
@@ -149,7 +149,7 @@ def _check_seen(there: object, seen: str) -> None:
 def _check(wanted: Mapping[str, Any], place: tuple[str | int, ...]) -> None:
     """What holds of a definition must hold of what is edited; problems are named by the fields at a place."""
     try:
-        Definition.model_validate(wanted)
+        ChallengeDefinition.model_validate(wanted)
     except ValidationError as error:
         problems = [_problem(found["loc"], found["msg"], place) for found in error.errors()]
         raise FieldsError(problems) from None

@@ -13,11 +13,11 @@ from capeval_server.core.errors import QuotaError
 from capeval_server.submissions.models import FormerUse, Submission
 from capeval_server.teams.models import Raise, Team
 
-__all__ = ["Quota", "Use", "allowance", "counted", "quota", "spend", "uses"]
+__all__ = ["Quota", "QuotaUsage", "allowance", "counted", "quota", "spend", "uses"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Use:
+class QuotaUsage:
     """What a team used of a phase's quota, today and in all, and what it may use.
 
     Attributes:
@@ -61,7 +61,7 @@ def _on_the_day_of(now: datetime) -> Q:
     return Q(created__gte=_midnight(now), created__lt=_midnight(now) + timedelta(days=1))
 
 
-def uses(teams: Iterable[Team], phases: Iterable[Phase], now: datetime) -> dict[int, list[Use]]:
+def uses(teams: Iterable[Team], phases: Iterable[Phase], now: datetime) -> dict[int, list[QuotaUsage]]:
     """The use of the quota of each phase by each team, by the teams' keys, in three queries."""
     keys, phases = [team.pk for team in teams], list(phases)
     used = counted(keys, phases, now)
@@ -109,8 +109,8 @@ def _brought(
         yield (team, phase), use
 
 
-def _use(phase: Phase, used: tuple[int, int], raised: Raise | None) -> Use:
-    return Use(
+def _use(phase: Phase, used: tuple[int, int], raised: Raise | None) -> QuotaUsage:
+    return QuotaUsage(
         phase=phase,
         today=used[1],
         per_day=phase.quota_per_day + (raised.per_day if raised else 0),
@@ -120,7 +120,7 @@ def _use(phase: Phase, used: tuple[int, int], raised: Raise | None) -> Use:
     )
 
 
-def _use_of(team: Team, phase: Phase, now: datetime) -> Use:
+def _use_of(team: Team, phase: Phase, now: datetime) -> QuotaUsage:
     (use,) = uses([team], [phase], now)[team.pk]
     return use
 
@@ -136,7 +136,7 @@ def quota(team: Team, phase: Phase, now: datetime) -> Quota:
     return _left(_use_of(team, phase, now), now)
 
 
-def _left(use: Use, now: datetime) -> Quota:
+def _left(use: QuotaUsage, now: datetime) -> Quota:
     phase = use.phase
     left = max(use.total - use.used, 0)
     today = max(min(left, use.per_day - use.today), 0)

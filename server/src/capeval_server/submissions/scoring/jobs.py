@@ -15,8 +15,8 @@ from django.db.models.fields.files import FieldFile
 from capeval_server.jobs import leases
 from capeval_server.jobs.handlers import Handler
 from capeval_server.jobs.models import Job
-from capeval_server.submissions.scoring.pipeline import Outcome, Scorer, Task
-from capeval_server.submissions.scoring.storage import Unscored, unscored, write
+from capeval_server.submissions.scoring.pipeline import MetricOutcome, ScoringRequest, SubmissionScorer
+from capeval_server.submissions.scoring.storage import PendingMetrics, unscored, write
 from capeval_server.submissions.services import lifecycle
 from capeval_server.submissions.services.cleanup import SCRATCH
 
@@ -32,7 +32,7 @@ class ScoringHandler(Handler):
     kind = lifecycle.SCORING
 
     def __init__(self) -> None:
-        self._scorer = Scorer()
+        self._scorer = SubmissionScorer()
 
     def __enter__(self) -> Self:
         return self
@@ -44,7 +44,7 @@ class ScoringHandler(Handler):
         """Scores a submission, and writes its scores."""
         parts = unscored(lifecycle.start(job))
         progress = _Progress(job, sum(len(part.metrics) for part in parts))
-        outcomes: dict[int, list[Outcome]] = {}
+        outcomes: dict[int, list[MetricOutcome]] = {}
         # Those whose references are prepared come first, before others take their place.
         for number in sorted(
             range(len(parts)), key=lambda number: parts[number].version.pk not in self._scorer
@@ -63,7 +63,9 @@ class ScoringHandler(Handler):
         """Fails the submission."""
         lifecycle.fail(job, reason, log)
 
-    def _score(self, part: Unscored, renew: Callable[[], None], progress: _Progress) -> list[Outcome]:
+    def _score(
+        self, part: PendingMetrics, renew: Callable[[], None], progress: _Progress
+    ) -> list[MetricOutcome]:
         reference_set, stored = part.version.reference_set, part.version.file
         with tempfile.TemporaryDirectory(prefix=SCRATCH) as name:
             folder = Path(name)
@@ -72,7 +74,7 @@ class ScoringHandler(Handler):
                 # The ending of the name says in which format the file is.
                 return _copy(stored, place / f"references{''.join(Path(str(stored)).suffixes)}")
 
-            task = Task(
+            task = ScoringRequest(
                 key=part.version.pk,
                 references=references,
                 candidates=_copy(part.file.file, folder / "candidates.json"),
@@ -94,7 +96,7 @@ class _Progress:
         self.done = 0
         self._job, self._total, self._written = job, total, -_PAUSE
 
-    def started(self, part: Unscored, metric: str) -> None:
+    def started(self, part: PendingMetrics, metric: str) -> None:
         """Notes that a metric of a file begins."""
         if time.monotonic() < self._written + _PAUSE:
             return

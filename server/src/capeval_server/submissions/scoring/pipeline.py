@@ -31,7 +31,14 @@ from capeval.metrics import METRICS
 from capeval.metrics.base import Resource
 from capeval_server.submissions.scoring.score_arrays import packed_samples
 
-__all__ = ["Outcome", "Scorer", "ScoringError", "Task", "memory_limit", "time_limit"]
+__all__ = [
+    "MetricOutcome",
+    "ScoringError",
+    "ScoringRequest",
+    "SubmissionScorer",
+    "memory_limit",
+    "time_limit",
+]
 
 _log = logging.getLogger(__name__)
 
@@ -50,7 +57,7 @@ class ScoringError(Exception):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Task:
+class ScoringRequest:
     """A file of results to score.
 
     Attributes:
@@ -75,7 +82,7 @@ class Task:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outcome:
+class MetricOutcome:
     """What one metric gave.
 
     Attributes:
@@ -107,7 +114,7 @@ class _End:
     by_itself: bool
 
 
-class Scorer:
+class SubmissionScorer:
     """Scores one file after the other, and keeps what it prepared for the next."""
 
     def __init__(self) -> None:
@@ -128,7 +135,7 @@ class Scorer:
         """Whether references are prepared."""
         return key in self._kept
 
-    def score(self, task: Task, alive: Callable[[], None]) -> list[Outcome]:
+    def score(self, task: ScoringRequest, alive: Callable[[], None]) -> list[MetricOutcome]:
         """Scores a file of results with several metrics.
 
         Args:
@@ -141,7 +148,7 @@ class Scorer:
         Raises:
             ScoringError: A process could not start, read its files or write its arrays.
         """
-        outcomes: list[Outcome] = []
+        outcomes: list[MetricOutcome] = []
         while len(outcomes) < len(task.metrics):
             kept = self._kept.pop(task.key, None)
             child = kept or _Child(task)
@@ -173,7 +180,7 @@ class _EarlyEndError(Exception):
 class _Child:
     """A process that has read a file of references."""
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: ScoringRequest) -> None:
         # Read once, with the first file of results.
         references = task.references(task.folder)
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - it is closed with the process.
@@ -205,7 +212,9 @@ class _Child:
                     pipe.close()
         self._errors.close()
 
-    def score(self, task: Task, metrics: Sequence[str], alive: Callable[[], None]) -> list[Outcome]:
+    def score(
+        self, task: ScoringRequest, metrics: Sequence[str], alive: Callable[[], None]
+    ) -> list[MetricOutcome]:
         """The outcomes until the process is done or ends, with that of the metric in which it ended.
 
         Raises:
@@ -220,7 +229,7 @@ class _Child:
             "subsets": task.subsets,
             "images": task.images,
         }
-        outcomes: list[Outcome] = []
+        outcomes: list[MetricOutcome] = []
         started: str | None = None
         prepared = False
         for answer in self._lines(job, alive):
@@ -228,7 +237,9 @@ class _Child:
                 if started is not None:
                     failure, blamed = f"{started} {answer.reason}", prepared and answer.by_itself
                     log = self._tail()
-                    outcomes.append(Outcome(metric=started, failure=failure, by_content=blamed, log=log))
+                    outcomes.append(
+                        MetricOutcome(metric=started, failure=failure, by_content=blamed, log=log)
+                    )
                 elif not outcomes:
                     raise _EarlyEndError(f"scoring {answer.reason} before its first metric\n{self._tail()}")
                 return outcomes
@@ -314,20 +325,22 @@ def _needs(metrics: Iterable[str]) -> set[Resource]:
     return {resource for metric in known for resource in metric.needs}
 
 
-def _outcome(answer: dict[str, Any], folder: Path) -> Outcome:
+def _outcome(answer: dict[str, Any], folder: Path) -> MetricOutcome:
     metric = answer["finished"]
     if "broken" in answer:
         raise ScoringError(answer["broken"])
     if "failure" in answer:
         failure = f"{metric} could not be computed ({answer['failure']})"
-        return Outcome(metric=metric, failure=failure, by_content=answer["by_content"], log=answer["log"])
+        return MetricOutcome(
+            metric=metric, failure=failure, by_content=answer["by_content"], log=answer["log"]
+        )
     with np.load(folder / answer["arrays"], allow_pickle=False) as arrays:
         samples, images = arrays["samples"], arrays.get("images")
     scores = [
         {**score, "samples": packed_samples(values)}
         for score, values in zip(answer["scores"], samples, strict=True)
     ]
-    return Outcome(
+    return MetricOutcome(
         metric=metric, scores=scores, names=answer["names"], images=images, signature=answer["signature"]
     )
 

@@ -11,15 +11,15 @@ from capeval_server.challenges.models import ReferenceSet, ReferenceVersion
 from capeval_server.challenges.services.locks import lock_references
 from capeval_server.jobs.models import Job
 from capeval_server.submissions.models import ImageScores, Result, Score, Submission, SubmissionFile
-from capeval_server.submissions.scoring.pipeline import Outcome
+from capeval_server.submissions.scoring.pipeline import MetricOutcome
 from capeval_server.submissions.scoring.score_arrays import packed_image_scores
 from capeval_server.submissions.services import lifecycle
 
-__all__ = ["Unscored", "unscored", "write"]
+__all__ = ["PendingMetrics", "unscored", "write"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Unscored:
+class PendingMetrics:
     """A file of results, a version of references, and the metrics that have no result of the two yet."""
 
     file: SubmissionFile
@@ -27,7 +27,7 @@ class Unscored:
     metrics: list[str]
 
 
-def unscored(submission: Submission) -> list[Unscored]:
+def unscored(submission: Submission) -> list[PendingMetrics]:
     """What of a submission is not scored yet, by the current versions of references."""
     done = set(submission.results.values_list("reference_version_id", "metric"))
     files = {file.split_id: file for file in submission.files.select_related("split")}
@@ -36,11 +36,11 @@ def unscored(submission: Submission) -> list[Unscored]:
         file = files[version.reference_set.split_id]
         metrics = [metric for metric in file.split.metrics if (version.pk, metric) not in done]
         if metrics:
-            found.append(Unscored(file=file, version=version, metrics=metrics))
+            found.append(PendingMetrics(file=file, version=version, metrics=metrics))
     return found
 
 
-def write(job: Job, outcomes: list[tuple[ReferenceVersion, Outcome]]) -> None:
+def write(job: Job, outcomes: list[tuple[ReferenceVersion, MetricOutcome]]) -> None:
     """Writes the outcomes of an attempt, all of them or none, and ends it.
 
     Raises:
@@ -58,7 +58,7 @@ def write(job: Job, outcomes: list[tuple[ReferenceVersion, Outcome]]) -> None:
 
 
 def _write(
-    submission: Submission, version: ReferenceVersion, outcome: Outcome, references: ReferenceSet
+    submission: Submission, version: ReferenceVersion, outcome: MetricOutcome, references: ReferenceSet
 ) -> None:
     result = Result.objects.create(
         submission=submission,

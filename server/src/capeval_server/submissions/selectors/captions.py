@@ -16,7 +16,7 @@ from django.db.models import Q
 
 from capeval.data.captions import ImageId
 from capeval.data.scores import FloatArray
-from capeval.report.browser import ImageDetails, Said, captions_data
+from capeval.report.browser import ImageDetails, SystemCaptions, captions_data
 from capeval.tokenizers import Tokenizer, tokenize
 from capeval_server.challenges.models import Phase, ReferenceSet, ReferenceVersion, Split
 from capeval_server.challenges.services.constraints import constraints_of
@@ -205,7 +205,7 @@ class ShownCaptions:
         """Some images, as the script of the page reads them."""
         ids = [self._ids[place] for place in places]
         said = [
-            Said(
+            SystemCaptions(
                 name=f"{one.algorithm} ({one.entrant})",
                 captions=[self._said(at).get(image, ("",))[0] for image in ids],
                 values=self._values[at][list(places)],

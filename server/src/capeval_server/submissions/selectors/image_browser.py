@@ -24,9 +24,9 @@ from capeval_server.submissions.models import Result, Score, Submission, Submiss
 from capeval_server.submissions.scoring.score_arrays import image_scores_of
 
 __all__ = [
-    "Example",
+    "ImageExample",
     "ImageTable",
-    "Shown",
+    "MethodCaptions",
     "candidates_in",
     "examples",
     "image_answer",
@@ -58,7 +58,7 @@ class ImageTable:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Shown:
+class MethodCaptions:
     """The captions of an image by one method, and their scores by name, in the order asked for."""
 
     submission: Submission
@@ -67,13 +67,13 @@ class Shown:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Example:
+class ImageExample:
     """An image with its references and the captions of methods."""
 
     image: ImageId
     address: str
     references: Sequence[str]
-    shown: Sequence[Shown]
+    shown: Sequence[MethodCaptions]
 
 
 def splits_of(submission: Submission) -> list[Split]:
@@ -161,7 +161,7 @@ def examples(
     shown: Sequence[Submission],
     places: Sequence[int],
     names: Sequence[str],
-) -> list[Example]:
+) -> list[ImageExample]:
     """Some images of a split, by their places, with the captions and scores of some methods.
 
     Args:
@@ -180,7 +180,7 @@ def examples(
     for place in places:
         image = split.image_ids[place]
         rows = [
-            Shown(
+            MethodCaptions(
                 submission=one,
                 # A human baseline is of the images of its references alone.
                 captions=captions[one.pk].get(image, ()),
@@ -190,7 +190,9 @@ def examples(
             if one.pk in captions
         ]
         found.append(
-            Example(image=image, address=split.address_of(image), references=texts.get(image, ()), shown=rows)
+            ImageExample(
+                image=image, address=split.address_of(image), references=texts.get(image, ()), shown=rows
+            )
         )
     return found
 

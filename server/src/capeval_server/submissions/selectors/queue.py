@@ -16,8 +16,8 @@ from capeval_server.submissions.models import Submission
 from capeval_server.submissions.services.lifecycle import SCORING
 
 __all__ = [
-    "Jobs",
-    "Scoring",
+    "QueueStatus",
+    "ScoringProgress",
     "SeenWorker",
     "ahead_of",
     "expected_wait",
@@ -43,7 +43,7 @@ class SeenWorker:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Jobs:
+class QueueStatus:
     """The queue and the workers.
 
     Attributes:
@@ -66,7 +66,7 @@ class Jobs:
     by_hour: list[tuple[datetime, int]]
 
 
-def jobs(now: datetime) -> Jobs:
+def jobs(now: datetime) -> QueueStatus:
     """The queue and the workers at a time, by the database's clock."""
     scored = Q(state=Submission.State.SCORED)
     counts = Submission.objects.aggregate(
@@ -79,7 +79,7 @@ def jobs(now: datetime) -> Jobs:
     workers = _workers(now).order_by("started", "pk")
     found = [SeenWorker(started=worker.started, seen=worker.seen) for worker in workers]
     ahead = counts.pop("ahead")
-    return Jobs(
+    return QueueStatus(
         **counts,
         workers=found,
         expected_wait=_expected_wait(ahead) if found else None,
@@ -88,7 +88,7 @@ def jobs(now: datetime) -> Jobs:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scoring:
+class ScoringProgress:
     """How far the scoring of a submission is.
 
     Attributes:
@@ -108,12 +108,12 @@ class Scoring:
     total: int = 0
 
 
-def scoring_of(submission: Submission, now: datetime) -> Scoring | None:
+def scoring_of(submission: Submission, now: datetime) -> ScoringProgress | None:
     """How far the scoring of a submission is; none if no worker is scoring it."""
     job = Job.objects.filter(kind=SCORING, subject=str(submission.pk), begun__isnull=False).first()
     if job is None or job.begun is None:
         return None
-    return Scoring(elapsed=max((now - job.begun).total_seconds(), 0.0), **job.progress)
+    return ScoringProgress(elapsed=max((now - job.begun).total_seconds(), 0.0), **job.progress)
 
 
 def ahead_of(submission: Submission) -> int:

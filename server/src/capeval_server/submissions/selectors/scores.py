@@ -14,16 +14,16 @@ from capeval_server.submissions.models import Result, Score, Submission
 from capeval_server.submissions.selectors.precision import shown
 
 __all__ = [
-    "Cell",
     "ScoreRow",
     "ScoreTable",
+    "ScoreWithInterval",
     "headline",
     "score_tables",
 ]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cell:
+class ScoreWithInterval:
     """A score of all images or of a subset, with its interval where there is one."""
 
     value: float | None
@@ -42,7 +42,7 @@ class ScoreRow:
     """
 
     name: str
-    cells: list[Cell | None] = field(default_factory=list)
+    cells: list[ScoreWithInterval | None] = field(default_factory=list)
     failure: str = ""
 
 
@@ -119,10 +119,10 @@ def _table(version: Any, results: Iterable[Result], scores: dict[int, list[Score
 def _rows(result: Result, scores: list[Score], groups: list[str], public: bool) -> list[ScoreRow]:
     if result.failure:
         return [ScoreRow(name=result.metric, failure=result.failure)]
-    found: dict[str, dict[str, Cell]] = {}
+    found: dict[str, dict[str, ScoreWithInterval]] = {}
     for score in scores:
         value, low, high = (shown(number, full=public) for number in (score.value, score.low, score.high))
-        cell = Cell(value=value, low=low, high=high)
+        cell = ScoreWithInterval(value=value, low=low, high=high)
         found.setdefault(score.name, {})[score.subset] = cell
     known = list(METRICS[result.metric]().names) if result.metric in METRICS else []
     names = sorted(found, key=lambda name: known.index(name) if name in known else len(known))

@@ -12,7 +12,7 @@ from django.db import Error as DatabaseError
 from django.utils import timezone
 
 from capeval_server.challenges.models import Phase
-from capeval_server.core.errors import BusyError, RateError, UploadError
+from capeval_server.core.errors import BusyError, RateLimitError, UploadError
 from capeval_server.submissions.models import RefusedUpload, Submission
 from capeval_server.submissions.quotas.limits import spend
 from capeval_server.submissions.quotas.upload_locks import turn_of
@@ -70,7 +70,7 @@ def admitted(user: User, phase: Phase, *, size: int, key: str | None) -> Iterato
         raise UploadError(f"the upload must have at most {settings.UPLOAD_BYTES:,} bytes (got more)")
     with turn_of(user) as free:
         if not free:
-            raise RateError(
+            raise RateLimitError(
                 "another upload of yours is being checked: wait until that is done",
                 allowed_from=arrived + _SOON,
             )
@@ -94,7 +94,7 @@ def _check_rate(user: User, now: datetime) -> None:
     times = list(refused.values_list("time", flat=True)[: settings.REFUSED_UPLOADS])
     if len(times) == settings.REFUSED_UPLOADS:
         allowed = times[-1] + _WINDOW
-        raise RateError(
+        raise RateLimitError(
             f"{len(times)} of your uploads within 10 minutes made no submission; the next is allowed from"
             f" {allowed:%Y-%m-%d %H:%M:%S} UTC (capeval check FILE checks a file beforehand)",
             allowed_from=allowed,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db import transaction
 
 from capeval_server.challenges.models import Phase
-from capeval_server.core.errors import StandingError
+from capeval_server.core.errors import SubmissionStateError
 from capeval_server.submissions.models import Submission
 from capeval_server.submissions.services.lifecycle import locked
 
@@ -23,9 +23,11 @@ def set_standing(submission: Submission, stands: bool) -> Submission:
         # Read anew, and locked: results may become final at the same time.
         phase = Phase.objects.select_for_update(no_key=True).filter(submissions=held).first()
         if phase is not None and phase.final is not None:
-            raise StandingError(f"the results of phase {phase.name!r} are final")
+            raise SubmissionStateError(f"the results of phase {phase.name!r} are final")
         if stands and held.state != Submission.State.SCORED:
-            raise StandingError(f"a submission must be scored to be on the leaderboard (it is {held.state})")
+            raise SubmissionStateError(
+                f"a submission must be scored to be on the leaderboard (it is {held.state})"
+            )
         if stands:
             Submission.objects.filter(team=held.team, phase=held.phase, stands=True).update(stands=False)
         held.stands = stands
@@ -40,6 +42,6 @@ def mark(submission: Submission, mark: str, reason: str) -> None:
         StandingError: There is a mark and no reason.
     """
     if mark and not reason.strip():
-        raise StandingError(f"'reason' must say why the submission is {mark} (got nothing)")
+        raise SubmissionStateError(f"'reason' must say why the submission is {mark} (got nothing)")
     submission.mark, submission.mark_reason = mark, reason.strip() if mark else ""
     submission.save(update_fields=["mark", "mark_reason"])

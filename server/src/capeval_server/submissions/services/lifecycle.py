@@ -19,7 +19,7 @@ from django.db.models import Q, QuerySet
 from django.dispatch import Signal
 from django.utils import timezone
 
-from capeval_server.core.errors import NotFoundError, StandingError
+from capeval_server.core.errors import NotFoundError, SubmissionStateError
 from capeval_server.jobs import leases
 from capeval_server.jobs.models import Job
 from capeval_server.submissions.models import Submission
@@ -176,7 +176,7 @@ def rerun(submission: Submission) -> None:
     with transaction.atomic():
         now = locked(submission)
         if now.state == _State.WITHDRAWN:
-            raise StandingError("a withdrawn submission can't be scored again")
+            raise SubmissionStateError("a withdrawn submission can't be scored again")
         _rerun(now)
 
 
@@ -223,7 +223,7 @@ def withdraw(submission: Submission) -> Submission:
     with transaction.atomic():
         now = locked(submission)
         if now.state == _State.FAILED:
-            raise StandingError("a failed submission can't be withdrawn")
+            raise SubmissionStateError("a failed submission can't be withdrawn")
         _set(now, _State.WITHDRAWN, stands=False)
         leases.cancel(SCORING, str(now.pk))
     return now

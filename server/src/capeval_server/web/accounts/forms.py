@@ -35,7 +35,7 @@ __all__ = [
     "ChangeForm",
     "CodeForm",
     "ConfirmByCodeForm",
-    "ConfirmForm",
+    "ConfirmPasswordForm",
     "DeletionForm",
     "ForgottenForm",
     "ResetForm",
@@ -62,7 +62,7 @@ class SignInForm(_Plain, LoginForm):  # type: ignore[misc]
     """The form to sign in by."""
 
 
-class ConfirmForm(_Plain, ReauthenticateForm):  # type: ignore[misc]
+class ConfirmPasswordForm(_Plain, ReauthenticateForm):  # type: ignore[misc]
     """Asks for the password of somebody who is signed in."""
 
 

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from capeval.errors import CapevalError
 from capeval_server.accounts.services.users import user_of
-from capeval_server.annotation.campaigns.creation import Preview, make_from_files, preview_files
+from capeval_server.annotation.campaigns.creation import CampaignPreview, make_from_files, preview_files
 from capeval_server.annotation.campaigns.form_files import formed_files, unzipped
 from capeval_server.annotation.campaigns.lifecycle import managed_by
 from capeval_server.annotation.campaigns.progress import with_counts
@@ -31,10 +31,10 @@ from capeval_server.core.errors import NotFoundError
 from capeval_server.hosting.services import drafts
 from capeval_server.hosting.services.new_challenge import zipped
 from capeval_server.http.request_limits import accepts_uploads
-from capeval_server.web.campaigns.forms import NewForm, show_new_problem
+from capeval_server.web.campaigns.forms import NewCampaignForm, show_new_problem
 from capeval_server.web.campaigns.presenters import EXAMPLES, options_in_words
 from capeval_server.web.hosting.common import form_status, tell
-from capeval_server.web.hosting.forms import ConfirmForm
+from capeval_server.web.hosting.forms import ConfirmUploadForm
 from capeval_server.web.markdown import excerpt, to_html
 from capeval_server.web.presenters import title_and_rest
 
@@ -122,7 +122,7 @@ def new_from_text(request: HttpRequest, text: str) -> HttpResponse:
         "quiz": text if text in quizzes() else "",
         **{f"rule-{rule}": level for rule, level in task.text_rules.get(text, {}).items()},
     }
-    form = NewForm(user, task, *sent, initial=begins)
+    form = NewCampaignForm(user, task, *sent, initial=begins)
     if form.is_valid():
         try:
             files = _files(form, task)
@@ -131,7 +131,7 @@ def new_from_text(request: HttpRequest, text: str) -> HttpResponse:
             show_new_problem(form, str(error))
         else:
             sha256 = drafts.keep_draft(user, None, _KIND_OF_DRAFT, zipped(files))
-            confirm = ConfirmForm(initial={"sha256": sha256, "seen": "0"})
+            confirm = ConfirmUploadForm(initial={"sha256": sha256, "seen": "0"})
             return render(request, "web/campaigns/confirm.html", {"confirm": confirm, **_in_words(preview)})
     context = {
         "form": form,
@@ -143,7 +143,7 @@ def new_from_text(request: HttpRequest, text: str) -> HttpResponse:
     return render(request, "web/campaigns/new.html", context, status=form_status(form))
 
 
-def _files(form: NewForm, task: TaskType) -> dict[str, bytes]:
+def _files(form: NewCampaignForm, task: TaskType) -> dict[str, bytes]:
     given = form.cleaned_data
     pictures = None
     if "pictures" in given:
@@ -155,7 +155,7 @@ def _files(form: NewForm, task: TaskType) -> dict[str, bytes]:
     )
 
 
-def _in_words(preview: Preview) -> dict[str, Any]:
+def _in_words(preview: CampaignPreview) -> dict[str, Any]:
     wanted = preview.definition
     title, rest = title_and_rest(wanted.instructions)
     return {
@@ -187,7 +187,7 @@ def preview_texts(request: HttpRequest) -> HttpResponse:
 @require_POST
 def apply_new(request: HttpRequest) -> HttpResponse:
     """Makes the campaign that was shown before."""
-    form, user = ConfirmForm(request.POST), user_of(request)
+    form, user = ConfirmUploadForm(request.POST), user_of(request)
     if form.is_valid():
         try:
             data = drafts.read_draft(user, None, _KIND_OF_DRAFT, form.cleaned_data["sha256"])

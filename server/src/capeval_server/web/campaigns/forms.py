@@ -8,7 +8,7 @@ from typing import Any, cast
 from django import forms
 from django.contrib.auth.models import User
 
-from capeval_server.annotation.core.options import MOST_ANSWERS, QUALITY_SETTINGS, Options
+from capeval_server.annotation.core.options import MOST_ANSWERS, QUALITY_SETTINGS, CampaignOptions
 from capeval_server.annotation.models import LONGEST_NOTE, Review
 from capeval_server.annotation.task_types import TaskType
 from capeval_server.annotation.task_types.quiz import quizzes
@@ -21,7 +21,7 @@ __all__ = [
     "AnswersForm",
     "FreezeForm",
     "InviteForm",
-    "NewForm",
+    "NewCampaignForm",
     "PlanForm",
     "QualityForm",
     "ReasonForm",
@@ -43,7 +43,7 @@ def _settings_without_effect(task: TaskType) -> tuple[str, ...]:
     )
 
 
-class NewForm(forms.Form):
+class NewCampaignForm(forms.Form):
     """Makes a campaign of a kind of task."""
 
     title = forms.CharField(max_length=200)
@@ -156,7 +156,7 @@ class NewForm(forms.Form):
         none = [("", "None")] if makes_challenges(user) else []
         self.fields["challenge"].required = not none
         cast(forms.ChoiceField, self.fields["challenge"]).choices = [*none, *challenges]
-        for name, value in Options.of_kind(task.name).model_dump().items():
+        for name, value in CampaignOptions.of_kind(task.name).model_dump().items():
             self.fields[name].initial = value
         if not task.needs_image:
             del self.fields["pictures"]
@@ -194,7 +194,11 @@ class NewForm(forms.Form):
 
     def options(self) -> dict[str, Any]:
         """The settings that were filled in."""
-        return {name: self.cleaned_data[name] for name in Options.model_fields if name in self.cleaned_data}
+        return {
+            name: self.cleaned_data[name]
+            for name in CampaignOptions.model_fields
+            if name in self.cleaned_data
+        }
 
     def rules(self) -> dict[str, str]:
         """The levels of rules for sentences, where they differ from the defaults."""
@@ -204,7 +208,7 @@ class NewForm(forms.Form):
         return {name: level for name, level in levels.items() if level != RULES[name].level}
 
 
-def show_new_problem(form: NewForm, text: str) -> None:
+def show_new_problem(form: NewCampaignForm, text: str) -> None:
     """Puts what is wrong with a new campaign to the field that it is about."""
     if text.startswith("items.jsonl"):
         form.add_error("items", text.removeprefix("items.jsonl, "))
@@ -237,7 +241,7 @@ class QualityForm(forms.Form):
         super().__init__(*arguments, **options)
         for name in QUALITY_SETTINGS:
             if name not in _settings_without_effect(task):
-                self.fields[name] = deepcopy(NewForm.base_fields[name])
+                self.fields[name] = deepcopy(NewCampaignForm.base_fields[name])
 
 
 class ReasonForm(forms.Form):

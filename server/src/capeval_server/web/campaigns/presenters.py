@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from capeval_server.annotation.campaigns.progress import FEWEST_TO_FORECAST, PACE_DAYS, Pace
-from capeval_server.annotation.core.options import Options
+from capeval_server.annotation.core.options import CampaignOptions
 from capeval_server.annotation.models import Campaign
 from capeval_server.annotation.task_types import TaskType
 
@@ -110,7 +110,7 @@ def _duration(hours: float) -> str:
     return f"about {counted(round(hours), 'hour') if hours < 48 else counted(round(hours / 24), 'day')}"
 
 
-def options_in_words(task: TaskType, options: Options) -> list[str]:
+def options_in_words(task: TaskType, options: CampaignOptions) -> list[str]:
     """How a campaign gives out work and looks at it, in sentences."""
     answers = f"{counted(options.answers, 'answer')}, each of another person"
     found = [
@@ -164,7 +164,7 @@ def options_in_words(task: TaskType, options: Options) -> list[str]:
     return found
 
 
-def _reviews(options: Options) -> str:
+def _reviews(options: CampaignOptions) -> str:
     parts = []
     if options.review_first:
         parts.append(f"the first {counted(options.review_first, 'answer')} of each worker")
@@ -173,7 +173,7 @@ def _reviews(options: Options) -> str:
     return f"A person reviews {' and '.join(parts)}." if parts else "No answers are drawn for review."
 
 
-def early_end(options: Options) -> str:
+def early_end(options: CampaignOptions) -> str:
     """When what people answer ends before all have answered, in words; empty for never."""
     if options.confidence:
         return f"as pairs end when their winner is likely ({options.confidence:.4g})"

@@ -30,7 +30,7 @@ from capeval_server.web.campaigns.forms import FreezeForm, UseForm
 from capeval_server.web.hosting import presenters
 from capeval_server.web.hosting.common import form_status, tell
 from capeval_server.web.hosting.common import show as show_to_organisers
-from capeval_server.web.hosting.forms import ConfirmForm
+from capeval_server.web.hosting.forms import ConfirmUploadForm
 
 __all__ = ["download", "releases", "results", "use_as_references", "use_in_new", "verify"]
 
@@ -167,7 +167,7 @@ def use_in_new(request: HttpRequest, campaign: Campaign, name: str) -> HttpRespo
     sha256 = drafts.keep_draft(user, None, "files", data)
     context = {
         "challenge": None,
-        "confirm": ConfirmForm(initial={"sha256": sha256, "seen": preview.seen}),
+        "confirm": ConfirmUploadForm(initial={"sha256": sha256, "seen": preview.seen}),
         "preview": preview,
         "sections": presenters.in_words(preview.changes),
     }
@@ -193,7 +193,7 @@ def use_as_references(request: HttpRequest, campaign: Campaign, name: str) -> Ht
             form.add_error("split", str(error))
         else:
             drafts.keep_draft(user, challenge, f"references-{entry.pk}", data)
-            confirm = ConfirmForm(initial={"sha256": found.sha256, "seen": entry.version, "name": file})
+            confirm = ConfirmUploadForm(initial={"sha256": found.sha256, "seen": entry.version, "name": file})
             shown: dict[str, Any] = {"entry": entry, "found": found, "form": confirm, "file_name": file}
             return show_to_organisers(request, challenge, "publish", tab="references", **shown)
     return show(

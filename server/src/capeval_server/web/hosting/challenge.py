@@ -154,7 +154,7 @@ def _files(request: HttpRequest, challenge: Challenge | None) -> HttpResponse:
             form.add_error("file", str(error))
         else:
             sha256 = drafts.keep_draft(user_of(request), challenge, "files", data)
-            context["confirm"] = forms.ConfirmForm(initial={"sha256": sha256, "seen": preview.seen})
+            context["confirm"] = forms.ConfirmUploadForm(initial={"sha256": sha256, "seen": preview.seen})
             context["preview"] = preview
             context["sections"] = in_words(preview.changes)
     return render(request, "web/hosting/files.html", {**context, "form": form}, status=form_status(form))
@@ -166,7 +166,7 @@ def new_by_form(request: HttpRequest) -> HttpResponse:
     """Takes what a new challenge is, and shows what would be made."""
     context: dict[str, Any] = {"challenge": None}
     sent = (request.POST, request.FILES) if request.method == "POST" else ()
-    form = forms.NewForm(*sent)
+    form = forms.NewChallengeForm(*sent)
     if form.is_valid():
         uploads = {
             name: file for name in ("references", "human", "subsets") if (file := form.cleaned_data.get(name))
@@ -179,7 +179,7 @@ def new_by_form(request: HttpRequest) -> HttpResponse:
             forms.show_new_problem(form, str(error))
         else:
             sha256 = drafts.keep_draft(user_of(request), None, "files", data)
-            context["confirm"] = forms.ConfirmForm(initial={"sha256": sha256, "seen": preview.seen})
+            context["confirm"] = forms.ConfirmUploadForm(initial={"sha256": sha256, "seen": preview.seen})
             context["preview"] = preview
             context["sections"] = in_words(preview.changes)
             return render(request, "web/hosting/files.html", context)
@@ -210,7 +210,7 @@ def apply_new(request: HttpRequest) -> HttpResponse:
 
 
 def _apply(request: HttpRequest, challenge: Challenge | None) -> HttpResponse:
-    form = forms.ConfirmForm(request.POST)
+    form = forms.ConfirmUploadForm(request.POST)
     user = user_of(request)
     if form.is_valid():
         given = form.cleaned_data

@@ -17,17 +17,17 @@ __all__ = [
     "AboutForm",
     "AnnouncementForm",
     "BlockForm",
-    "ConfirmForm",
+    "ConfirmUploadForm",
     "FieldSet",
     "FilesForm",
     "FilterForm",
     "MarkForm",
-    "NewForm",
+    "NewChallengeForm",
     "OrganiserForm",
     "ParticipantForm",
     "PhaseForm",
     "PictureForm",
-    "RaiseForm",
+    "QuotaIncreaseForm",
     "ReferencesForm",
     "ReportedForm",
     "RerunForm",
@@ -48,7 +48,7 @@ class FilesForm(forms.Form):
     )
 
 
-class NewForm(forms.Form):
+class NewChallengeForm(forms.Form):
     """Makes a challenge of one split and one phase; files, or other pages, add more."""
 
     title = forms.CharField(max_length=200)
@@ -139,7 +139,7 @@ _PLACES = {
 }
 
 
-def show_new_problem(form: NewForm, text: str) -> None:
+def show_new_problem(form: NewChallengeForm, text: str) -> None:
     """Puts what is wrong with a new challenge to the field that it is about."""
     for part in text.removeprefix("challenge.toml: ").split("; "):
         place, _, message = part.partition(": ")
@@ -189,7 +189,7 @@ class ReportedForm(forms.Form):
     )
 
 
-class ConfirmForm(forms.Form):
+class ConfirmUploadForm(forms.Form):
     """Confirms a file that was sent before."""
 
     sha256 = forms.RegexField("^[0-9a-f]{64}$", widget=forms.HiddenInput)
@@ -309,7 +309,7 @@ class MarkForm(forms.Form):
     )
 
 
-class RaiseForm(forms.Form):
+class QuotaIncreaseForm(forms.Form):
     """Gives a team more of a phase's quota."""
 
     phase = forms.ChoiceField(widget=forms.HiddenInput)

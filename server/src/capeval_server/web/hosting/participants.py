@@ -16,7 +16,7 @@ from capeval_server.challenges.models import Challenge
 from capeval_server.hosting.selectors import overview
 from capeval_server.hosting.services import moderation
 from capeval_server.hosting.services import participants as people
-from capeval_server.submissions.quotas.limits import Use
+from capeval_server.submissions.quotas.limits import QuotaUsage
 from capeval_server.web.hosting import forms
 from capeval_server.web.hosting.common import (
     LATEST,
@@ -56,7 +56,7 @@ def team(request: HttpRequest, challenge: Challenge, pk: int) -> HttpResponse:
     found = get_object_or_404(challenge.teams.prefetch_related("memberships__user"), pk=pk)
     form = None
     if request.method == "POST":
-        form = forms.RaiseForm(challenge, request.POST)
+        form = forms.QuotaIncreaseForm(challenge, request.POST)
         if form.is_valid():
             given = form.cleaned_data
             chosen = challenge.phases.get(name=given["phase"])
@@ -80,13 +80,13 @@ def team(request: HttpRequest, challenge: Challenge, pk: int) -> HttpResponse:
     )
 
 
-def _raise_form(challenge: Challenge, use: Use, sent: django_forms.Form | None) -> django_forms.Form:
+def _raise_form(challenge: Challenge, use: QuotaUsage, sent: django_forms.Form | None) -> django_forms.Form:
     """The form of one phase, with what was sent if it was the form of this phase."""
     if sent is not None and sent.data.get("phase") == use.phase.name:
         return sent
     given = (use.raised.per_day, use.raised.total) if use.raised else (0, 0)
     initial = {"phase": use.phase.name, "per_day": given[0], "total": given[1]}
-    return forms.RaiseForm(challenge, initial=initial, auto_id=f"id_{use.phase.name}_%s")
+    return forms.QuotaIncreaseForm(challenge, initial=initial, auto_id=f"id_{use.phase.name}_%s")
 
 
 @for_organisers

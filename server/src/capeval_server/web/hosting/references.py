@@ -78,7 +78,7 @@ def send_references(request: HttpRequest, challenge: Challenge, split: str, refe
         else:
             drafts.keep_draft(user_of(request), challenge, f"references-{entry.pk}", data)
             sent = {"sha256": found.sha256, "seen": entry.version, "name": name}
-            confirm = forms.ConfirmForm(initial=sent)
+            confirm = forms.ConfirmUploadForm(initial=sent)
             shown = {"entry": entry, "found": found, "form": confirm, "file_name": name}
             return show(request, challenge, "publish", tab="references", **shown)
     return _references(request, challenge, wrong=entry, form=form)
@@ -91,7 +91,7 @@ def publish_references(
 ) -> HttpResponse:
     """Publishes the file of references that was sent before."""
     entry = _reference_set(challenge, split, references)
-    form = forms.ConfirmForm(request.POST)
+    form = forms.ConfirmUploadForm(request.POST)
     user, kind = user_of(request), f"references-{entry.pk}"
     if form.is_valid() and form.cleaned_data["seen"].isdecimal():
         given = form.cleaned_data

@@ -14,7 +14,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from capeval_server.challenges.selectors.access import organises
-from capeval_server.leaderboards.comparison import Compared, ComparedSet, compared
+from capeval_server.leaderboards.comparison import ComparedSet, ScoreComparison, compared
 from capeval_server.submissions.models import Submission
 from capeval_server.submissions.selectors import visibility
 from capeval_server.web.participant.common import TEMPLATES, no_such_submission
@@ -31,7 +31,7 @@ _WIDTH = 160
 class _Line:
     """A row; where its interval is drawn between the ends of all intervals of its table; its p-value."""
 
-    row: Compared
+    row: ScoreComparison
     low: str
     high: str
     at: str

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from capeval_server.challenges.models import Phase
-from capeval_server.leaderboards.query import Question
-from capeval_server.leaderboards.ranking import Place, places
+from capeval_server.leaderboards.query import LeaderboardQuery
+from capeval_server.leaderboards.ranking import RankedSubmission, places
 from capeval_server.submissions.models import Submission
-from capeval_server.submissions.selectors.scores import Cell, ScoreTable
+from capeval_server.submissions.selectors.scores import ScoreTable, ScoreWithInterval
 
 __all__ = ["Placing", "placings"]
 
@@ -64,15 +64,15 @@ def placings(submission: Submission, tables: Sequence[ScoreTable], now: datetime
     return [placing for placing in found if placing is not None]
 
 
-def _own(table: ScoreTable) -> Cell | None:
+def _own(table: ScoreTable) -> ScoreWithInterval | None:
     """The score of all images that the leaderboard is sorted by."""
     cells = next((row.cells for row in table.rows if row.name == table.split.sort_by), [])
     return cells[table.groups.index("")] if cells and "" in table.groups else None
 
 
-def _others(submission: Submission, phase: Phase, table: ScoreTable) -> list[Place]:
+def _others(submission: Submission, phase: Phase, table: ScoreTable) -> list[RankedSubmission]:
     team = submission.team.name if submission.team else ""
-    question = Question(
+    question = LeaderboardQuery(
         phase=phase,
         split=table.split,
         reference_set=table.reference_version.reference_set,

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from capeval_server.submissions.selectors.scores import Cell, ScoreRow, ScoreTable
+from capeval_server.submissions.selectors.scores import ScoreRow, ScoreTable, ScoreWithInterval
 
-__all__ = ["Part", "ResultRow", "Results", "joined"]
+__all__ = ["ReferenceSetCells", "ResultRow", "Results", "joined"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class ReferenceSetCells:
     """What a row has from one set of references: cells, or why its metric gave no scores."""
 
-    cells: list[Cell | None]
+    cells: list[ScoreWithInterval | None]
     failure: str = ""
 
     @property
@@ -35,7 +35,7 @@ class ResultRow:
 
     name: str
     leads: bool
-    parts: list[Part]
+    parts: list[ReferenceSetCells]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,8 +73,8 @@ def joined(tables: Sequence[ScoreTable]) -> Results:
     )
 
 
-def _part(table: ScoreTable, row: ScoreRow | None) -> Part:
-    nothing: list[Cell | None] = [None] * len(table.groups)
+def _part(table: ScoreTable, row: ScoreRow | None) -> ReferenceSetCells:
+    nothing: list[ScoreWithInterval | None] = [None] * len(table.groups)
     if row is None or row.failure:
-        return Part(cells=nothing, failure=row.failure if row else "")
-    return Part(cells=row.cells)
+        return ReferenceSetCells(cells=nothing, failure=row.failure if row else "")
+    return ReferenceSetCells(cells=row.cells)

@@ -16,12 +16,12 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from capeval_server.challenges.models import ALGORITHM, Challenge, Phase
-from capeval_server.core.errors import NotFoundError, StandingError
+from capeval_server.core.errors import NotFoundError, SubmissionStateError
 from capeval_server.jobs.leases import database_time
 from capeval_server.submissions.models import UNFINISHED, Submission
 from capeval_server.submissions.selectors import image_browser, scores, visibility
 from capeval_server.submissions.selectors.queue import (
-    Scoring,
+    ScoringProgress,
     ahead_of,
     expected_wait,
     scoring_of,
@@ -130,7 +130,7 @@ def _of_submission(submission: Submission, own: bool) -> dict[str, Any]:
     }
 
 
-def _seen(submission: Submission, ahead: int, scoring: Scoring | None, *, alone: bool) -> str:
+def _seen(submission: Submission, ahead: int, scoring: ScoringProgress | None, *, alone: bool) -> str:
     """What a page shows of a state: the same while nothing else is to be shown, and announced."""
     # The time alone is announced rarely.
     far = f"-{scoring.number}-{int(scoring.elapsed / _ANNOUNCED)}" if scoring else ""
@@ -162,7 +162,7 @@ def stand(request: HttpRequest, pk: UUID) -> HttpResponse:
     stands = request.POST.get("stands") == "yes"
     try:
         set_standing(_own_submission(request, pk), stands)
-    except StandingError as error:
+    except SubmissionStateError as error:
         messages.error(request, f"This is not possible: {error}.")
     else:
         done = "is now on the leaderboard" if stands else "is no longer on the leaderboard"
@@ -176,7 +176,7 @@ def take_back(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Withdraws a submission."""
     try:
         withdraw(_own_submission(request, pk))
-    except StandingError as error:
+    except SubmissionStateError as error:
         messages.error(request, f"This is not possible: {error}.")
     else:
         messages.success(request, "The submission is withdrawn.")

@@ -11,20 +11,20 @@ from django.urls import reverse
 
 from capeval_server.challenges.link_validation import safe_link
 from capeval_server.challenges.models import Phase, ReferenceSet
-from capeval_server.leaderboards.query import LAYOUTS, Column, Question, score_names
-from capeval_server.leaderboards.ranking import Leaderboard, Row
+from capeval_server.leaderboards.query import LAYOUTS, LeaderboardColumn, LeaderboardQuery, score_names
+from capeval_server.leaderboards.ranking import Leaderboard, LeaderboardEntry
 from capeval_server.leaderboards.render_cache import shown_phases
 from capeval_server.leaderboards.reported_entries import ReportedEntry
 from capeval_server.web.presenters import label
 
-__all__ = ["Table", "address", "current", "near_pages", "reported_names", "table", "time_asked"]
+__all__ = ["LeaderboardTable", "address", "current", "near_pages", "reported_names", "table", "time_asked"]
 
 _STRIP = 132
 _METHOD = 200
 
 
 @dataclass(frozen=True, kw_only=True)
-class Link:
+class ChoiceLink:
     """A choice among others."""
 
     text: str
@@ -45,7 +45,7 @@ class Head:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cell:
+class ScoreCell:
     """A score: as it is shown and in full."""
 
     text: str
@@ -66,48 +66,48 @@ class Strip:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Line:
+class LeaderboardTableRow:
     """A row of the table."""
 
-    row: Row
+    row: LeaderboardEntry
     method: str
     link: str
     host: str
     # What else was declared: labels, texts, and addresses that can be linked to.
     about: list[tuple[str, str, str]]
-    cells: list[Cell]
+    cells: list[ScoreCell]
     strip: Strip | None
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReportedLine:
+class ReportedTableRow:
     """A row of what was reported elsewhere."""
 
     entry: ReportedEntry
     host: str
-    cells: list[Cell]
+    cells: list[ScoreCell]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Table:
+class LeaderboardTable:
     """All that a page shows of a leaderboard."""
 
     columns: list[Head]
     grouped: bool
-    lines: list[Line]
-    choices: list[tuple[str, list[Link]]]
-    pages: list[Link]
+    lines: list[LeaderboardTableRow]
+    choices: list[tuple[str, list[ChoiceLink]]]
+    pages: list[ChoiceLink]
     plot: str
     cite: str
     csv: str
     json: str
     tests: bool
-    reported: list[ReportedLine]
+    reported: list[ReportedTableRow]
     # What asks for scores by the current references, where these are others.
     newer: str
 
 
-def query(question: Question, *, pinned: bool = False, **more: str) -> str:
+def query(question: LeaderboardQuery, *, pinned: bool = False, **more: str) -> str:
     """The part of an address that asks a question.
 
     Args:
@@ -140,7 +140,9 @@ def _time(time: datetime) -> str:
     return f"{time.astimezone(UTC):%Y%m%dT%H%M%SZ}"
 
 
-def address(question: Question, *, pinned: bool = False, view: str = "leaderboard", **more: str) -> str:
+def address(
+    question: LeaderboardQuery, *, pinned: bool = False, view: str = "leaderboard", **more: str
+) -> str:
     """The address of a page of a leaderboard."""
     phase = question.phase
     return (
@@ -148,18 +150,18 @@ def address(question: Question, *, pinned: bool = False, view: str = "leaderboar
     )
 
 
-def current(question: Question) -> str:
+def current(question: LeaderboardQuery) -> str:
     """The address of the same leaderboard by the current references, as it is now."""
     return _address(question, question.split.name, question.reference_set.name, question.subset)
 
 
-def table(board: Leaderboard) -> Table:
+def table(board: Leaderboard) -> LeaderboardTable:
     """A leaderboard as a table."""
     question = board.question
     challenge, phase = question.phase.challenge, question.phase
     api = reverse("api:show_leaderboard", args=(challenge.slug, phase.name))
     asked = query(question)
-    return Table(
+    return LeaderboardTable(
         columns=_heads(question),
         grouped=question.layout == "both",
         lines=_lines(board),
@@ -175,7 +177,7 @@ def table(board: Leaderboard) -> Table:
     )
 
 
-def _newer(question: Question) -> str:
+def _newer(question: LeaderboardQuery) -> str:
     return urlencode(
         {
             "split": question.split.name,
@@ -185,7 +187,7 @@ def _newer(question: Question) -> str:
     )
 
 
-def _columns(question: Question) -> list[Column]:
+def _columns(question: LeaderboardQuery) -> list[LeaderboardColumn]:
     """The columns in order: that of the score that is sorted by is first, where a phone shows it too.
 
     Subsets of one score stay together, and in their order, so that tables can be compared.
@@ -193,7 +195,7 @@ def _columns(question: Question) -> list[Column]:
     return sorted(question.columns, key=lambda column: column.name != question.sort_by)
 
 
-def _heads(question: Question) -> list[Head]:
+def _heads(question: LeaderboardQuery) -> list[Head]:
     heads = []
     columns = _columns(question)
     for place, column in enumerate(columns):
@@ -212,12 +214,12 @@ def _heads(question: Question) -> list[Head]:
     return heads
 
 
-def _sorted_address(question: Question, column: Column, chosen: bool) -> str:
+def _sorted_address(question: LeaderboardQuery, column: LeaderboardColumn, chosen: bool) -> str:
     best_first = not (chosen and question.best_first)
     return address(replace(question, sort_by=column.name, subset=column.subset, best_first=best_first))
 
 
-def _choices(question: Question) -> list[tuple[str, list[Link]]]:
+def _choices(question: LeaderboardQuery) -> list[tuple[str, list[ChoiceLink]]]:
     """What else can be seen: other phases, splits, references, columns and subsets, where there are any."""
     split, references, subset = question.split, question.reference_set, question.subset
     images = split.images_of_subsets()
@@ -253,16 +255,16 @@ def _choices(question: Question) -> list[tuple[str, list[Link]]]:
     return [(what, links) for what, links in choices if len(links) > 1]
 
 
-def _layouts(question: Question) -> list[Link]:
+def _layouts(question: LeaderboardQuery) -> list[ChoiceLink]:
     texts = {"scores": "each score", "subsets": "each subset", "both": "each score and subset"}
     return [_link(texts[one], _to(question, layout=one), one == question.layout) for one in LAYOUTS]
 
 
-def _to(question: Question, **changes: Any) -> str:
+def _to(question: LeaderboardQuery, **changes: Any) -> str:
     return address(replace(question, **changes))
 
 
-def _phases(chosen: Phase) -> list[Link]:
+def _phases(chosen: Phase) -> list[ChoiceLink]:
     """The phases whose leaderboards everybody may see, and the one that is looked at."""
     shown = shown_phases(chosen.challenge)
     shown += [] if chosen in shown else [chosen]
@@ -273,11 +275,11 @@ def _phases(chosen: Phase) -> list[Link]:
     ]
 
 
-def _link(text: str, target: str, chosen: bool, note: str = "") -> Link:
-    return Link(text=text, address=target, chosen=chosen, note=note)
+def _link(text: str, target: str, chosen: bool, note: str = "") -> ChoiceLink:
+    return ChoiceLink(text=text, address=target, chosen=chosen, note=note)
 
 
-def _address(question: Question, split: str, references: str, subset: str) -> str:
+def _address(question: LeaderboardQuery, split: str, references: str, subset: str) -> str:
     """The address of another leaderboard of the phase, sorted the same way where it has that score."""
     asked = {"split": split, "references": references, "subset": subset}
     if split == question.split.name and question.sort_by != question.split.sort_by:
@@ -296,7 +298,7 @@ def near_pages(page: int, pages: int) -> list[int]:
     return sorted({1, pages, *range(max(1, page - 2), min(pages, page + 2) + 1)}) if pages > 1 else []
 
 
-def _pages(board: Leaderboard) -> list[Link]:
+def _pages(board: Leaderboard) -> list[ChoiceLink]:
     here = board.page or 1
     return [
         _link(str(page), address(board.question, page=str(page)), page == here)
@@ -304,7 +306,7 @@ def _pages(board: Leaderboard) -> list[Link]:
     ]
 
 
-def _lines(board: Leaderboard) -> list[Line]:
+def _lines(board: Leaderboard) -> list[LeaderboardTableRow]:
     name = board.question.sorted_column
     ends = [
         end
@@ -316,7 +318,7 @@ def _lines(board: Leaderboard) -> list[Line]:
     return [_line(row, board, low, high) for row in board.rows]
 
 
-def _line(row: Row, board: Leaderboard, low: float, high: float) -> Line:
+def _line(row: LeaderboardEntry, board: Leaderboard, low: float, high: float) -> LeaderboardTableRow:
     texts = [str(text) for text in row.declared.values() if str(text).strip()]
     link = next(filter(None, map(safe_link, texts)), "")
     method = next((text for text in texts if not safe_link(text)), row.algorithm)
@@ -325,7 +327,7 @@ def _line(row: Row, board: Leaderboard, low: float, high: float) -> Line:
         for name, text in row.declared.items()
         if text not in (method, link)
     ]
-    return Line(
+    return LeaderboardTableRow(
         about=[(name, text, address) for name, text, address in about if text.strip()],
         row=row,
         method=method if len(method) <= _METHOD else f"{method[: _METHOD - 1]}…",
@@ -336,13 +338,13 @@ def _line(row: Row, board: Leaderboard, low: float, high: float) -> Line:
     )
 
 
-def _reported(entry: ReportedEntry, question: Question) -> ReportedLine:
+def _reported(entry: ReportedEntry, question: LeaderboardQuery) -> ReportedTableRow:
     labels = [column.label for column in _columns(question) if not column.subset]
     cells = [_score(entry.scores[label], None, chosen=label == question.sorted_column) for label in labels]
-    return ReportedLine(entry=entry, host=_host(entry.url), cells=cells)
+    return ReportedTableRow(entry=entry, host=_host(entry.url), cells=cells)
 
 
-def reported_names(question: Question) -> list[str]:
+def reported_names(question: LeaderboardQuery) -> list[str]:
     """The names of the columns of what was reported elsewhere, which is of all images."""
     return [column.name for column in _columns(question) if not column.subset]
 
@@ -351,14 +353,14 @@ def _host(link: str) -> str:
     return (urlsplit(link).hostname or "").removeprefix("www.")
 
 
-def _cell(row: Row, name: str, sort_by: str) -> Cell:
+def _cell(row: LeaderboardEntry, name: str, sort_by: str) -> ScoreCell:
     return _score(row.scores[name], row.intervals[name], chosen=name == sort_by, failed=name in row.failed)
 
 
 def _score(
     value: float | None, interval: tuple[float, float] | None, *, chosen: bool, failed: bool = False
-) -> Cell:
-    return Cell(
+) -> ScoreCell:
+    return ScoreCell(
         text="" if value is None else f"{value:.3f}",
         full="" if value is None else repr(value),
         low="" if interval is None else f"{interval[0]:.3f}",
@@ -368,7 +370,7 @@ def _score(
     )
 
 
-def _strip(row: Row, name: str, low: float, high: float) -> Strip | None:
+def _strip(row: LeaderboardEntry, name: str, low: float, high: float) -> Strip | None:
     score, interval = row.scores[name], row.intervals[name]
     if score is None or interval is None or high <= low:
         return None

@@ -17,12 +17,12 @@ from django.utils.translation import get_language
 
 from capeval_server.challenges.models import Phase
 from capeval_server.challenges.selectors.access import organises, phase_named
-from capeval_server.core.errors import NotFoundError, QuestionError
+from capeval_server.core.errors import LeaderboardQueryError, NotFoundError
 from capeval_server.core.svg_plots import theme_named
 from capeval_server.http.conditional_get import answered, etag_of
 from capeval_server.leaderboards.citation import bibtex, fingerprint
 from capeval_server.leaderboards.plots import plot
-from capeval_server.leaderboards.query import Question, ask, may_see
+from capeval_server.leaderboards.query import LeaderboardQuery, ask, may_see
 from capeval_server.leaderboards.ranking import leaderboard
 from capeval_server.leaderboards.render_cache import kept, redated
 from capeval_server.web.public.leaderboard_table import address, current, reported_names, table, time_asked
@@ -32,7 +32,7 @@ __all__ = ["cite", "show_leaderboard", "show_plot"]
 _FINGERPRINT = re.compile("[0-9a-f]{16}")
 
 
-def _question(request: HttpRequest, phase: Phase) -> Question:
+def _question(request: HttpRequest, phase: Phase) -> LeaderboardQuery:
     names = ("split", "references", "subset", "sort_by", "order", "layout")
     asked: dict[str, Any] = {name: request.GET.get(name, "") for name in names}
     try:
@@ -43,7 +43,7 @@ def _question(request: HttpRequest, phase: Phase) -> Question:
             if asked["as_of"].tzinfo is None:
                 raise NotFoundError
         return ask(phase, **asked)
-    except (ValueError, QuestionError):
+    except (ValueError, LeaderboardQueryError):
         raise NotFoundError from None
 
 
@@ -90,7 +90,7 @@ def show_leaderboard(request: HttpRequest, slug: str, name: str) -> HttpResponse
     return answered(request, etag, lambda: render(request, "web/public/leaderboard.html", context))
 
 
-def _board(question: Question, page: int, *, full: bool) -> bytes:
+def _board(question: LeaderboardQuery, page: int, *, full: bool) -> bytes:
     """The part of the page that is the same for all who may see it."""
     board = leaderboard(question, page=page, full=full)
     if page > board.pages:
@@ -116,7 +116,7 @@ def _etag(request: HttpRequest, *about: object) -> str:
     return f"W/{etag_of(repr((request.get_full_path(), get_language(), reader, about)).encode())}"
 
 
-def _cited(request: HttpRequest, question: Question) -> str:
+def _cited(request: HttpRequest, question: LeaderboardQuery) -> str:
     """Whether a leaderboard that was cited is still the same."""
     cited = request.GET.get("fingerprint", "")
     if not cited:
@@ -124,7 +124,7 @@ def _cited(request: HttpRequest, question: Question) -> str:
     return "same" if _FINGERPRINT.fullmatch(cited) and cited == _mark(question)[0] else "changed"
 
 
-def _mark(question: Question) -> tuple[str, int]:
+def _mark(question: LeaderboardQuery) -> tuple[str, int]:
     """Return the fingerprint of a leaderboard and the number of its rows."""
 
     def make() -> bytes:

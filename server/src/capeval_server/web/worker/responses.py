@@ -99,7 +99,7 @@ def show_work(request: HttpRequest, participation: Participation) -> HttpRespons
     return render(request, "web/worker/work.html", shown)
 
 
-def _show_end(request: HttpRequest, participation: Participation, end: panels.End) -> HttpResponse:
+def _show_end(request: HttpRequest, participation: Participation, end: panels.SessionEnd) -> HttpResponse:
     shown = {"campaign": participation.campaign, "end": end, "answered": participation.answered}
     return render(request, "web/worker/end.html", shown)
 
@@ -156,7 +156,7 @@ def answer(request: HttpRequest, participation: Participation, lease: UUID) -> H
     try:
         if number not in map(str, range(1, _MOST_REVISIONS + 1)):
             raise AnswerError(f"'revision' must be from 1 to {_MOST_REVISIONS}")
-        given = submit.Given(
+        given = submit.SubmittedAnswer(
             answer=raw,
             revision=int(number),
             key=_key(held, raw, int(number)),

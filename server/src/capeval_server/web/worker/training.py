@@ -17,7 +17,9 @@ from capeval_server.web.worker.pictures import picture_of
 __all__ = ["go_on", "show_try"]
 
 
-def show_try(request: HttpRequest, participation: Participation, done: training.Try) -> HttpResponse:
+def show_try(
+    request: HttpRequest, participation: Participation, done: training.TrainingAttempt
+) -> HttpResponse:
     """The items of a try with their answers."""
     items = [
         {
