@@ -1,10 +1,17 @@
-"""Codemod that moves modules and renames names as scripts/renames.toml says."""
+"""Codemod: moves modules and renames public names in all tracked files.
+
+`python -m scripts.rename [TABLE]` applies a table of old and new names, by default scripts/renames.toml. In
+Python modules it follows the syntax tree: imports, the names that they bind, and programs in strings. In all text files
+it changes dotted names and paths. Run ruff and mypy afterwards: they find the rest.
+"""
 
 from __future__ import annotations
 
+import argparse
 import ast
 import re
 import subprocess
+import sys
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -14,16 +21,15 @@ from typing import NamedTuple
 __all__ = ["Edit", "Table", "apply_edits", "list_python_edits", "list_text_edits", "main", "read_table"]
 
 PROJECT = Path(__file__).parents[1]
-TABLE = PROJECT / "scripts" / "renames.toml"
-
-# Recordings and the table itself name what was.
+ROOTS = ("src/", "server/src/", "decoding/src/", "")
+# Recordings and histories name what was.
 UNTOUCHED = ("goldens/", "scripts/renames.toml", "scripts/goldens/names.py", "CHANGELOG.md")
-_DOTTED = re.compile(r"(?<![\w./-])(?:capeval\w*|tests|scripts)(?:\.\w+)+")
-_PATH = re.compile(r"(?<![\w.-])(?:[a-z]+/)*?(?:capeval\w*|tests|scripts)(?:/[\w.*-]+)+/?")
+_DOTTED = re.compile(r"(?<![\w./-])(?:capeval\w*|tests|examples|scripts)(?:\.\w+)+")
+_PATH = re.compile(r"(?<![\w./-])(?:[\w-]+/)+[\w.-]+")
 
 
 class Edit(NamedTuple):
-    """Replacement of the characters from start to end."""
+    """Replacement of the characters from `start` to `end`."""
 
     start: int
     end: int
@@ -36,9 +42,9 @@ class Table:
 
     Attributes:
         modules: Dotted names of modules and packages.
-        names: Names in modules, as `module:name`.
+        names: Public names in modules, as `module:name`.
         paths: Files, and folders with a slash at the end.
-        stored: Strings that look like module names and stay: salts, stored names.
+        stored: Strings that look like names of modules and stay: salts, stored names.
     """
 
     modules: Mapping[str, str] = field(default_factory=dict)
@@ -46,19 +52,15 @@ class Table:
     paths: Mapping[str, str] = field(default_factory=dict)
     stored: tuple[str, ...] = ()
 
-    def move(self, module: str) -> str:
-        """Return the new name of a module; a name without an entry stays."""
-        return self.modules.get(module, module)
-
     def resolve(self, module: str, name: str) -> tuple[str, str]:
-        """Return the new module and name of an imported name."""
+        """Return the new module and name of a name that is imported from a module."""
         if entry := self.names.get(f"{module}:{name}"):
             new_module, _, new_name = entry.partition(":")
             return new_module, new_name
         if entry := self.modules.get(f"{module}.{name}"):
             parent, _, leaf = entry.rpartition(".")
             return parent, leaf
-        return self.move(module), name
+        return self.modules.get(module, module), name
 
     def move_dotted(self, dotted: str) -> str:
         """Return the new form of a dotted name that begins with a module."""
@@ -71,13 +73,26 @@ class Table:
                 return ".".join([entry, *rest])
         return dotted
 
+    def move_path(self, path: str) -> str:
+        """Return the new path of a file of the project."""
+        for prefix in sorted(self.paths, key=len, reverse=True):
+            if path == prefix or (prefix.endswith("/") and path.startswith(prefix)):
+                path = self.paths[prefix] + path[len(prefix) :]
+                break
+        root = next(root for root in ROOTS if path.startswith(root))
+        stem, dot, suffix = path.removeprefix(root).partition(".")
+        module = stem.removesuffix("/__init__").replace("/", ".")
+        if module not in self.modules:
+            return path
+        package = "/__init__" if stem.endswith("/__init__") else ""
+        return root + self.modules[module].replace(".", "/") + package + dot + suffix
 
-def read_table(path: Path = TABLE) -> Table:
-    """Return the table of old and new names."""
+
+def read_table(path: Path) -> Table:
+    """Return the table in a TOML file."""
     content = tomllib.loads(path.read_text(encoding="utf-8"))
     stored = tuple(content.get("stored", {}).get("strings", ()))
-    tables = {key: content.get(key, {}) for key in ("modules", "names", "paths")}
-    return Table(**tables, stored=stored)
+    return Table(**{key: content.get(key, {}) for key in ("modules", "names", "paths")}, stored=stored)
 
 
 def apply_edits(text: str, edits: Iterable[Edit]) -> str:
@@ -87,241 +102,194 @@ def apply_edits(text: str, edits: Iterable[Edit]) -> str:
     return text
 
 
-def list_text_edits(text: str, table: Table, files: Mapping[str, str]) -> Iterator[Edit]:
-    """Yield edits of dotted names and paths anywhere in a text.
-
-    Args:
-        text: The text.
-        table: Old and new names.
-        files: New paths of moved files and folders.
-    """
+def list_text_edits(text: str, table: Table) -> Iterator[Edit]:
+    """Yield edits of dotted names and of paths in a text."""
     kept = [match.span() for string in table.stored for match in re.finditer(re.escape(string), text)]
-    for match in _DOTTED.finditer(text):
-        if not any(start <= match.start() and match.end() <= end for start, end in kept):
-            moved = table.move_dotted(match[0])
-            if moved != match[0]:
+    for pattern, move in ((_DOTTED, table.move_dotted), (_PATH, table.move_path)):
+        for match in pattern.finditer(text):
+            is_kept = any(start <= match.start() and match.end() <= end for start, end in kept)
+            if not is_kept and (moved := move(match[0])) != match[0]:
                 yield Edit(*match.span(), moved)
-    for match in _PATH.finditer(text):
-        moved = _move_path(match[0], files)
-        if moved != match[0]:
-            yield Edit(*match.span(), moved)
 
 
-def _move_path(path: str, files: Mapping[str, str]) -> str:
-    stem = path.rstrip("/.")
-    tail = path[len(stem) :]
-    for prefix in ("", "src/", "src/capeval/", "server/src/capeval_server/"):
-        full = prefix + stem
-        for size in range(full.count("/") + 1, 0, -1):
-            head = "/".join(full.split("/")[:size])
-            if head in files:
-                moved = files[head] + full[len(head) :] + tail
-                return moved.removeprefix(prefix) if prefix == "src/" else moved
-    return path
-
-
-def list_python_edits(source: str, module: str, table: Table) -> Iterator[Edit]:
-    """Yield edits of imports, and of the names that they bind.
+def list_python_edits(source: str, module: str, table: Table) -> list[Edit]:
+    """Return the edits of a module: by its syntax tree, then of dotted names and paths in the rest.
 
     Args:
-        source: A module's source.
+        source: The module's source.
         module: The module's own old name.
         table: Old and new names.
 
     Raises:
-        ValueError: A new name is already used in the module.
+        ValueError: A new name is used for something else in the same scope.
     """
     tree = ast.parse(source)
     offsets = _Offsets(source)
-    local: dict[str, str] = {}
+    edits = [edit for scope in _list_scopes(tree) for edit in _edit_scope(scope, offsets, module, table)]
+    spans = [(edit.start, edit.end) for edit in edits]
+    spans += [offsets.span(node) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    for start, program in _list_programs(tree, offsets):
+        edits += [
+            Edit(start + edit.start, start + edit.end, edit.text)
+            for edit in list_python_edits(program, "", table)
+        ]
+        spans.append((start, start + len(program)))
+    for edit in list_text_edits(source, table):
+        if not any(start < edit.end and edit.start < end for start, end in spans):
+            edits.append(edit)
+    return edits
+
+
+def _list_scopes(tree: ast.Module) -> Iterator[ast.AST]:
+    """Yield the module and its functions: imports in a function bind names only there."""
+    yield tree
+    yield from (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+
+
+def _list_own_imports(scope: ast.AST) -> Iterator[ast.ImportFrom]:
+    for child in ast.iter_child_nodes(scope):
+        if isinstance(child, ast.ImportFrom):
+            yield child
+        elif not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield from _list_own_imports(child)
+
+
+def _list_programs(tree: ast.Module, offsets: _Offsets) -> Iterator[tuple[int, str]]:
+    """Yield programs in strings that import something, with their positions in the source."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and "import" in node.value:
+            start, end = offsets.span(node)
+            inside = offsets.source[start:end].find(node.value)
+            if inside >= 0 and "\n" in node.value and _is_program(node.value):
+                yield start + inside, node.value
+
+
+def _is_program(text: str) -> bool:
+    try:
+        return any(isinstance(node, ast.ImportFrom) for node in ast.walk(ast.parse(text)))
+    except SyntaxError:
+        return False
+
+
+def _edit_scope(scope: ast.AST, offsets: _Offsets, module: str, table: Table) -> Iterator[Edit]:
+    bound: dict[str, str] = {}
     imported: dict[str, str] = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module:
-            yield from _edit_import(node, offsets, table, local, imported)
-    local |= {
-        old.partition(":")[2]: new.partition(":")[2]
-        for old, new in table.names.items()
-        if old.partition(":")[0] == module
-    }
-    local = {old: new for old, new in local.items() if old != new}
-    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    used |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
-    bound = {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)} | {
-        node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    }
-    for old, new in local.items():
-        if new in used or old in bound:
-            raise ValueError(f"{module}: {old} -> {new}: the name is already used")
-    for node in ast.walk(tree):
+    for statement in _list_own_imports(scope):
+        yield from _edit_import(statement, offsets, table, bound, imported)
+    if isinstance(scope, ast.Module):
+        own = {
+            name.partition(":")[2]: new.partition(":")[2]
+            for name, new in table.names.items()
+            if name.partition(":")[0] == module
+        }
+        bound |= own
+    bound = {old: new for old, new in bound.items() if old != new}
+    _check_free(scope, bound, module)
+    for node in ast.walk(scope):
         match node:
-            case ast.Name(id=name) if name in local:
-                yield offsets.edit(node, local[name])
-            case ast.ClassDef(name=name) | ast.FunctionDef(name=name) if name in local and node in tree.body:
-                start = source.index(name, offsets.start(node) + 5)
-                yield Edit(start, start + len(name), local[name])
+            case ast.Name(id=name) if name in bound:
+                yield offsets.edit(node, bound[name])
+            case ast.ClassDef(name=name) | ast.FunctionDef(name=name) if name in bound:
+                start = offsets.source.index(name, offsets.span(node)[0] + 4)
+                yield Edit(start, start + len(name), bound[name])
             case ast.Attribute(value=ast.Name(id=owner), attr=attribute) if owner in imported:
-                entry = table.names.get(f"{imported[owner]}:{attribute}")
-                if entry and entry.partition(":")[2] != attribute:
-                    end = offsets.end(node)
-                    yield Edit(end - len(attribute), end, entry.partition(":")[2])
+                _, new = table.resolve(imported[owner], attribute)
+                if new != attribute:
+                    end = offsets.span(node)[1]
+                    yield Edit(end - len(attribute), end, new)
             case ast.Assign(targets=[ast.Name(id="__all__")], value=ast.List(elts=elements)):
                 for element in elements:
-                    if isinstance(element, ast.Constant) and element.value in local:
-                        yield offsets.edit(element, f'"{local[element.value]}"')
+                    if isinstance(element, ast.Constant) and element.value in bound:
+                        yield offsets.edit(element, f'"{bound[element.value]}"')
+
+
+def _check_free(scope: ast.AST, bound: Mapping[str, str], module: str) -> None:
+    nodes = list(ast.walk(scope))
+    arguments = {node.arg for node in nodes if isinstance(node, ast.arg)}
+    names = {node.id for node in nodes if isinstance(node, ast.Name)} | arguments
+    stored = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)} | arguments
+    for old, new in bound.items():
+        if new in names or old in stored:
+            raise ValueError(f"{module}: {old} = {new}: one of them is another name in the same scope")
 
 
 def _edit_import(
-    node: ast.ImportFrom, offsets: _Offsets, table: Table, local: dict[str, str], imported: dict[str, str]
+    node: ast.ImportFrom, offsets: _Offsets, table: Table, bound: dict[str, str], imported: dict[str, str]
 ) -> Iterator[Edit]:
     module = node.module or ""
     groups: dict[str, list[str]] = {}
-    changed = False
+    is_changed = False
     for alias in node.names:
         new_module, new_name = table.resolve(module, alias.name)
         imported[alias.asname or alias.name] = f"{module}.{alias.name}"
-        changed |= (new_module, new_name) != (module, alias.name)
+        is_changed |= (new_module, new_name) != (module, alias.name)
         if alias.asname is None:
-            local[alias.name] = new_name
-            groups.setdefault(new_module, []).append(new_name)
-        else:
-            same = new_name == alias.asname and alias.asname != alias.name
-            groups.setdefault(new_module, []).append(new_name if same else f"{new_name} as {alias.asname}")
-    if not changed:
-        return
-    indent = " " * node.col_offset
-    lines = [f"from {group} import {', '.join(names)}" for group, names in groups.items()]
-    yield offsets.edit(node, f"\n{indent}".join(lines))
+            bound[alias.name] = new_name
+        is_plain = alias.asname in (None, new_name) and alias.asname != alias.name
+        groups.setdefault(new_module, []).append(new_name if is_plain else f"{new_name} as {alias.asname}")
+    if is_changed:
+        lines = [f"from {group} import {', '.join(names)}" for group, names in groups.items()]
+        yield offsets.edit(node, f"\n{' ' * node.col_offset}".join(lines))
 
 
 class _Offsets:
     """Positions of nodes in the characters of a source."""
 
     def __init__(self, source: str) -> None:
-        self._source = source
+        self.source = source
         self._lines = source.splitlines(keepends=True)
         self._starts = [0]
         for line in self._lines:
             self._starts.append(self._starts[-1] + len(line))
 
-    def _position(self, line: int, column: int) -> int:
-        characters = self._lines[line - 1].encode()[:column].decode()
-        return self._starts[line - 1] + len(characters)
+    def _find(self, line: int, column: int) -> int:
+        return self._starts[line - 1] + len(self._lines[line - 1].encode()[:column].decode())
 
-    def start(self, node: ast.AST) -> int:
-        return self._position(node.lineno, node.col_offset)  # type: ignore[attr-defined]
-
-    def end(self, node: ast.AST) -> int:
-        return self._position(node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]
+    def span(self, node: ast.AST) -> tuple[int, int]:
+        """Return the positions of the first character of a node, and of the one after its last."""
+        start = self._find(node.lineno, node.col_offset)  # type: ignore[attr-defined]
+        return start, self._find(node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]
 
     def edit(self, node: ast.AST, text: str) -> Edit:
         """Return the edit that replaces a node."""
-        return Edit(self.start(node), self.end(node), text)
+        return Edit(*self.span(node), text)
 
 
 def _list_files() -> list[str]:
-    listed = subprocess.run(
-        ["git", "ls-files", "-z"], cwd=PROJECT, capture_output=True, check=True, text=True
-    )
+    command = ["git", "ls-files", "-z"]
+    listed = subprocess.run(command, cwd=PROJECT, capture_output=True, check=True, text=True)
     return [path for path in listed.stdout.split("\0") if path and (PROJECT / path).is_file()]
 
 
 def _name_module(path: str) -> str:
-    dotted = path.removesuffix(".pyi").removesuffix(".py").replace("/", ".")
-    for root in ("server.src.", "decoding.src.", "src."):
-        dotted = dotted.removeprefix(root)
-    return dotted.removesuffix(".__init__")
-
-
-def _list_moves(files: Iterable[str], table: Table) -> dict[str, str]:
-    """Return the new path of each file that moves."""
-    files = list(files)
-    packages = {_name_module(path) for path in files if path.endswith("/__init__.py")}
-    new_parents = {new.rpartition(".")[0] for new in table.modules.values()}
-    moves: dict[str, str] = {}
-    for path in files:
-        root, old = _split_root(path)
-        new = table.paths.get(path, path)
-        if new == path and root is not None:
-            module = _name_module(path)
-            suffix = "".join(Path(path).suffixes) or ""
-            entry = table.modules.get(module)
-            if entry is not None and path.endswith(("__init__.py",)):
-                is_package = entry in new_parents or (
-                    module in packages and entry.count(".") == module.count(".")
-                )
-                new = root + entry.replace(".", "/") + ("/__init__.py" if is_package else ".py")
-            elif entry is not None:
-                new = root + entry.replace(".", "/") + suffix
-            else:
-                new = root + _move_prefix(old, packages, table)
-        for prefix, target in table.paths.items():
-            if new == prefix or (prefix.endswith("/") and new.startswith(prefix)):
-                new = target + new[len(prefix) :]
-                break
-        if new != path:
-            moves[path] = new
-    return moves
-
-
-def _split_root(path: str) -> tuple[str | None, str]:
-    for root in ("server/src/", "decoding/src/", "src/"):
-        if path.startswith(root):
-            return root, path.removeprefix(root)
-    return ("", path) if path.startswith(("tests/", "scripts/")) else (None, path)
-
-
-def _move_prefix(path: str, packages: set[str], table: Table) -> str:
-    """Return the new path of a file that follows its package."""
-    parts = path.split("/")
-    for size in range(len(parts) - 1, 0, -1):
-        package = ".".join(parts[:size])
-        if package in table.modules and package in packages:
-            return "/".join([*table.modules[package].split("."), *parts[size:]])
-    return path
+    root = next(root for root in ROOTS if path.startswith(root))
+    return re.sub(r"(/__init__)?\.pyi?$", "", path.removeprefix(root)).replace("/", ".")
 
 
 def main() -> None:
-    """Apply the table to the tracked files."""
-    table = read_table()
-    files = _list_files()
-    moves = _list_moves(files, table)
-    names = dict(moves)
-    for old, new in moves.items():
-        if old.endswith("/__init__.py") and new.endswith("/__init__.py"):
-            names.setdefault(old.removesuffix("/__init__.py"), new.removesuffix("/__init__.py"))
-        names.setdefault(old.removesuffix(".py"), new.removesuffix(".py"))
-    names |= {old.rstrip("/"): new.rstrip("/") for old, new in table.paths.items()}
-    problems = []
-    for path in files:
+    """Apply a table to the tracked files, and print the modules that need a hand."""
+    parser = argparse.ArgumentParser(prog="python -m scripts.rename", description=__doc__)
+    parser.add_argument("table", type=Path, nargs="?", default=PROJECT / "scripts" / "renames.toml")
+    table = read_table(parser.parse_args().table)
+    for path in _list_files():
         if path.startswith(UNTOUCHED):
             continue
         try:
             text = (PROJECT / path).read_text(encoding="utf-8")
+            if path.endswith((".py", ".pyi")):
+                edits = list_python_edits(text, _name_module(path), table)
+            else:
+                edits = list(list_text_edits(text, table))
         except UnicodeDecodeError:
             continue
-        edits = list(list_text_edits(text, table, names))
-        if path.endswith((".py", ".pyi")):
-            try:
-                python = list(list_python_edits(text, _name_module(path), table))
-            except ValueError as error:
-                problems.append(str(error))
-                continue
-            spans = [(edit.start, edit.end) for edit in python]
-            spans += _list_import_spans(text)
-            edits = [edit for edit in edits if not any(a < edit.end and edit.start < b for a, b in spans)]
-            edits += python
+        except ValueError as error:
+            print(f"not changed: {error}", file=sys.stderr)
+            continue
         if edits:
             (PROJECT / path).write_text(apply_edits(text, edits), encoding="utf-8")
-    for old, new in moves.items():
-        (PROJECT / new).parent.mkdir(parents=True, exist_ok=True)
-        subprocess.run(["git", "mv", old, new], cwd=PROJECT, check=True)
-    print("\n".join(problems))
-
-
-def _list_import_spans(source: str) -> list[tuple[int, int]]:
-    offsets = _Offsets(source)
-    nodes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom)]
-    return [(offsets.start(node), offsets.end(node)) for node in nodes]
+        if (new := table.move_path(path)) != path:
+            (PROJECT / new).parent.mkdir(parents=True, exist_ok=True)
+            subprocess.run(["git", "mv", path, new], cwd=PROJECT, check=True)
 
 
 if __name__ == "__main__":
