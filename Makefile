@@ -97,7 +97,7 @@ test-training: $(VENV)/.native $(TRAINING)/.dependencies ## The tests of torchme
 	PYTHONPATH=$(SOURCES) $(TRAINING)/bin/python -m pytest -c tests/training/pytest.ini tests/training
 
 test-baselines: $(VENV)/.native $(TRAINING)/.dependencies ## The tests of the captioners of capeval_decoding, which need PyTorch
-	PYTHONPATH=$(SOURCES) $(TRAINING)/bin/python -m pytest -c tests/captioners/pytest.ini tests/captioners
+	PYTHONPATH=$(SOURCES) $(TRAINING)/bin/python -m pytest -c tests/decoding/captioners/pytest.ini tests/decoding/captioners
 
 # In an environment of its own, with shards of COCO 2014.
 DISTRIBUTED := .venv-distributed

@@ -1,8 +1,8 @@
 """Codemod: moves modules and renames public names in all tracked files.
 
 `python -m scripts.rename [TABLE]` applies a table of old and new names, by default scripts/renames.toml. In
-Python modules it follows the syntax tree: imports, the names that they bind, and programs in strings. In all text files
-it changes dotted names and paths. Run ruff and mypy afterwards: they find the rest.
+Python modules it follows the syntax tree: imports, the names that they bind, and programs in strings. In all
+text files it changes dotted names and paths. Run ruff and mypy afterwards: they find the rest.
 """
 
 from __future__ import annotations
@@ -281,7 +281,7 @@ def main() -> None:
             else:
                 edits = list(list_text_edits(text, table))
         except UnicodeDecodeError:
-            continue
+            edits = []
         except ValueError as error:
             print(f"not changed: {error}", file=sys.stderr)
             continue

@@ -20,7 +20,7 @@ from pathlib import Path
 from capeval_server.annotation.campaigns import lifecycle
 from capeval_server.annotation.workers import enrollment
 from capeval_server.annotation.campaigns.creation import make_campaign
-from tests.server.test_annotation_pages import FILE, picture, write_campaign
+from tests.server.annotation.test_pages import FILE, picture, write_campaign
 folder = Path(tempfile.mkdtemp())
 path = write_campaign(folder, {f"{number}.jpg": picture(1400 + number, 900) for number in range(7)})
 slug = sys.argv[1]
@@ -44,7 +44,7 @@ STEAL = """
 from django.utils import timezone
 from capeval_server.annotation.responses import assignment
 from capeval_server.annotation.models import Assignment, Campaign
-from tests.server.annotation import answer, join
+from tests.server.campaigns import answer, join
 campaign = Campaign.objects.get(slug=sys.argv[1])
 for worker in join(campaign, 2):
     while True:

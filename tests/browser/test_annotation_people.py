@@ -15,7 +15,7 @@ from tests.server.processes import PROJECT, Server
 
 TRAINED = """
 from capeval_server.annotation.workers import panels
-from tests.server.test_annotation_training import trained
+from tests.server.annotation.test_training import trained
 campaign = trained(training_items=2, training_right=2, number=4, answers=9)
 panels.set_panel(None, campaign, {"name": "prolific", "answers": 2, "redirect": "https://x.org/?cc={code}"})
 print(campaign.slug)
@@ -33,7 +33,7 @@ from pathlib import Path
 from capeval_server.annotation.campaigns import lifecycle
 from capeval_server.annotation.workers import enrollment
 from capeval_server.annotation.campaigns.creation import make_campaign
-from tests.server.test_annotation_writing import FILE, MODEL, files
+from tests.server.annotation.test_writing import FILE, MODEL, files
 slug = sys.argv[1]
 lines = [{"key": key, "image": "a.jpg"} for key in "01"]
 practice = {"key": "2", "image": "a.jpg", "training": True, "expected": {"caption": MODEL}}

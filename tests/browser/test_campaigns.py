@@ -202,7 +202,7 @@ from capeval_server.annotation.responses import assignment
 from capeval_server.annotation.review import moderation
 from capeval_server.annotation.releases import release_files
 from capeval_server.annotation.models import Campaign, Participation, Response, ReviewRequest
-from tests.server.annotation import answer, join, make
+from tests.server.campaigns import answer, join, make
 words = ("dog", "cat", "bus", "boat", "kite", "cart")
 texts = ("a {} in a field", "a {} on a field", "the {} in a field", "one {} in grass")
 written = make("write", items=6, answers=4, batch=6, review_first=2)

@@ -34,7 +34,7 @@ ROOT = Path(__file__).parents[2]
 ELSEWHERE = ROOT / "docs" / "integrations.md"
 # Its recipes need engines such as Spark: tests/distributed runs them.
 ENGINES = ROOT / "docs" / "engines.md"
-# Its example needs PyTorch and transformers: tests/captioners runs it.
+# Its example needs PyTorch and transformers: tests/decoding/captioners runs it.
 TRANSFORMERS = ROOT / "docs" / "baselines" / "transformers.md"
 PAGES = sorted({ROOT / "README.md", *ROOT.glob("docs/**/*.md")} - {ELSEWHERE, ENGINES, TRANSFORMERS})
 FENCE = re.compile(r"^( *)```(\w+)[^\n]*\n(.*?)^\1```", re.MULTILINE | re.DOTALL)

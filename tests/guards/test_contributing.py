@@ -24,7 +24,7 @@ ENTRIES = {
         f"{SERVER}/web/campaigns/presenters.py": '    "{}": ',
         f"{SERVER}/annotation/releases/judgments.py": '"{}"',
         f"{SERVER}/annotation/campaigns/effort.py": '    "{}": ',
-        "tests/server/test_annotation_tasks.py": '    "{}": ',
+        "tests/server/annotation/test_task_types.py": '    "{}": ',
     },
     "job": {f"{SERVER}/submissions/apps.py": "        register("},
     "command": {"src/capeval/cli/app.py": '"capeval.cli.commands.{}"'},

@@ -14,8 +14,8 @@ import capeval
 PROJECT = Path(__file__).parents[2]
 SOURCES = {"capeval": PROJECT / "src", "capeval_decoding": PROJECT / "decoding" / "src"}
 
-# What these import is in the environment of tests/training and tests/captioners, whose tests ask the same of
-# them.
+# These import what only the environments of tests/training and tests/decoding/captioners have; tests there
+# check their exports.
 NEED_MORE = (
     ("capeval", "integrations", "torchmetrics"),
     ("capeval", "integrations", "capeval_scores"),

@@ -39,7 +39,7 @@ from capeval_server.jobs import worker
 from capeval_server.submissions.models import Result, Score, Submission
 from capeval_server.teams.models import Team
 from capeval_server.teams.services.enrollment import make_team
-from tests.server.annotation import answer, hold, join, make
+from tests.server.campaigns import answer, hold, join, make
 from tests.server.kit import CAPTIONS, RESULTS, code_of, results
 
 pytestmark = pytest.mark.django_db

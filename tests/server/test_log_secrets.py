@@ -41,7 +41,7 @@ from django.contrib.auth.models import User
 from capeval_server.annotation.workers import enrollment
 from capeval_server.annotation.workers import panels
 from capeval_server.teams.models import Team
-from tests.server.annotation import make
+from tests.server.campaigns import make
 user = User.objects.get(pk=1)
 user.email = "first@example.org"
 user.set_password(sys.argv[1])

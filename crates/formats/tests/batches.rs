@@ -1,4 +1,4 @@
-//! Captions from record batches; `tests/unit/test_arrow.py` reads those of other libraries.
+//! Captions from record batches; `tests/capeval/test_arrow.py` reads those of other libraries.
 
 use std::error::Error;
 use std::sync::Arc;

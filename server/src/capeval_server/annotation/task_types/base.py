@@ -2,7 +2,7 @@
 
 A new kind is one file in this folder that defines a `TaskType` with the decorator `register`, an import of it
 in `__init__.py`, its texts in `templates/annotation/texts`, and its cases in
-`tests/server/test_annotation_tasks.py`.
+`tests/server/annotation/test_task_types.py`.
 """
 
 from __future__ import annotations

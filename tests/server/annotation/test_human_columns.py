@@ -1,0 +1,198 @@
+"""Releases of judgements, and what they say of a challenge's systems on its page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from capeval.errors import FormatError
+from capeval.formats.judgments.human_scores import load_human_scores
+from capeval_server.annotation.campaigns import lifecycle
+from capeval_server.annotation.models import Assignment, Campaign
+from capeval_server.annotation.releases import release_files
+from capeval_server.annotation.releases.human_columns import columns_of, rows_of
+from capeval_server.annotation.review.moderation import block
+from capeval_server.challenges.models import Challenge, Phase
+from capeval_server.core.errors import CampaignError
+from tests.server.annotation.test_results import campaign_of, votes_of_many, work_all
+from tests.server.campaigns import join
+from tests.server.pages import check_page
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def storage(tmp_path: Path, settings: Any) -> None:
+    options = {**settings.STORAGES["default"]["OPTIONS"], "location": tmp_path / "files"}
+    settings.STORAGES = {**settings.STORAGES, "default": {**settings.STORAGES["default"], "OPTIONS": options}}
+
+
+def judged(
+    challenge: Challenge, kind: str, choices: Mapping[str, str], workers: int = 3
+) -> tuple[Campaign, list[Any]]:
+    lines = [
+        {"key": f"{system}-{image}", "group": str(image), "system": system, "caption": "a dog"}
+        for system in choices
+        for image in range(4)
+    ]
+    campaign = campaign_of(kind, lines)
+    campaign.challenge = challenge
+    campaign.save()
+    people = join(campaign, workers)
+    for worker in people:
+        work_all(worker, lambda held: {"choice": choices[held.item.payload["system"]]})
+    return campaign, people
+
+
+M3 = {"Human": "5", "ours": "4", "Random": "1"}
+M4 = {"Human": "3", "ours": "2", "Random": "4"}
+
+
+def test_a_release_of_judgements_never_changes(challenge: Challenge) -> None:
+    campaign, people = judged(challenge, "m3", M3)
+    made = release_files.freeze(None, campaign, "1.0")
+    folder = release_files.folder_of(made)
+    assert {path.name for path in folder.iterdir()} == {
+        "ratings-m3.csv",
+        "human.csv",
+        "differences.csv",
+        "manifest.json",
+    }
+    assert made.responses.count() == 36
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    block(None, people[0], "a robot")
+    # What is frozen stays, and says how many of its answers no longer count.
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    release_files.verify(made)
+    assert release_files.changed_since(made) == 12
+    with pytest.raises(CampaignError, match="must have all"):
+        release_files.freeze(None, campaign, "1.1")
+    with pytest.raises(CampaignError, match=r"has a release '1\.0' already"):
+        release_files.freeze(None, campaign, "1.0")
+    with pytest.raises(CampaignError, match="only captions are split by plans"):
+        release_files.freeze(None, campaign, "1.1", plans=Path("plans.json"))
+    other, _ = judged(challenge, "m2", {"Human": "person", "Random": "machine"})
+    with pytest.raises(CampaignError, match="letters, digits"):
+        release_files.freeze(None, other, "../x")
+    (folder / "human.csv").write_text("changed")
+    with pytest.raises(FormatError, match="sha256"):
+        release_files.verify(made)
+
+
+def test_items_that_lack_answers_can_be_left_out(challenge: Challenge) -> None:
+    campaign, _ = judged(challenge, "m3", M3, workers=2)
+    with pytest.raises(CampaignError, match="no answer of judge-m3 counts yet"):
+        release_files.freeze(None, campaign, "1.0", leave_out=True)
+    (third,) = join(campaign)
+    held = [item for item in campaign.items.all() if item.payload["system"] != "ours"]
+    # A third worker answers for two systems alone.
+    campaign.items.filter(key__startswith="ours").update(free=0)
+    assert work_all(third, lambda one: {"choice": M3[one.item.payload["system"]]}) == len(held)
+    made = release_files.freeze(None, campaign, "1.0", leave_out=True)
+    scores = load_human_scores(release_files.folder_of(made) / "human.csv")
+    assert {score.system for score in scores} == {"Human", "Random"}
+    assert made.responses.count() == sum(score.votes for score in scores) == 24
+
+
+def test_columns_have_intervals_n_alpha_and_a_release(challenge: Challenge, phase: Phase) -> None:
+    campaign, _ = judged(challenge, "m4", M4)
+    release_files.freeze(None, campaign, "1.0")
+    # M4 stands beside M3 alone.
+    assert columns_of(challenge) == ()
+    assert Client().get("/small/judgements/").status_code == 404
+    other, people = judged(challenge, "m3", M3)
+    release_files.freeze(None, other, "1.0")
+    found = columns_of(challenge)
+    assert [(column.question, column.release, column.missing) for column in found] == [
+        ("M3", "1.0", ()),
+        ("M4", "1.0", ()),
+    ]
+    assert [row.system for row in rows_of(found)] == ["Human", "ours", "Random"]
+    score = found[0].scores["ours"]
+    assert (score.value, score.images, score.votes, score.workers) == (4.0, 4, 12, 3)
+    assert score.release == "judge-m3 1.0"
+    answer = Client().get("/small/judgements/")
+    text = answer.content.decode()
+    check_page(text, answer.headers["Content-Security-Policy"])
+    for shown in (
+        "M3",
+        "M4",
+        "1.0",
+        "Human",
+        "Random",
+        "4.000",
+        "4.000 to 4.000",
+        "4 images, 12 votes",
+        "alpha",
+    ):
+        assert shown in text
+    assert "no longer count" not in text
+    block(None, people[0], "a robot")
+    assert "12 of its answers no longer count" in Client().get("/small/judgements/").content.decode()
+    assert 'href="/small/judgements/"' in Client().get("/small/").content.decode()
+
+
+def test_neighbours_that_people_do_not_tell_apart_are_named(challenge: Challenge, phase: Phase) -> None:
+    campaign, _ = judged(challenge, "m3", {"Human": "5", "ours": "4", "theirs": "4", "Random": "1"})
+    release_files.freeze(None, campaign, "1.0")
+    (column,) = columns_of(challenge)
+    assert column.tied == {"ours": "theirs"}
+    text = Client().get("/small/judgements/").content.decode()
+    assert text.count("≈ <bdi>") == 1
+    assert "≈ <bdi>theirs</bdi>" in text
+    # An older release says nothing of it.
+    (release_files.folder_of(campaign.releases.get()) / "differences.csv").unlink()
+    assert columns_of(challenge)[0].tied == {}
+
+
+def test_wins_are_columns_too(challenge: Challenge, phase: Phase, tmp_path: Path) -> None:
+    campaign = votes_of_many("triplet", tmp_path)
+    campaign.challenge = challenge
+    campaign.save()
+    release_files.freeze(None, campaign, "1.0")
+    found = columns_of(challenge)
+    assert [column.question for column in found] == ["wins", "Bradley-Terry"]
+    assert [row.system for row in rows_of(found)][:2] == ["Human", "good"]
+    text = Client().get("/small/judgements/").content.decode()
+    assert "Part of its pairs that the system wins" in text
+    # Pairs of one writer alone say nothing of systems.
+    other = campaign_of(
+        "pairwise", [{"key": "1", "first": "a", "second": "b", "first_by": "human", "second_by": "human"}], 1
+    )
+    other.challenge = challenge
+    other.save()
+    (worker,) = join(other)
+    work_all(worker, lambda held: {"choice": "left"})
+    release_files.freeze(None, other, "1.0")
+    assert len(columns_of(challenge)) == 2
+
+
+def test_a_column_without_human_says_so(challenge: Challenge) -> None:
+    campaign, _ = judged(challenge, "m3", {"ours": "4", "theirs": "3"})
+    release_files.freeze(None, campaign, "1.0")
+    (column,) = columns_of(challenge)
+    assert column.missing == ("Human", "Random")
+    assert "Without Human and Random." in Client().get("/small/judgements/").content.decode()
+
+
+def test_who_may_not_see_the_leaderboard_sees_no_judgements(challenge: Challenge, phase: Phase) -> None:
+    campaign, _ = judged(challenge, "m3", M3)
+    release_files.freeze(None, campaign, "1.0")
+    phase.leaderboard = Phase.Leaderboard.HIDDEN
+    phase.save()
+    assert Client().get("/small/judgements/").status_code == 404
+    assert "judgements" not in Client().get("/small/").content.decode()
+
+
+def test_the_latest_release_of_a_campaign_is_shown(challenge: Challenge) -> None:
+    campaign, _ = judged(challenge, "m3", M3)
+    for name in ("1.0", "1.1"):
+        release_files.freeze(None, campaign, name)
+    (column,) = columns_of(challenge)
+    assert column.release == "1.1"
+    assert Assignment.objects.count() == 36
+    lifecycle.change_state(None, campaign, "closed")

@@ -1,0 +1,217 @@
+"""Freezing captions, and using them: a release never changes, and the next one says what changed."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import IntegrityError, transaction
+from django.test import Client
+
+from capeval.errors import FormatError
+from capeval_server.accounts.models import Token
+from capeval_server.annotation.campaigns.creation import add_items
+from capeval_server.annotation.campaigns.definition import ItemDefinition
+from capeval_server.annotation.models import Campaign, Participation, Release, Response
+from capeval_server.annotation.releases import release_files
+from capeval_server.annotation.releases.integrity import audit
+from capeval_server.annotation.responses import assignment
+from capeval_server.annotation.review import moderation
+from capeval_server.challenges.models import Challenge, ReferenceSet, ReferenceVersion
+from capeval_server.core.errors import AssignmentError, CampaignError
+from capeval_server.hosting.services.definition_files import import_challenge
+from capeval_server.jobs import worker as scorer
+from capeval_server.submissions.models import Submission
+from capeval_server.teams.services.enrollment import make_team
+from tests.server.campaigns import answer, hold, join, make
+
+pytestmark = pytest.mark.django_db
+
+PLANS = {"val": {"images": 4, "references": 2, "private": True, "held_out": True}}
+
+
+@pytest.fixture(autouse=True)
+def storage(tmp_path: Path, settings: Any) -> None:
+    options = {**settings.STORAGES["default"]["OPTIONS"], "location": tmp_path / "files"}
+    settings.STORAGES = {**settings.STORAGES, "default": {**settings.STORAGES["default"], "OPTIONS": options}}
+
+
+def filled(items: int = 4, answers: int = 3) -> Campaign:
+    """A campaign with all its captions, each different, of as many workers."""
+    campaign = make("write", items=items, answers=answers, batch=items, reopened_for="everybody")
+    for number, worker in enumerate(join(campaign, answers)):
+        write(worker, number)
+    return campaign
+
+
+def write(worker: Participation, number: int) -> None:
+    for held in assignment.work(worker).assignments:
+        answer(held, f"a man number {number} rides the horse {held.item.key} along a beach")
+
+
+def plans_in(folder: Path) -> Path:
+    path = folder / "plans.json"
+    path.write_text(json.dumps(PLANS))
+    return path
+
+
+def captions_of(release: Release) -> set[str]:
+    texts = set()
+    for path in release_files.folder_of(release).glob("*/*.json"):
+        found = json.loads(path.read_text())
+        entries = found if isinstance(found, list) else found.get("annotations", [])
+        texts |= {entry["caption"] for entry in entries}
+    return texts
+
+
+def test_a_release_has_what_counts_and_never_changes(tmp_path: Path) -> None:
+    campaign = filled()
+    release = release_files.freeze(None, campaign, "1.0", plans=plans_in(tmp_path))
+    assert captions_of(release) == set(Response.objects.values_list("answer__caption", flat=True))
+    assert release.responses.count() == 12
+    folder = release_files.folder_of(release)
+    assert {path.relative_to(folder).as_posix() for path in folder.rglob("*.json")} == {
+        "manifest.json",
+        "private/captions_val.json",
+        "private/human_val.json",
+        "public/image_info_val.json",
+    }
+    provenance = (folder.parent / "provenance.csv").read_text().splitlines()
+    assert len(provenance) == 13
+    assert provenance[0] == "response,image,worker,texts,received"
+    assert release_files.verify(release) == 5
+    with pytest.raises(IntegrityError, match="never changed"), transaction.atomic():
+        Release.objects.update(name="2.0")
+    with pytest.raises(CampaignError, match=r"has a release '1\.0' already"):
+        release_files.freeze(None, campaign, "1.0")
+    assert list(audit(campaign)) == []
+    (folder / "private" / "captions_val.json").write_text("{}")
+    with pytest.raises(FormatError):
+        release_files.verify(release)
+    assert "a release must not change" in str(next(audit(campaign)))
+
+
+def test_the_provenance_and_the_manifest_are_verified_too(tmp_path: Path) -> None:
+    release = release_files.freeze(None, filled(), "1.0")
+    place = release_files.folder_of(release).parent / "provenance.csv"
+    place.write_text(place.read_text() + "\n")
+    with pytest.raises(CampaignError, match=r"provenance.csv is not as it was frozen"):
+        release_files.verify(release)
+
+
+def test_keys_are_escaped_in_the_provenance_as_in_every_table(tmp_path: Path) -> None:
+    campaign = make("write", items=0, answers=1, batch=2)
+    keys = ("=cmd|' /C calc'!A0", "-1")
+    payload: dict[str, list[str]] = {"keywords": []}
+    items = [
+        ItemDefinition(key=key, image="", group="", category="", payload=payload, expected={}) for key in keys
+    ]
+    add_items(campaign, items, 1)
+    (worker,) = join(campaign)
+    write(worker, 1)
+    release = release_files.freeze(None, campaign, "1.0")
+    with (release_files.folder_of(release).parent / "provenance.csv").open(newline="") as file:
+        assert [row["image"] for row in csv.DictReader(file)] == ["'=cmd|' /C calc'!A0", "-1"]
+
+
+def test_images_that_lack_captions_are_named_or_left_out() -> None:
+    campaign = make("write", items=3, answers=2, batch=3)
+    first, second = join(campaign, 2)
+    write(first, 1)
+    held = hold(second)
+    answer(held)
+    with pytest.raises(
+        CampaignError, match=r"each image must have all its captions \(got fewer of '\d', '\d'\)"
+    ):
+        release_files.freeze(None, campaign, "1.0")
+    release = release_files.freeze(None, campaign, "1.0", leave_out=True)
+    assert release.responses.count() == 2
+    with pytest.raises(CampaignError, match="no answer of .* counts yet"):  # noqa: RUF043
+        release_files.freeze(None, make(), "1.0", leave_out=True)
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", ".1", "1/0", "1 0", "1\n", "1" * 51])
+@pytest.mark.parametrize("kind", ["write", "triplet"])
+def test_names_that_no_release_can_have(kind: str, name: str, tmp_path: Path) -> None:
+    campaign = make(kind, items=1, answers=1)
+    answer(hold(join(campaign)[0]))
+    with pytest.raises(CampaignError, match="a release's name must be 1 to 50 letters"):
+        release_files.freeze(None, campaign, name)
+    assert not Release.objects.exists()
+    assert not (tmp_path / "files").exists()
+
+
+def test_an_answer_in_a_release_is_not_revised() -> None:
+    campaign = make("write", items=1, answers=1)
+    held = hold(join(campaign)[0])
+    answer(held)
+    release = release_files.freeze(None, campaign, "1.0")
+    with pytest.raises(AssignmentError, match="part of a frozen release"):
+        answer(held, "something else", revision=2)
+    assert release_files.verify(release) == 3
+
+
+def test_the_next_release_lacks_what_was_blocked_and_the_first_stays() -> None:
+    campaign = filled(answers=2)
+    first = release_files.freeze(None, campaign, "1.0")
+    before = {path: path.read_bytes() for path in release_files.folder_of(first).rglob("*.json")}
+    bad = Participation.objects.filter(campaign=campaign)[0]
+    moderation.block(None, bad, "spam")
+    assert release_files.changed_since(first) == 4
+    with pytest.raises(CampaignError, match="each image must have all its captions"):
+        release_files.freeze(None, campaign, "1.1")
+    write(join(campaign)[0], 7)
+    second = release_files.freeze(None, campaign, "1.1")
+    assert {path: path.read_bytes() for path in before} == before
+    assert release_files.verify(first) == release_files.verify(second) == 3
+    assert release_files.changed_since(second) == 0
+    assert len(captions_of(first) - captions_of(second)) == 4
+    assert not any("number 0" in caption for caption in captions_of(second))
+
+
+def submit(challenge: Challenge, images: list[int]) -> Submission:
+    """A submission to the challenge that was made of a release."""
+    ann = User.objects.create(username="ann")
+    make_team(ann, challenge)
+    program = Client(headers={"Authorization": f"Bearer {Token.issue(ann.pk, 't', 'submit')}"})
+    captions = [{"image_id": image, "caption": f"a man rides the horse {image}"} for image in images]
+    file = SimpleUploadedFile("captions_val_mine_results.json", json.dumps(captions).encode())
+    sent = program.post(f"/api/challenges/{challenge.slug}/phases/val/submissions", {"file": file})
+    assert sent.status_code == 201, sent.content
+    while scorer.work_once():
+        pass
+    return Submission.objects.get(pk=sent.json()["id"])
+
+
+def test_captions_become_a_challenge_whose_references_they_are(tmp_path: Path) -> None:
+    campaign = filled()
+    release = release_files.freeze(None, campaign, "1.0", plans=plans_in(tmp_path))
+    path = release_files.write_challenge(release, tmp_path / "challenge")
+    challenge = import_challenge(path)
+    frozen = (release_files.folder_of(release) / "private" / "captions_val.json").read_bytes()
+    version = ReferenceVersion.objects.get(reference_set__split__challenge=challenge)
+    with version.file.open() as file:
+        assert file.read() == frozen
+    submission = submit(challenge, [0, 1, 2, 3])
+    assert submission.state == "scored", list(submission.results.values_list("failure", "log"))
+    assert submission.results.filter(failure="").count() >= 4
+    # A worker is blocked: the next release is the next version, and all is scored again.
+    moderation.block(None, Participation.objects.filter(campaign=campaign)[0], "spam")
+    write(join(campaign)[0], 7)
+    again = release_files.freeze(None, campaign, "1.1", plans=plans_in(tmp_path))
+    olga = User.objects.create(username="olga")
+    assert release_files.publish(olga, again, "val", ReferenceSet.objects.get()) == 2
+    submission.refresh_from_db()
+    assert submission.state == "waiting"
+    while scorer.work_once():
+        pass
+    submission.refresh_from_db()
+    assert submission.state == "scored"
+    versions = submission.results.values_list("reference_version__number", flat=True)
+    assert set(versions) == {1, 2}
+    assert release_files.verify(release) == 5

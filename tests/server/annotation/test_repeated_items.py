@@ -1,0 +1,240 @@
+"""A worker's own items again, mirrored: one in so many answers, which count in nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import IntegrityError, transaction
+from django.test import Client
+
+from capeval_server.annotation.campaigns.creation import add_items
+from capeval_server.annotation.campaigns.progress import progress_of
+from capeval_server.annotation.models import Assignment, Campaign, CheckResult, Item, Participation
+from capeval_server.annotation.releases.integrity import audit
+from capeval_server.annotation.responses import assignment, submit
+from capeval_server.annotation.review import moderation
+from capeval_server.annotation.review.worker_summaries import repeats_of, summaries_of
+from capeval_server.annotation.workers import payments
+from tests.server.annotation.test_api import user_program
+from tests.server.campaigns import counted, given, join, make, new_items
+from tests.server.pages import check_page
+
+pytestmark = pytest.mark.django_db
+
+
+def side_of(held: Assignment, chosen: str) -> str:
+    """The side on which the first or the second sentence stands."""
+    sides = ("right", "left") if held.mirrored else ("left", "right")
+    return sides[chosen == "second"]
+
+
+def work_through(worker: Participation, choose: Any) -> list[Assignment]:
+    """Answers all there is, by a function of what is held; returns what was shown again."""
+    again = []
+    while held := assignment.work(worker).assignments:
+        for one in held:
+            submit.submit(one, given({"choice": choose(one)}))
+            if one.item.repeats_id is not None:
+                again.append(one)
+    return again
+
+
+def test_one_in_fifty_is_an_earlier_item_mirrored() -> None:
+    campaign = make(items=400, answers=1, batch=10, repeat_every=50)
+    (worker,) = join(campaign)
+    again = work_through(worker, lambda held: side_of(held, "first"))
+    # 40 batches and the repeats among them, in stretches of five batches.
+    assert len(again) == 8
+    for one in again:
+        first = worker.assignments.get(item=one.item.repeats_id)
+        assert first.mirrored != one.mirrored
+        assert first.batch < one.batch - 1
+        assert one.item.payload == first.item.payload
+        assert one.slot is None
+    assert len({one.item.repeats_id for one in again}) == 8
+    assert counted(campaign) == 400
+    progress = progress_of(campaign)
+    assert (progress.items, progress.wanted, progress.finished) == (400, 400, 400)
+    worker.refresh_from_db()
+    assert (worker.answered, worker.judged, CheckResult.objects.count()) == (408, 0, 0)
+    assert next(payments.lines(campaign)).answers == 408
+    (summary,) = summaries_of(campaign)
+    assert (summary.repeats.number, summary.repeats.of, summary.same_side) == (8, 8, 0)
+    # What is shown again is in no other number.
+    assert (summary.left.of, summary.counted) == (400, 400)
+    assert list(audit(campaign)) == []
+
+
+def test_who_always_presses_the_same_side_does_not_agree_with_themselves() -> None:
+    campaign = make(items=200, answers=1, batch=10, repeat_every=20)
+    (worker,) = join(campaign)
+    again = work_through(worker, lambda _: "left")
+    (summary,) = summaries_of(campaign)
+    assert summary.repeats.of == len(again) >= 8
+    assert (summary.repeats.number, summary.same_side) == (0, len(again))
+
+
+def test_nothing_is_repeated_where_it_is_off_in_a_trial_and_without_sides() -> None:
+    campaigns = [
+        make(items=60, answers=1, batch=2, repeat_every=0),
+        make(items=60, answers=1, batch=2, repeat_every=4, state="pilot"),
+    ]
+    for campaign in campaigns:
+        (worker,) = join(campaign)
+        assert work_through(worker, lambda _: "left") == []
+        assert campaign.items.count() == 60
+    writing = make("write", items=20, answers=1, batch=2, repeat_every=4)
+    (worker,) = join(writing)
+    while held := assignment.work(worker).assignments:
+        for one in held:
+            submit.submit(one, given({"caption": "a cart in a street"}))
+    assert writing.items.count() == 20
+
+
+def test_an_item_is_repeated_by_one_row_for_all_workers_and_once_to_each() -> None:
+    campaign = make(items=12, answers=8, batch=1, repeat_every=2)
+    workers = join(campaign, 8)
+    shown = Counter(
+        (one.participation_id, one.item.repeats_id)
+        for worker in workers
+        for one in work_through(worker, lambda held: side_of(held, "second"))
+    )
+    assert len(shown) > 12
+    assert set(shown.values()) == {1}
+    repeats = campaign.items.filter(repeats__isnull=False)
+    assert repeats.count() == len({item for _, item in shown})
+    assert list(audit(campaign)) == []
+    original = repeats[0].repeats
+    assert original is not None
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Item.objects.create(campaign=campaign, key="x", payload={}, rank=0, repeats=original)
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Item.objects.create(campaign=campaign, key=original.key, payload={}, rank=0)
+
+
+def test_checks_and_repeats_in_the_same_campaign() -> None:
+    campaign = make(items=300, checks=40, answers=1, batch=5, check_every=15, repeat_every=20)
+    (worker,) = join(campaign)
+    again = work_through(worker, lambda held: side_of(held, "first"))
+    results = CheckResult.objects.filter(response__participation=worker)
+    # What is shown again is no check, and no check is shown again.
+    assert len(again) > 10
+    assert results.count() > 15
+    assert not results.filter(response__item__repeats__isnull=False).exists()
+    firsts = Item.objects.filter(pk__in=[one.item.repeats_id for one in again])
+    assert not firsts.filter(is_check=True).exists()
+    worker.refresh_from_db()
+    assert worker.judged == worker.fine == results.count()
+    assert list(audit(campaign)) == []
+
+
+def test_no_check_or_repeat_gets_slots_where_items_end_when_decided() -> None:
+    campaign = make(
+        "pairwise", items=30, checks=9, answers=3, batch=1, check_every=4, repeat_every=4, curtail=True
+    )
+    for worker in join(campaign, 3):
+        work_through(worker, lambda held: side_of(held, "first"))
+    uncounted = campaign.items.filter(is_check=True)
+    assert uncounted.filter(repeats__isnull=False, assignments__state="submitted").exists()
+    assert uncounted.filter(repeats=None, assignments__state="submitted").exists()
+    assert not uncounted.filter(slots__isnull=False).exists()
+    # Two of three decide: the third is not asked for.
+    progress = progress_of(campaign)
+    assert (progress.items, progress.finished, progress.wanted, progress.counted) == (30, 30, 60, 60)
+    assert list(audit(campaign)) == []
+
+
+def test_the_audit_finds_what_is_shown_again_to_others_or_not_mirrored() -> None:
+    campaign = make(items=40, answers=2, batch=1, repeat_every=2)
+    worker, other = join(campaign, 2)
+    again = work_through(worker, lambda _: "left")[0]
+    rows = Assignment.objects.filter(pk=again.pk)
+    rule = "an item must be shown again to who had it before, and mirrored"
+    for change in ({"mirrored": not again.mirrored}, {"participation": other}):
+        rows.update(**change)
+        assert rule in [finding.rule for finding in audit(campaign)]
+        rows.update(mirrored=again.mirrored, participation=worker)
+    assert list(audit(campaign)) == []
+
+
+def test_what_is_taken_out_is_not_shown_again() -> None:
+    campaign = make(items=30, answers=1, batch=1, repeat_every=2)
+    (worker,) = join(campaign)
+    while True:
+        (held,) = assignment.work(worker).assignments
+        if held.item.repeats_id is not None:
+            break
+        submit.submit(held, given({"choice": "left"}))
+    first = Item.objects.get(pk=held.item.repeats_id)
+    moderation.hold(None, first, held=True, reason="shows a face")
+    held.refresh_from_db()
+    assert held.state == "pulled"
+    assert set(Item.objects.filter(held=True)) == {first, held.item}
+    assert all(one.item.repeats_id != first.pk for one in work_through(worker, lambda _: "left"))
+    moderation.hold(None, first, held=False)
+    assert not Item.objects.filter(held=True).exists()
+    assert list(audit(campaign)) == []
+
+
+def test_revising_and_the_kinds_whose_answers_are_no_sides() -> None:
+    campaign = make(items=0, kind="pairwise")
+    Campaign.objects.filter(pk=campaign.pk).update(
+        kind="m5", settings={**campaign.settings, "answers": 1, "repeat_every": 2, "curtail": False}
+    )
+    campaign.refresh_from_db()
+    add_items(campaign, list(new_items("pairwise", 12)), 1)
+    worker, other = join(campaign, 2)
+    again = 0
+    while held := assignment.work(worker).assignments:
+        (one,) = held
+        again += one.item.repeats_id is not None
+        # A revision does not count: it may come from having seen that it was shown before.
+        choice = "no" if one.item.repeats_id is not None else "yes"
+        submit.submit(one, given({"choice": choice}))
+        submit.submit(one, given({"choice": "yes"}, revision=2))
+    (found,) = repeats_of(campaign).values()
+    assert repeats_of(campaign, worker) == {worker.pk: found}
+    assert repeats_of(campaign, other) == {}
+    assert again > 2
+    assert (found[0].number, found[0].of, found[1]) == (0, again, 0)
+
+
+def test_the_organisers_pages_and_the_api() -> None:
+    campaign = make(items=60, answers=1, batch=1, repeat_every=4)
+    (worker,) = join(campaign)
+    again = len(work_through(worker, lambda held: side_of(held, "first")))
+    staff = user_program("staff", is_staff=True)
+    (row,) = staff.ask("GET", f"campaigns/{campaign.slug}/workers")["workers"]
+    assert (row["repeats"], row["repeated"]) == (again, again)
+    browser = Client()
+    browser.force_login(User.objects.get(username="staff"))
+    pages = {}
+    for place in ("workers/", f"workers/{worker.worker.pseudonym}/", "items/", "items/?which=repeats", ""):
+        got = browser.get(f"/campaigns/{campaign.slug}/{place}")
+        check_page(got.content.decode(), got.headers["Content-Security-Policy"])
+        pages[place] = " ".join(got.content.decode().split())
+    assert "Same choice again" in pages["workers/"]
+    assert (
+        f"of {again} shown again, mirrored; 0 by the same side as before"
+        in pages[f"workers/{worker.worker.pseudonym}/"]
+    )
+    assert "60 items" in pages["items/"]
+    assert f"{again} items" in pages["items/?which=repeats"]
+    assert "shown again, mirrored, and counts in nothing" in pages[""]
+
+
+def test_a_worker_is_not_told_what_is_shown_again() -> None:
+    campaign = make(items=30, answers=1, batch=1, repeat_every=2)
+    (worker,) = join(campaign)
+    keys = set()
+    from capeval_server.api.annotation_work import _shown
+
+    while held := assignment.work(worker).assignments:
+        keys.add((held[0].item.repeats_id is not None, tuple(_shown(worker, held[0], 1))))
+        outcome = submit.submit(held[0], given({"choice": "left"}))
+        assert (outcome.outcome, outcome.text) == ("stored", "Thank you. Your answer is stored.")
+    assert len(keys) == 2
+    assert len({names for _, names in keys}) == 1
