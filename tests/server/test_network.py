@@ -37,6 +37,7 @@ KNOWN = {
     # The name of this machine; ports of this machine.
     "jobs/worker.py": {"socket"},
     "commands/operations.py": {"socket"},
+    "commands/web_server.py": {"socket"},
     # The robots of the demo ask its own server, where it listens.
     "demo/robots.py": {"http.client"},
 }
