@@ -44,7 +44,7 @@ demo: $(VENV)/.native ## Score the held-out human captions of COCO val2014 and w
 
 PORT := 8000
 serve: $(VENV)/.native ## Start a server with the COCO challenge and campaigns loaded, to try in a browser (PORT=8001 for another port)
-	@$(BIN)/capeval server demo --folder demo-server --port $(PORT)
+	@$(BIN)/python -m examples.demo_server --folder demo-server --port $(PORT)
 
 # Linking the native module uses one processor, so the crates are checked at the same time.
 test: ## The gate: lints, types and most tests, in ten minutes

@@ -24,6 +24,7 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
+PROJECT = Path(__file__).parents[1]
 # The documents show them smaller; more pixels are for screens that have them.
 WIDTH, SCALE = 1080, 1.5
 # A server that doesn't start, or a page that doesn't come, is an error.
@@ -106,8 +107,10 @@ def demo_server(folder: Path) -> Iterator[tuple[str, str]]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
+    options = ("--folder", str(folder / "server"), "--port", str(port))
     started = subprocess.Popen(
-        [*capeval(), "server", "demo", "--folder", str(folder / "server"), "--port", str(port)],
+        [sys.executable, "-m", "examples.demo_server", *options],
+        cwd=PROJECT,
         stdout=subprocess.PIPE,
         encoding="utf-8",
         env={**os.environ, "PYTHONUNBUFFERED": "1"},

@@ -108,7 +108,6 @@ PURE = (
             "capeval_server/templates/*.txt",
             "capeval_server/templates/*.md",
             "capeval_server/templates/annotation/quizzes/*.jsonl",
-            "capeval_server/demo/consent.md",
             "capeval_server/static/capeval/*.css",
             "capeval_server/static/capeval/*.svg",
             "capeval_server/static/capeval/*.js",

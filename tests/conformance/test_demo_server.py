@@ -1,4 +1,4 @@
-"""`capeval server demo` on the real COCO challenge, as `make serve` starts it."""
+"""The demo server on the real COCO challenge, as `make serve` starts it."""
 
 from __future__ import annotations
 
@@ -30,12 +30,13 @@ def test_the_demo_is_loaded_scored_and_can_be_entered(tmp_path: Path) -> None:
 def _started(folder: Path, port: int, log: Path) -> tuple[str, str, str]:
     """Starts the demo, uses it, and stops it; what it said of the account and for visitors."""
     folder = folder / "demo"
-    command = [sys.executable, "-m", "capeval_server", "demo", "--folder", str(folder), "--port", str(port)]
+    options = ("--folder", str(folder), "--port", str(port))
+    command = [sys.executable, "-m", "examples.demo_server", *options]
     with log.open("wb") as output:
         # Without the settings of other tests, which have small limits.
         environment = {name: value for name, value in os.environ.items() if not name.startswith(OTHERS)}
         environment["PYTHONPATH"] = os.pathsep.join((str(PROJECT / "src"), str(PROJECT / "server" / "src")))
-        demo = subprocess.Popen(command, env=environment, stdout=output, stderr=output)
+        demo = subprocess.Popen(command, env=environment, cwd=PROJECT, stdout=output, stderr=output)
     try:
         wait_until(lambda: "Listening on" in log.read_text() or demo.poll() is not None, log.read_text)
         assert demo.poll() is None, log.read_text()

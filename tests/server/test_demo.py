@@ -34,10 +34,10 @@ from capeval_server.annotation.review import moderation
 from capeval_server.annotation.task_types import TASKS
 from capeval_server.annotation.task_types.base import TEXTS
 from capeval_server.challenges.models import Challenge
-from capeval_server.demo import campaigns, cards, loading, opinions, robots
-from capeval_server.demo.material import Material
+from examples.demo_server import campaigns, cards, loading, opinions, robots
+from examples.demo_server.material import Material
 from tests.server.kit import make_challenge
-from tests.server.processes import Server
+from tests.server.processes import PROJECT, Server
 from tests.waiting import PATIENCE, wait_until
 
 # What people wrote of images, and what is on their cards.
@@ -88,10 +88,19 @@ def made(tmp_path: Path) -> Challenge:
 
 @pytest.mark.parametrize("command", ["start", "demo"])
 def test_a_port_that_is_taken_is_said_before_anything_is_made(fresh: Server, command: str) -> None:
+    started = fresh.command("start")
+    if command == "demo":
+        started = [sys.executable, "-m", "examples.demo_server", "--folder", str(fresh.folder / "demo")]
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        folder = ("--folder", str(fresh.folder / "demo")) if command == "demo" else ()
-        done = fresh.done(command, "--port", port, *folder)
+        done = subprocess.run(
+            [*started, "--port", port],
+            env=fresh.env,
+            cwd=PROJECT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
     assert (done.returncode, done.stdout) == (2, "")
     assert f"can't listen on 127.0.0.1, port {port} (Address already in use)" in done.stderr
     assert not (fresh.folder / "demo").exists()
@@ -265,8 +274,8 @@ MAKE = """
 from pathlib import Path
 from django.contrib.auth.models import User
 from capeval_server.challenges.models import Challenge
-from capeval_server.demo import campaigns
-from capeval_server.demo.material import save_captions
+from examples.demo_server import campaigns
+from examples.demo_server.material import save_captions
 from tests.server.test_demo import _material
 organiser = User.objects.create(username="organiser", is_staff=True)
 campaigns.make_missing(organiser, Challenge.objects.get(), _material())
@@ -275,7 +284,7 @@ save_captions(_material(), Path(sys.argv[1]))
 BRIEF = """
 from dataclasses import replace
 from pathlib import Path
-from capeval_server.demo import robots
+from examples.demo_server import robots
 told = robots.brief("127.0.0.1", int(sys.argv[1]), Path(sys.argv[2]))
 replace(told, seconds=float(sys.argv[3])).tell(sys.stdout.buffer)
 """
@@ -291,7 +300,7 @@ class Demo:
     def __init__(self, server: Server) -> None:
         self.server, self.captions = server, server.folder / "robots.json"
         server.prepare()
-        server.env["PYTHONPATH"] += os.pathsep + str(Path(__file__).parents[2])
+        server.env["PYTHONPATH"] += os.pathsep + str(PROJECT)
         server.python(MAKE, str(self.captions))
         server.start()
 
@@ -299,7 +308,7 @@ class Demo:
         told = self.server.python(BRIEF, str(self.server.port), str(self.captions), str(seconds))
         with (self.server.folder / "robots").open("ab") as log:
             started = subprocess.Popen(
-                [sys.executable, "-m", "capeval_server.demo"],
+                [sys.executable, "-m", "examples.demo_server.robot_process"],
                 env=self.server.env | {"DJANGO_SETTINGS_MODULE": "capeval_server.config.settings"},
                 stdin=subprocess.PIPE,
                 stdout=log,

@@ -36,9 +36,7 @@ KNOWN = {
     "ops/installation_checks.py": {"http.client", "smtplib", "ssl"},
     # The name of this machine; ports of this machine.
     "jobs/worker.py": {"socket"},
-    "commands/operations.py": {"socket"},
-    # The robots of the demo ask its own server, where it listens.
-    "demo/robots.py": {"http.client"},
+    "commands/web_server.py": {"socket"},
 }
 # What could write or rate a caption.
 MODELS = ("torch", "transformers", "openai", "anthropic", "onnxruntime", "tensorflow", "capeval_decoding")

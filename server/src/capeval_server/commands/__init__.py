@@ -20,7 +20,6 @@ _COMMANDS: tuple[tuple[str, Callable[..., None]], ...] = (
     ("migrate", operations.migrate),
     ("start", operations.start),
     ("worker", operations.worker),
-    ("demo", operations.demo),
     ("check", check.check),
     ("rotate-key", operations.rotate_key),
     ("tidy", operations.tidy),

@@ -11,7 +11,7 @@ from capeval.toolkit.command_line import Argument
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
 
-__all__ = ["UserName", "check_connection", "check_database", "set_up", "user_named"]
+__all__ = ["UserName", "check_connection", "check_database", "migrate_database", "set_up", "user_named"]
 
 UserName = Annotated[str, Argument(metavar="USER", help="The user's name.", show_default=False)]
 
@@ -81,6 +81,20 @@ def check_connection() -> None:
             raise OptionError(TOO_OLD)
     except (DatabaseError, InterfaceError) as error:
         raise _unusable(error) from None
+
+
+def migrate_database() -> None:
+    """Start Django, and create the database or upgrade it to this version of the server.
+
+    Raises:
+        OptionError: A setting is wrong, or the database can't be used or upgraded.
+    """
+    set_up(database=False)
+    check_connection()
+    from django.core.management import call_command
+
+    call_command("migrate", verbosity=0)
+    call_command("createcachetable", verbosity=0)
 
 
 def _unusable(error: Exception) -> OptionError:

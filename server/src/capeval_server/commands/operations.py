@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Annotated
 
 from capeval.errors import OptionError
 from capeval.toolkit.command_line import Option
-from capeval_server.commands.common import check_connection, check_database, set_up
-from capeval_server.ops.prefork import in_processes, processors
+from capeval_server.commands.common import check_database, migrate_database, set_up
+from capeval_server.commands.web_server import (
+    Host,
+    Port,
+    format_address,
+    listen,
+    serve,
+    set_default_address,
+)
+from capeval_server.ops.prefork import processors
 
-__all__ = ["demo", "migrate", "rotate_key", "start", "tidy", "worker"]
+__all__ = ["migrate", "rotate_key", "start", "tidy", "worker"]
 
-_IDLE_SECONDS, _CONNECTIONS, _HEADER_BYTES = 30, 1000, 32 * 1024
-
-Host = Annotated[str, Option(help="The address to listen on.")]
-Port = Annotated[int, Option(help="The port to listen on.", min=1, max=65535)]
 Threads = Annotated[int, Option(help="How many requests each process answers at once.", min=1)]
 Processes = Annotated[
     int | None,
@@ -33,25 +34,16 @@ Processes = Annotated[
 
 def migrate() -> None:
     """Creates the database, or upgrades it to this version of the server."""
-    _migrate()
+    migrate_database()
     print("The database is up to date")
-
-
-def _migrate() -> None:
-    set_up(database=False)
-    check_connection()
-    from django.core.management import call_command
-
-    call_command("migrate", verbosity=0)
-    call_command("createcachetable", verbosity=0)
 
 
 def start(
     host: Host = "127.0.0.1", port: Port = 8000, threads: Threads = 8, processes: Processes = None
 ) -> None:
     """Starts the server. Submissions are scored by `capeval server worker`."""
-    sockets = _listening(host, port)
-    _find_address(host, port)
+    sockets = listen(host, port)
+    set_default_address(host, port)
     processes = processes or processors()
     with _counting(processes):
         set_up(database=False)
@@ -59,7 +51,7 @@ def start(
         check_database(must_answer=False)
         # Stopped by this signal, it stops the other processes.
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-        _serve(sockets, _address(host, port), threads, processes)
+        serve(sockets, format_address(host, port), threads, processes)
 
 
 @contextmanager
@@ -71,81 +63,6 @@ def _counting(processes: int) -> Iterator[None]:
     with tempfile.TemporaryDirectory(prefix="capeval-metrics-") as folder:
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
         yield
-
-
-def _listening(host: str, port: int) -> list[socket.socket]:
-    """Sockets that listen already: nobody else takes the port while the server is made ready.
-
-    Raises:
-        OptionError: The port is taken, or the address is not one of this machine.
-    """
-    made = []
-    try:
-        for family, kind, _, _, address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):
-            listening = socket.socket(family, kind)
-            made.append(listening)
-            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listening.bind(address)
-            listening.listen()
-    except OSError as error:
-        for listening in made:
-            listening.close()
-        raise OptionError(
-            f"'--port' or '--host': can't listen on {host}, port {port} ({error.strerror}): choose another"
-        ) from None
-    return made
-
-
-def _address(host: str, port: int) -> str:
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-
-
-def _find_address(host: str, port: int) -> None:
-    """Without a setting or a proxy, users find the site where the server listens."""
-    everywhere = host in ("0.0.0.0", "::")  # noqa: S104 - it is compared, not listened on.
-    if os.environ.get("CAPEVAL_SERVER_HTTPS", "0") == "0" and "CAPEVAL_SERVER_HOSTS" not in os.environ:
-        name = "localhost" if everywhere else host
-        os.environ.setdefault("CAPEVAL_SERVER_ADDRESS", _address(name, port))
-
-
-def _serve(sockets: list[socket.socket], address: str, threads: int, processes: int) -> None:
-    from django.db import connections
-
-    print(f"Listening on {address}", flush=True)
-    # Each process has connections of its own.
-    connections.close_all()
-    in_processes(processes, lambda: _answer(sockets, threads))
-
-
-def _answer(sockets: list[socket.socket], threads: int) -> None:
-    import waitress
-    from django.conf import settings
-    from waitress.server import BaseWSGIServer
-
-    from capeval_server.config.wsgi import application
-    from capeval_server.http.channels import Channel
-
-    BaseWSGIServer.channel_class = Channel
-    # Without a proxy, its headers would come from clients, so they are dropped.
-    headers = "x-forwarded-for x-forwarded-proto"
-    proxy = {"trusted_proxy": "*", "trusted_proxy_headers": headers, "trusted_proxy_count": 1}
-    waitress.serve(
-        application,
-        sockets=sockets,
-        threads=threads,
-        # waitress refuses this many bytes too. Routes that accept uploads have a larger limit.
-        max_request_body_size=settings.FORM_BYTES + 1,
-        ident=None,
-        clear_untrusted_proxy_headers=True,
-        # Clients that send slowly hold a connection each, and no thread; the silent are dropped. Those that
-        # send a byte now and then can only be stopped by a proxy that takes the whole request first.
-        channel_timeout=_IDLE_SECONDS,
-        connection_limit=_CONNECTIONS,
-        max_request_header_size=_HEADER_BYTES,
-        # The other way of waiting, by select, takes no more than 1,024 files.
-        asyncore_use_poll=True,
-        **(proxy if settings.HTTPS else {}),
-    )
 
 
 def worker(
@@ -162,86 +79,6 @@ def worker(
     # Stopped by this signal, it gives back the job that it does.
     signal.signal(signal.SIGTERM, heartbeat.stop)
     run(heartbeat, until_empty=until_empty)
-
-
-def demo(
-    folder: Annotated[Path, Option(help="Where to keep it; made if needed.")] = Path("demo-server"),
-    host: Host = "127.0.0.1",
-    port: Port = 8000,
-) -> None:
-    """Starts a server to try: the COCO challenge, simple methods, campaigns with robots, an account."""
-    # First: a port that is taken is said before anything is made.
-    sockets = _listening(host, port)
-    os.environ["CAPEVAL_SERVER_DATA"] = str(folder.absolute())
-    os.environ.pop("CAPEVAL_SERVER_DATABASE", None)
-    os.environ.setdefault("CAPEVAL_SERVER_ACCESS_LOG", "0")
-    _find_address(host, port)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    try:
-        _load_demo(folder)
-    except KeyboardInterrupt:
-        print("\nStopped. The next start goes on from here", flush=True)
-        sys.exit(130)
-    _say_demo(folder, _address(host, port))
-    started: list[subprocess.Popen[bytes]] = []
-    try:
-        started.append(_start_worker())
-        started.append(_start_robots(sockets, folder))
-        _serve(sockets, _address(host, port), 8, processors())
-    finally:
-        for process in started:
-            process.terminate()
-        for process in started:
-            process.wait()
-
-
-def _start_worker() -> subprocess.Popen[bytes]:
-    """Starts a worker in a session of its own: Ctrl-C is for this process, which then ends both."""
-    return subprocess.Popen([sys.executable, "-m", "capeval_server", "worker"], start_new_session=True)
-
-
-def _start_robots(sockets: list[socket.socket], folder: Path) -> subprocess.Popen[bytes]:
-    """Starts the robots, who end when this process does, in whatever way."""
-    from capeval_server.demo import loading, robots
-
-    host, port = sockets[0].getsockname()[:2]
-    brief = robots.brief(host, port, loading.captions_file(folder))
-    started = subprocess.Popen(
-        [sys.executable, "-m", "capeval_server.demo"], start_new_session=True, stdin=subprocess.PIPE
-    )
-    if started.stdin is not None:
-        brief.tell(started.stdin)
-    return started
-
-
-def _load_demo(folder: Path) -> None:
-    import logging
-
-    set_up(database=False)
-    print(
-        f"Loading the COCO challenge into {folder}: some minutes the first time, some seconds later",
-        flush=True,
-    )
-    _migrate()
-    from capeval_server.demo import loading
-
-    logging.getLogger("capeval_server.jobs.worker").setLevel(logging.WARNING)
-    loading.load(folder, lambda line: print(line, flush=True))
-
-
-def _say_demo(folder: Path, address: str) -> None:
-    from capeval_server.demo import loading
-
-    kept = folder / "password"
-    print(f"Leaderboard: {address}{loading.BOARD}")
-    password = loading.password(kept)
-    known = f"the password {password} (kept in {kept})" if password else "the password that you chose"
-    print(f"Sign in as {loading.ACCOUNT} with {known}")
-    print(f"Campaigns, with robots at work, once you are signed in: {address}/campaigns/")
-    print(
-        f"Write captions beside the robots, without an account: {address}{loading.entry(folder / 'visitor')}"
-    )
-    print(f"Stop it with Ctrl-C. To begin anew, delete the folder {folder}", flush=True)
 
 
 def tidy() -> None:

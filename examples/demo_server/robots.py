@@ -29,9 +29,9 @@ from capeval.toolkit.random import python_random
 from capeval_server.accounts.models import Token
 from capeval_server.annotation.models import Assignment, Campaign, Participation, Slot
 from capeval_server.annotation.task_types import task_named
-from capeval_server.demo.campaigns import CARELESS, DEMOS, ROBOTS, image_of
-from capeval_server.demo.material import load_captions
-from capeval_server.demo.opinions import Seen, careless_answer, opinion
+from examples.demo_server.campaigns import CARELESS, DEMOS, ROBOTS, image_of
+from examples.demo_server.material import load_captions
+from examples.demo_server.opinions import Seen, careless_answer, opinion
 
 __all__ = ["SHARE", "Ask", "Brief", "Program", "RefusedError", "Robot", "brief", "run"]
 

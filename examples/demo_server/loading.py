@@ -20,14 +20,14 @@ from capeval_server.accounts.services.users import make_user
 from capeval_server.annotation.models import Campaign
 from capeval_server.annotation.workers import enrollment
 from capeval_server.challenges.models import Challenge, Phase
-from capeval_server.demo import campaigns
-from capeval_server.demo.material import draw_material, save_captions
 from capeval_server.examples import write_example
 from capeval_server.hosting.services.definition_files import import_challenge
 from capeval_server.jobs import worker
 from capeval_server.submissions.models import UNFINISHED, Submission
 from capeval_server.submissions.services import leaderboard_selection, submit
 from capeval_server.teams.services.enrollment import make_team
+from examples.demo_server import campaigns
+from examples.demo_server.material import draw_material, save_captions
 
 __all__ = ["ACCOUNT", "BOARD", "captions_file", "entry", "load", "password"]
 

@@ -29,9 +29,9 @@ from capeval_server.annotation.task_types import task_named
 from capeval_server.annotation.task_types.base import template_text
 from capeval_server.annotation.workers import enrollment
 from capeval_server.challenges.models import Challenge
-from capeval_server.demo.cards import card
-from capeval_server.demo.material import Material, plain
-from capeval_server.demo.opinions import Seen, careless_answer, opinion
+from examples.demo_server.cards import card
+from examples.demo_server.material import Material, plain
+from examples.demo_server.opinions import Seen, careless_answer, opinion
 
 __all__ = ["CARELESS", "DEMOS", "FINISHED", "FIRST", "ROBOTS", "Demo", "are_made", "image_of", "make_missing"]
 

@@ -15,8 +15,8 @@ from capeval.studies.words import coco_word_classes
 from capeval.toolkit.random import python_random
 from capeval_server.annotation.text_rules.rules import check_captions
 from capeval_server.challenges.models import Phase
-from capeval_server.demo.cards import things_of
 from capeval_server.submissions.models import SubmissionFile
+from examples.demo_server.cards import things_of
 
 __all__ = ["Material", "draw_material", "load_captions", "plain", "save_captions"]
 

@@ -1,0 +1,1 @@
+"""Examples, which run from a checkout: `python -m examples.NAME`."""

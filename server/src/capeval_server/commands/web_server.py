@@ -1,0 +1,105 @@
+"""The web server of the commands: listening sockets, its address, its processes."""
+
+from __future__ import annotations
+
+import os
+import socket
+from typing import Annotated
+
+from capeval.errors import OptionError
+from capeval.toolkit.command_line import Option
+from capeval_server.ops.prefork import in_processes
+
+__all__ = ["Host", "Port", "format_address", "listen", "serve", "set_default_address"]
+
+_IDLE_SECONDS, _CONNECTIONS, _HEADER_BYTES = 30, 1000, 32 * 1024
+
+Host = Annotated[str, Option(help="The address to listen on.")]
+Port = Annotated[int, Option(help="The port to listen on.", min=1, max=65535)]
+
+
+def listen(host: str, port: int) -> list[socket.socket]:
+    """Open listening sockets, which reserve the port while the server starts.
+
+    Raises:
+        OptionError: The port is in use, or the address does not belong to this machine.
+    """
+    made = []
+    try:
+        for family, kind, _, _, address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):
+            listening = socket.socket(family, kind)
+            made.append(listening)
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listening.bind(address)
+            listening.listen()
+    except OSError as error:
+        for listening in made:
+            listening.close()
+        raise OptionError(
+            f"'--port' or '--host': can't listen on {host}, port {port} ({error.strerror}): choose another"
+        ) from None
+    return made
+
+
+def format_address(host: str, port: int) -> str:
+    """Return the URL of a host and a port."""
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def set_default_address(host: str, port: int) -> None:
+    """Set the site's address to the listening address, unless a setting or a proxy defines it.
+
+    Call it before Django loads its settings.
+    """
+    everywhere = host in ("0.0.0.0", "::")  # noqa: S104 - it is compared, not listened on.
+    if os.environ.get("CAPEVAL_SERVER_HTTPS", "0") == "0" and "CAPEVAL_SERVER_HOSTS" not in os.environ:
+        name = "localhost" if everywhere else host
+        os.environ.setdefault("CAPEVAL_SERVER_ADDRESS", format_address(name, port))
+
+
+def serve(sockets: list[socket.socket], address: str, threads: int, processes: int) -> None:
+    """Print the address and serve requests until the process is stopped.
+
+    Args:
+        sockets: The sockets of `listen`.
+        address: The address to print.
+        threads: The number of threads of each process.
+        processes: The number of processes.
+    """
+    from django.db import connections
+
+    print(f"Listening on {address}", flush=True)
+    # Each process has connections of its own.
+    connections.close_all()
+    in_processes(processes, lambda: _serve_requests(sockets, threads))
+
+
+def _serve_requests(sockets: list[socket.socket], threads: int) -> None:
+    import waitress
+    from django.conf import settings
+    from waitress.server import BaseWSGIServer
+
+    from capeval_server.config.wsgi import application
+    from capeval_server.http.channels import Channel
+
+    BaseWSGIServer.channel_class = Channel
+    # Without a proxy, its headers would come from clients, so they are dropped.
+    headers = "x-forwarded-for x-forwarded-proto"
+    proxy = {"trusted_proxy": "*", "trusted_proxy_headers": headers, "trusted_proxy_count": 1}
+    waitress.serve(
+        application,
+        sockets=sockets,
+        threads=threads,
+        # waitress refuses this many bytes too. Routes that accept uploads have a larger limit.
+        max_request_body_size=settings.FORM_BYTES + 1,
+        ident=None,
+        clear_untrusted_proxy_headers=True,
+        # Clients that send slowly hold a connection each, and no thread; the silent are dropped. Those that
+        # send a byte now and then can only be stopped by a proxy that takes the whole request first.
+        channel_timeout=_IDLE_SECONDS,
+        connection_limit=_CONNECTIONS,
+        max_request_header_size=_HEADER_BYTES,
+        # The other way of waiting, by select, takes no more than 1,024 files.
+        asyncore_use_poll=True,
+        **(proxy if settings.HTTPS else {}),
+    )
