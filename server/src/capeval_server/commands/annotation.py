@@ -112,7 +112,7 @@ def quality(
         ),
     ] = None,
 ) -> None:
-    """Show the moderation settings of a campaign, or change some, also while it is open."""
+    """Show the quality settings of a campaign, or change some, also while it is open."""
     set_up()
     from capeval_server.annotation.campaigns import lifecycle
 
