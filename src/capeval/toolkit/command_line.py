@@ -2,7 +2,6 @@
 
 from capeval.cli.app import run
 from capeval.cli.toolkit.click_commands import Argument, Command, Group, Option
-from capeval.cli.toolkit.inputs import references_from
 from capeval.cli.toolkit.options import ConstraintsFile, FormatOption, OutputFormat, Seed
 from capeval.cli.toolkit.output import Steps, check_outputs, deliver, examples, render
 
@@ -19,7 +18,6 @@ __all__ = [
     "check_outputs",
     "deliver",
     "examples",
-    "references_from",
     "render",
     "run",
 ]

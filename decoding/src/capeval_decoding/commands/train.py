@@ -54,7 +54,7 @@ def run(
     1,913 classes was never published. Its core is in capeval_decoding.baselines.baby_talk, for weights of
     your own.
     """
-    from capeval.toolkit.command_line import references_from
+    from capeval.toolkit.inputs import references_from
     from capeval_decoding.baselines.embeddings import join_vectors
     from capeval_decoding.baselines.features import FeatureFile
     from capeval_decoding.baselines.training import TrainingOptions, train
