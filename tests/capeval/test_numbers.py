@@ -378,7 +378,7 @@ class TestTimes:
         ]
         assert report["files"] == [
             {"file": "server/tests/api/test_d.py", "tests": 1, "seconds": 4.0},
-            {"file": "tests/capeval/test_c.py", "tests": 1, "seconds": 2.5},
+            {"file": "tests/unit/test_c.py", "tests": 1, "seconds": 2.5},
         ]
 
     def test_a_file_written_by_pytest(self, tmp_path: Path) -> None:

@@ -249,7 +249,7 @@ def test_examples_are_ordered_by_the_score_asked_for() -> None:
 
 @pytest.mark.parametrize("package", ["jinja2", "matplotlib"])
 def test_a_missing_package_is_named(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("plots", "browser", "templates"):
+    for module in ("svg_plots", "browser", "templates"):
         monkeypatch.delitem(sys.modules, f"capeval.report.{module}", raising=False)
         monkeypatch.delattr(f"capeval.report.{module}", raising=False)
     monkeypatch.setitem(sys.modules, package, None)

@@ -44,7 +44,7 @@ def test_each_reference_is_scored_against_the_rest() -> None:
 
 def test_batches_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = ranking.rank_references(REFERENCES, CONTENDERS)
-    monkeypatch.setattr(ranking, "BATCH", 2)
+    monkeypatch.setattr("capeval.studies.ranking.compute.BATCH", 2)
     seen: list[str] = []
     parts = ranking.rank_references(REFERENCES, CONTENDERS, progress=seen.append)
     assert seen == ["1 images ranked", "2 images ranked", "3 images ranked"]
