@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from capeval_server.annotation.task_types import pairwise, quiz, rating, triplet, write
+from capeval_server.annotation.task_types import judgments, pairwise, quiz, triplet, write
 from capeval_server.annotation.task_types.base import TASKS, TaskType, task_named
 from capeval_server.annotation.task_types.quiz import task_of
 
-__all__ = ["TASKS", "TaskType", "pairwise", "quiz", "rating", "task_named", "task_of", "triplet", "write"]
+__all__ = ["TASKS", "TaskType", "judgments", "pairwise", "quiz", "task_named", "task_of", "triplet", "write"]
