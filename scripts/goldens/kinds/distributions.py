@@ -27,7 +27,8 @@ _COMMANDS = {
     "hatchling.build": (("hatchling", "build", "--directory"),),
     "maturin": (
         ("maturin", "sdist", "--out"),
-        ("maturin", "build", "--release", "--locked", "--compatibility", "linux", "--out"),
+        # The files are those of a release, and the module of the environment is built already.
+        ("maturin", "build", "--profile", "development", "--locked", "--compatibility", "linux", "--out"),
     ),
 }
 

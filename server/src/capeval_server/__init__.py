@@ -1,1 +1,1 @@
-"""The evaluation server: captioning challenges from private references to leaderboards."""
+"""Server for captioning challenges and annotation campaigns."""

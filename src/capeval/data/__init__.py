@@ -1,4 +1,4 @@
-"""Captions by image, scores, and their signatures."""
+"""Captions by image, columns and data frames; scores and their signatures."""
 
 from capeval.data.captions import (
     Candidates,

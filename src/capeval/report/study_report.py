@@ -1,4 +1,4 @@
-"""Tables and figures of studies: each module has a function `report` that makes those of one study."""
+"""Tables and figures of a study."""
 
 from __future__ import annotations
 

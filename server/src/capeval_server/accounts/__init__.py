@@ -1,1 +1,1 @@
-"""Accounts: users' own pages, and tokens of the API."""
+"""Accounts: users, reserved names and API tokens."""

@@ -1,4 +1,4 @@
-"""Stamps: a number of a row that is another one after each change of the row.
+"""Row versions: a number of a row that differs after each change of the row.
 
 The number of some rows and the sum of their stamps tell whether any of them changed, and the database has
 these much sooner than the rows. Stamps are drawn at random, so that two changes at the same time need no

@@ -1,4 +1,4 @@
-"""States of leaderboards: what a leaderboard shows is made once for each, and kept in memory.
+"""Cache of rendered leaderboards: each state of a leaderboard is rendered once and kept in memory.
 
 A key stands for all that a leaderboard depends on. It is looked up anew for each request, so nothing has to
 be told that a leaderboard changed, and each process of the server may keep what it made.

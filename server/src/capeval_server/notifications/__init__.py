@@ -1,1 +1,1 @@
-"""Notices: announcements, mail to participants, webhooks: what happened in the rooms below is told."""
+"""Notifications: announcements, mail to participants, webhooks."""

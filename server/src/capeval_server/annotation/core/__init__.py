@@ -1,1 +1,1 @@
-"""Locks, slots, options and constraints of campaigns."""
+"""Locks, slots, options, database triggers and agreement of campaigns."""

@@ -1,4 +1,4 @@
-"""Signals: what has a person look at a caption. None is a verdict, and no worker is told which there was.
+"""Flags of captions that a person reviews. None is a verdict, and no worker is told which there was.
 
 A caption can be like one that its worker wrote of another image, the same as one that is known elsewhere, or
 unlike the others of its image. The same caption by two people of one image is no signal: people agree, the

@@ -39,7 +39,7 @@ class Admission:
     def submit(
         self, name: str, file: Iterable[bytes], *, declared: Mapping[str, str]
     ) -> tuple[Submission, bool]:
-        """Receives the submission; see `intake.submit`."""
+        """Receives the submission; see `submit.submit`."""
         submission, new = submit.submit(
             self._user, self._phase, name, file, declared=declared, key=self._key, arrived=self._arrived
         )
