@@ -181,8 +181,8 @@ def test_what_organisers_see(made: Server) -> None:
     assert days == "True 5 4.0"
     assert sorted(json.loads(items.replace("(", "[").replace(")", "]"))) == [[2, 3], [3, 3]]
     assert agreements == "[(2, 5, {'first': 4, 'second': 1})]"
-    of_both = "(Part(number=1, of=2), (6.0, 2), 2)"
-    assert workers == f"[{of_both}, {of_both}, (Part(number=1, of=1), (4.0, 1), 1)]"
+    of_both = "(Proportion(number=1, of=2), (6.0, 2), 2)"
+    assert workers == f"[{of_both}, {of_both}, (Proportion(number=1, of=1), (4.0, 1), 1)]"
     assert effort == "0.8 []"
 
 
