@@ -1,8 +1,8 @@
 """Codemod: moves modules and renames public names in all tracked files.
 
-`python -m scripts.rename [TABLE]` applies a table of old and new names, by default scripts/renames.toml. In
-Python modules it follows the syntax tree: imports, the names that they bind, and programs in strings. In all
-text files it changes dotted names and paths. Run ruff and mypy afterwards: they find the rest.
+`python -m scripts.rename TABLE` applies a TOML table of old and new names, once. In Python modules it follows
+the syntax tree: imports, the names that they bind, and programs in strings. In all text files it changes
+dotted names and paths. Run ruff and mypy afterwards: they find the rest.
 """
 
 from __future__ import annotations
@@ -269,7 +269,7 @@ def _name_module(path: str) -> str:
 def main() -> None:
     """Apply a table to the tracked files, and print the modules that need a hand."""
     parser = argparse.ArgumentParser(prog="python -m scripts.rename", description=__doc__)
-    parser.add_argument("table", type=Path, nargs="?", default=PROJECT / "scripts" / "renames.toml")
+    parser.add_argument("table", type=Path, help="A table like scripts/renames.toml, with only new rows.")
     table = read_table(parser.parse_args().table)
     for path in _list_files():
         if path.startswith(UNTOUCHED):

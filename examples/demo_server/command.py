@@ -47,7 +47,7 @@ def demo(
         _load(folder)
         _print_access(folder, format_address(host, port))
     except KeyboardInterrupt:
-        print("\nStopped. The next start goes on from here", flush=True)
+        print("\nStopped. The next start resumes here", flush=True)
         sys.exit(130)
     started: list[subprocess.Popen[bytes]] = []
     try:
@@ -92,10 +92,9 @@ def _print_access(folder: Path, address: str) -> None:
     known = f"the password {password} (kept in {kept})" if password else "the password that you chose"
     print(f"Sign in as {loading.ACCOUNT} with {known}")
     print(f"Campaigns, with robots at work, once you are signed in: {address}/campaigns/")
-    print(
-        f"Write captions beside the robots, without an account: {address}{loading.entry(folder / 'visitor')}"
-    )
-    print(f"Stop it with Ctrl-C. To begin anew, delete the folder {folder}", flush=True)
+    entry = loading.entry(folder / "visitor")
+    print(f"Write captions alongside the robots, without an account: {address}{entry}")
+    print(f"Stop it with Ctrl-C. To start over, delete the folder {folder}", flush=True)
 
 
 def _start_worker() -> subprocess.Popen[bytes]:

@@ -1,4 +1,4 @@
-"""What `import capeval` gives, and that it gives it late."""
+"""Public names of `capeval`, and the imports that they cause."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from scripts.source_tree import list_packages
 PROJECT = Path(__file__).parents[2]
 REPORT = measure(PROJECT)
 PACKAGES = {row["package"]: row for row in REPORT["packages"]}
-# What the modules of metrics may import from each other.
+# Modules of `metrics` that the metrics may import.
 SHARED_METRICS = ("base", "registry", "scene_graphs")
 
 

@@ -46,7 +46,7 @@ pub enum TreeError {
         /// Description of the unexpected text.
         found: &'static str,
     },
-    /// A parse whose tags don't go with its words, or that is not one tree.
+    /// Error of a parse: the tags don't match the words, or it is not a single tree.
     #[error(
         "a parse of {words} words must be one tree with a tag for each word, found {tags} tags and {trees} trees"
     )]

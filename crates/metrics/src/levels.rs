@@ -5,7 +5,7 @@ use rayon::prelude::*;
 /// The number that stands for no n-gram.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// The most first parts whose n-grams one thread sorts.
+/// Maximum number of first parts with n-grams that one thread sorts.
 const FIRSTS_OF_A_TASK: usize = 1 << 12;
 
 /// The n-grams of one length from two words on, in the order of their parts, which are numbers in the level

@@ -165,7 +165,7 @@ def matched(references: References, candidates: Candidates) -> Candidates:
 
 
 def problems(references: References, candidates: Candidates) -> list[str]:
-    """Messages that say why the candidates can't be scored; none where each image has one candidate."""
+    """Return the reasons why the candidates can't be scored; empty if each image has one candidate."""
     messages = []
     several = np.flatnonzero(candidates.counts > 1)
     if several.size:

@@ -18,13 +18,13 @@ _CHUNK = 2_000_000
 
 
 def draw_resamples(images: int, samples: int, seed: int) -> Iterator[FloatArray]:
-    """How often each image is in each resample, a few rows at a time."""
+    """Yield chunks of resamples: the number of times that each draws each image."""
     rng = generator(seed, 0)
     return _weights(images, samples, lambda: resample_counts(images, rng))
 
 
 def draw_swaps(images: int, samples: int, seed: int) -> Iterator[FloatArray]:
-    """Which images change sides in each resample (1 or 0), a few rows at a time."""
+    """Yield chunks of random swaps: 1 for images whose candidates are swapped, else 0."""
     rng = generator(seed, 1)
     return _weights(images, samples, lambda: rng.integers(0, 2, images, dtype=bool))
 
@@ -48,7 +48,7 @@ def score_corpus(metrics: Sequence[Metric], statistics: Sequence[FloatArray]) ->
 def score_resamples(
     metrics: Sequence[Metric], statistics: Sequence[FloatArray], weights: Iterator[FloatArray]
 ) -> list[FloatArray]:
-    """The scores of each resample, for each metric: arrays of samples by scores."""
+    """Return the scores of each resample, for each metric: arrays of samples by scores."""
     summed = _sum_statistics(statistics, weights)
     return [metric.aggregate(sums) for metric, sums in zip(metrics, summed, strict=True)]
 
@@ -59,7 +59,7 @@ def score_swaps(
     second: Sequence[FloatArray],
     weights: Iterator[FloatArray],
 ) -> list[FloatArray]:
-    """The difference of the two systems after each swap, for each metric: samples by scores."""
+    """Return the difference of two systems after each swap, for each metric: samples by scores."""
     moved = _sum_statistics([b - a for a, b in zip(first, second, strict=True)], weights)
     return [
         metric.aggregate(a.sum(axis=0) + change) - metric.aggregate(b.sum(axis=0) - change)

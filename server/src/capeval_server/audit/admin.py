@@ -10,7 +10,7 @@ __all__ = ["ActionAdmin"]
 
 @admin.register(Action)
 class ActionAdmin(ReadOnlyModelAdmin):
-    """Who did what, and when."""
+    """Audit log entries: time, user, action and object."""
 
     list_display = ("time", "who", "what", "challenge")
     list_filter = ("challenge", "time")
