@@ -5,9 +5,9 @@ import pytest
 from scripts.rename import Table, apply_edits, list_python_edits, list_text_edits
 
 TABLE = Table(
-    modules={"capeval.files": "capeval._internal.atomic_write", "capeval.report": "capeval.results"},
-    names={"capeval.types:Scores": "capeval.data.scores:MetricScores"},
-    stored=("capeval.files.salt",),
+    modules={"capeval.shapes": "capeval.base.solids", "capeval.report": "capeval.results"},
+    names={"capeval.colors:Scores": "capeval.data.scores:MetricScores"},
+    stored=("capeval.shapes.salt",),
 )
 
 
@@ -16,37 +16,40 @@ def rename(source: str, module: str = "capeval.other") -> str:
 
 
 def test_imports_and_the_names_that_they_bind() -> None:
-    source = "from capeval import files, types\nfiles.write(types.Scores)\n"
+    source = "from capeval import shapes, colors\nshapes.write(colors.Scores)\n"
     assert rename(source) == (
-        "from capeval._internal import atomic_write\nfrom capeval import types\n"
-        "atomic_write.write(types.MetricScores)\n"
+        "from capeval.base import solids\nfrom capeval import colors\nsolids.write(colors.MetricScores)\n"
     )
-    assert rename("from capeval.types import Scores as S\nS()\n") == (
+    assert rename("from capeval.colors import Scores as S\nS()\n") == (
         "from capeval.data.scores import MetricScores as S\nS()\n"
     )
 
 
 def test_an_import_in_a_function_renames_nothing_outside() -> None:
-    source = "def files():\n    pass\n\n\ndef f():\n    from capeval import files\n    files.x\n\n\nfiles()\n"
+    source = (
+        "def shapes():\n    pass\n\n\ndef f():\n    from capeval import shapes\n    shapes.x\n\n\nshapes()\n"
+    )
     changed = rename(source)
-    assert "    from capeval._internal import atomic_write\n    atomic_write.x\n" in changed
-    assert changed.startswith("def files():")
-    assert changed.endswith("files()\n")
+    assert "    from capeval.base import solids\n    solids.x\n" in changed
+    assert changed.startswith("def shapes():")
+    assert changed.endswith("shapes()\n")
 
 
 def test_programs_in_strings() -> None:
-    source = 'CODE = """\nfrom capeval import files\nfiles.x\n"""\n'
-    assert rename(source) == 'CODE = """\nfrom capeval._internal import atomic_write\natomic_write.x\n"""\n'
+    source = 'CODE = """\nfrom capeval import shapes\nshapes.x\n"""\n'
+    assert rename(source) == 'CODE = """\nfrom capeval.base import solids\nsolids.x\n"""\n'
 
 
 def test_dotted_names_and_paths_but_not_stored_strings() -> None:
-    text = "see capeval.files.write and src/capeval/files.py, not capeval.files.salt or capeval.filesystem"
+    text = (
+        "see capeval.shapes.write and src/capeval/shapes.py, not capeval.shapes.salt or capeval.shapesystem"
+    )
     assert apply_edits(text, list_text_edits(text, TABLE)) == (
-        "see capeval._internal.atomic_write.write and src/capeval/_internal/atomic_write.py,"
-        " not capeval.files.salt or capeval.filesystem"
+        "see capeval.base.solids.write and src/capeval/base/solids.py,"
+        " not capeval.shapes.salt or capeval.shapesystem"
     )
 
 
 def test_a_name_that_is_used_already_is_an_error() -> None:
-    with pytest.raises(ValueError, match="files = atomic_write"):
-        rename("from capeval import files\natomic_write = files\n")
+    with pytest.raises(ValueError, match="shapes = solids"):
+        rename("from capeval import shapes\nsolids = shapes\n")
