@@ -93,6 +93,7 @@ class Metric(ABC):
         variants: Its names in the registry, each with the options that it stands for; by default the
             family's name with the default options.
         note: What readers of its scores ask, answered in one sentence; shown below tables.
+        higher_is_better: Whether a higher score is better. Bold numbers, ranks and tests depend on it.
         first_reference_counts: Whether, of equally good references, the first one gives the statistics of
             the image. The score of the image is the same for each of them; that of the corpus may differ.
     """
@@ -101,6 +102,7 @@ class Metric(ABC):
     page: ClassVar[str]
     variants: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     note: ClassVar[str] = ""
+    higher_is_better: ClassVar[bool] = True
     first_reference_counts: ClassVar[bool] = False
 
     @property
