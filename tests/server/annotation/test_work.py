@@ -27,7 +27,7 @@ from capeval_server.annotation.models import (
     Slot,
     TextVersion,
 )
-from capeval_server.annotation.responses import assignment
+from capeval_server.annotation.responses import assignment, submit
 from capeval_server.annotation.review import moderation
 from capeval_server.annotation.workers import enrollment
 from capeval_server.annotation.workers.trust import is_trusted
@@ -489,3 +489,30 @@ def test_fewer_and_more_answers() -> None:
     assert raw_answer(campaign) == {"choice": "left"}
     assert given({}).revision == 1
     assert Assignment.objects.count() == 3
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "number"),
+    [
+        # Participation; texts with campaign; items; assignment with slot, draft and clock; then the answer,
+        # its slot, its assignment, the worker's count, and the leases of the other items.
+        ("triplet", {}, 9),
+        # And the slots of the items that it can end.
+        ("pairwise", {}, 10),
+        ("pairwise", {"confidence": 0.95}, 10),
+        # And the worker's earlier captions, and known ones.
+        ("write", {}, 11),
+        # And the number of reviewed answers, and the request for this review.
+        ("write", {"review_first": 5, "review_every": 20}, 13),
+    ],
+)
+def test_an_answer_needs_few_queries(
+    kind: str, options: dict[str, Any], number: int, django_assert_num_queries: Any
+) -> None:
+    campaign = make(kind, items=8, **options)
+    for worker in join(campaign, 2):
+        held = hold(worker)
+        sent = given(raw_answer(campaign))
+        # A savepoint stands for the transaction, and is released at its end.
+        with django_assert_num_queries(number + 2):
+            submit.submit(held, sent)

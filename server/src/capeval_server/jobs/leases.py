@@ -12,19 +12,21 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import Q, QuerySet
+from django.db.models import DateTimeField, Func, Q, QuerySet, Value
+from django.db.models.sql.compiler import SQLCompiler
 from django.utils import timezone
 
 from capeval_server.jobs.handlers import Handler
 from capeval_server.jobs.models import Job
 
 __all__ = [
+    "DatabaseTime",
     "LostLeaseError",
     "cancel",
     "claim",
@@ -56,6 +58,17 @@ def database_time() -> datetime:
         now: datetime
         ((now,),) = cursor.fetchall()
     return now
+
+
+class DatabaseTime(Func):
+    """Expression of the time that `database_time` returns, to read it with a row."""
+
+    function = "clock_timestamp"
+    output_field = DateTimeField()
+
+    def as_sqlite(self, compiler: SQLCompiler, *_: object, **__: object) -> tuple[str, Sequence[Any]]:
+        """Compile to the time of this process."""
+        return compiler.compile(Value(timezone.now(), output_field=DateTimeField()))
 
 
 def enqueue(*jobs: Job) -> None:

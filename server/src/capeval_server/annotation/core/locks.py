@@ -16,12 +16,13 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from django.db import transaction
+from django.db.models import Q
 
 from capeval_server.annotation.core.options import options_of
-from capeval_server.annotation.models import Campaign, Item, Participation
-from capeval_server.core.errors import NotFoundError
+from capeval_server.annotation.models import Campaign, Item, Participation, TextVersion
+from capeval_server.core.errors import AssignmentError, NotFoundError
 
-__all__ = ["held", "lock_items", "lock_participation", "lock_voted", "of_pairs"]
+__all__ = ["held", "lock_for_answer", "lock_items", "lock_participation", "lock_voted", "of_pairs"]
 
 
 @contextmanager
@@ -44,12 +45,36 @@ def lock_participation(participation: Participation) -> Participation:
     Raises:
         NotFoundError: It is gone.
     """
+    found = _lock_row(participation)
+    # Read after the lock: while that was awaited, the campaign may have been closed.
+    found.campaign = Campaign.objects.get(pk=found.campaign_id)
+    return found
+
+
+def lock_for_answer(participation: Participation) -> tuple[Participation, TextVersion]:
+    """Lock a participation like `lock_participation`, and read its campaign with the latest texts.
+
+    Returns:
+        The participation, and the number and rules of the texts.
+
+    Raises:
+        NotFoundError: The participation is gone.
+        AssignmentError: The campaign has no texts.
+    """
+    found = _lock_row(participation)
+    rows = TextVersion.objects.select_related("campaign").defer("instructions", "consent")
+    texts = rows.filter(campaign=found.campaign_id).order_by("-number").first()
+    if texts is None:
+        raise AssignmentError("this campaign has no instructions")
+    found.campaign = texts.campaign
+    return found, texts
+
+
+def _lock_row(participation: Participation) -> Participation:
     rows = Participation.objects.select_for_update(no_key=True)
     found = rows.filter(pk=participation.pk).first()
     if found is None:
         raise NotFoundError
-    # Read after the lock: while that was awaited, the campaign may have been closed.
-    found.campaign = Campaign.objects.get(pk=found.campaign_id)
     return found
 
 
@@ -60,13 +85,16 @@ def lock_items(items: Iterable[int]) -> list[Item]:
 
 
 def lock_voted(items: Iterable[int], campaign: Campaign) -> dict[int, Item]:
-    """Items as they are now, by their keys, before which of their answers count is changed.
+    """Lock items before a change of which of their answers count, and return them by their keys.
 
-    With them come, and are locked, all items that may end by it.
+    If pairs end when their winner is likely, the other items of the pairs are locked and returned too.
     """
-    keys = list(items)
-    found = lock_items(of_pairs(keys, campaign) if options_of(campaign).confidence else keys)
-    return {item.pk: item for item in found}
+    wanted = Q(pk__in=list(items))
+    if options_of(campaign).confidence:
+        pairs = campaign.items.filter(wanted, is_check=False).exclude(group="").values("group")
+        wanted |= Q(campaign=campaign, is_check=False, group__in=pairs)
+    rows = Item.objects.select_for_update(no_key=True).filter(wanted)
+    return {item.pk: item for item in rows.order_by("pk")}
 
 
 def of_pairs(items: Iterable[int], campaign: Campaign) -> list[int]:

@@ -6,7 +6,7 @@ the transaction.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from capeval.formats.judgments.plans import PAIR_CHOICES
 from capeval.studies.plan import winners
 from capeval.studies.votes import is_confident, is_decided
 from capeval_server.annotation.core.locks import of_pairs
-from capeval_server.annotation.core.options import options_of
+from capeval_server.annotation.core.options import CampaignOptions, options_of
 from capeval_server.annotation.models import Assignment, Campaign, Exclusion, Item, Response, Review, Slot
 from capeval_server.annotation.task_types import task_named
 
@@ -35,6 +35,7 @@ __all__ = [
     "open_slots",
     "recount",
     "settle",
+    "settle_answer",
 ]
 
 _HELD = Assignment.State.HELD
@@ -104,13 +105,13 @@ def recount(items: Iterable[int]) -> None:
 
 
 def settle(items: Iterable[int], campaign: Campaign, *, voted: bool = False) -> None:
-    """Counts free slots after a change of what fills slots or holds them, and ends items that have enough.
+    """Update the free slots of items after a change of what fills or holds slots; end items with enough.
 
     Args:
         items: The keys of the items.
         campaign: Their campaign.
-        voted: Whether other answers count than before: then all items of their pairs may end, or go on, which
-            the caller has locked (`lock_voted`).
+        voted: Whether other answers count than before. Then all items of their pairs, which the caller has
+            locked (`lock_voted`), may end or continue.
     """
     keys = list(items)
     options = options_of(campaign)
@@ -123,17 +124,40 @@ def settle(items: Iterable[int], campaign: Campaign, *, voted: bool = False) -> 
     recount({*keys, *changed})
 
 
-def open_slots(items: Iterable[int], campaign: Campaign) -> set[int]:
-    """Opens as many slots of each item as it needs, and closes the others; adds those that are missing.
+def settle_answer(items: Collection[int], campaign: Campaign, options: CampaignOptions) -> set[int]:
+    """End or reopen items after a new answer to one of them.
 
-    An item keeps the slots that are filled, then those that are held, then those that were open. One that has
-    ended before it had all answers keeps no other slots than the filled and the held.
+    Args:
+        items: The keys of the items that the answer can end: those that `lock_voted` returned.
+        campaign: Their campaign.
+        options: Its options.
+
+    Returns:
+        The keys of the items whose slots changed, which the caller recounts.
+    """
+    if not (options.curtail or options.confidence):
+        return set()
+    return _open_slots(set(items), items, campaign, options)
+
+
+def open_slots(items: Iterable[int], campaign: Campaign) -> set[int]:
+    """Open as many slots of each item as it needs, close the others, and add missing ones.
+
+    An item keeps its filled slots, then the held ones, then those that were open. An item that has ended
+    early keeps only its filled and held slots.
 
     Returns:
         The keys of the items whose slots changed.
     """
     options, keys = options_of(campaign), set(items)
-    slots, holders = _slots_in_order(of_pairs(keys, campaign) if options.confidence else keys)
+    return _open_slots(keys, of_pairs(keys, campaign) if options.confidence else keys, campaign, options)
+
+
+def _open_slots(
+    keys: set[int], loaded: Iterable[int], campaign: Campaign, options: CampaignOptions
+) -> set[int]:
+    """Open and close the slots of items, given the keys of all items on which their end depends."""
+    slots = _slots_in_order(loaded)
     over: frozenset[int] = frozenset()
     if options.curtail or options.confidence:
         kept = {item: _votes(one.answer for one in found[: options.answers]) for item, found in slots.items()}
@@ -143,7 +167,7 @@ def open_slots(items: Iterable[int], campaign: Campaign) -> set[int]:
     for item in sorted(keys & slots.keys()):
         found = slots[item]
         for place, slot in enumerate(found):
-            unused = slot.filled_by_id is None and slot.pk not in holders
+            unused = slot.filled_by_id is None and not slot.is_held
             closed = place >= options.answers or (unused and item in over)
             if slot.closed != closed:
                 slot.closed = closed
@@ -156,18 +180,19 @@ def open_slots(items: Iterable[int], campaign: Campaign) -> set[int]:
     return {slot.item_id for slot in (*changed, *added)}
 
 
-def _slots_in_order(items: Iterable[int]) -> tuple[dict[int, list[Any]], set[int]]:
-    """The slots of items in the order in which they are kept, with their answers and groups; who is held."""
-    keys = list(items)
-    held = Assignment.objects.filter(item__in=keys, state=_HELD)
-    holders = set(held.values_list("slot_id", flat=True))
+def _slots_in_order(items: Iterable[int]) -> dict[int, list[Any]]:
+    """Return the slots of items in the order in which they are kept, with `answer`, `group` and `is_held`."""
     slots: dict[int, list[Any]] = {}
-    rows = Slot.objects.filter(item__in=keys)
-    for slot in rows.annotate(answer=F("filled_by__answer"), group=F("item__group")):
+    rows = Slot.objects.filter(item__in=list(items)).annotate(
+        answer=F("filled_by__answer"),
+        group=F("item__group"),
+        is_held=Exists(Assignment.objects.filter(slot=OuterRef("pk"), state=_HELD)),
+    )
+    for slot in rows:
         slots.setdefault(slot.item_id, []).append(slot)
     for found in slots.values():
-        found.sort(key=lambda s: (s.filled_by_id is None, s.pk not in holders, s.closed, s.number))
-    return slots, holders
+        found.sort(key=lambda s: (s.filled_by_id is None, not s.is_held, s.closed, s.number))
+    return slots
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -103,6 +103,7 @@ def find(participation: Participation, lease: UUID) -> Assignment:
     found = rows.select_related("item", "slot").first()
     if found is None:
         raise NotFoundError
+    found.participation = participation
     return found
 
 
@@ -163,7 +164,7 @@ def _work(participation: Participation) -> AssignmentBatch:
             end(session, Session.Outcome.COMPLETED)
             return AssignmentBatch(assignments=[], why=str(Session.Outcome.COMPLETED.label))
         # Asking for work is activity, as loading the page is.
-        renew_leases(now)
+        renew_leases(now, options, database_time())
         held = _taken_back(now, options, needed)
         if held:
             return AssignmentBatch(assignments=held)
@@ -448,10 +449,14 @@ def _repeat_of(item: Item) -> Item:
 def renew(participation: Participation) -> None:
     """Renew the leases of all items that an active worker holds."""
     with transaction.atomic():
-        renew_leases(lock_participation(participation))
+        _renew(lock_participation(participation))
 
 
-def renew_leases(participation: Participation) -> None:
+def _renew(participation: Participation) -> None:
+    renew_leases(participation, options_of(participation.campaign), database_time())
+
+
+def renew_leases(participation: Participation, options: CampaignOptions, now: datetime) -> None:
     """Renew the leases of all items that a worker holds, whose participation is locked.
 
     Activity keeps an item for at most `longest_lease_seconds` after it was given out. No renewal shortens a
@@ -460,15 +465,14 @@ def renew_leases(participation: Participation) -> None:
     held = participation.assignments.filter(state=_State.HELD)
     # A row that is locked is being taken back by somebody else. Nobody waits for it here: transactions that
     # wait for each other's rows end in a deadlock.
-    keys = list(held.select_for_update(skip_locked=True, no_key=True).values_list("pk", flat=True))
-    options = options_of(participation.campaign)
+    free = held.select_for_update(skip_locked=True, no_key=True).values("pk")
     longest = ExpressionWrapper(
         F("opened") + Value(timedelta(seconds=options.longest_lease_seconds)),
         output_field=DateTimeField(),
     )
-    until = database_time() + timedelta(seconds=options.lease_seconds)
+    until = now + timedelta(seconds=options.lease_seconds)
     renewed = Greatest(F("lease_until"), Least(Value(until), longest))
-    Assignment.objects.filter(pk__in=keys, state=_State.HELD).update(lease_until=renewed)
+    Assignment.objects.filter(pk__in=free, state=_State.HELD).update(lease_until=renewed)
 
 
 def save_draft(assignment: Assignment, content: dict[str, object]) -> None:
@@ -481,7 +485,7 @@ def save_draft(assignment: Assignment, content: dict[str, object]) -> None:
             Draft.objects.update_or_create(
                 assignment=now, defaults={"content": content, "saved": database_time()}
             )
-        renew_leases(participation)
+        _renew(participation)
 
 
 def set_aside(assignment: Assignment, state: str, reason: str = "") -> None:
@@ -506,7 +510,7 @@ def set_aside(assignment: Assignment, state: str, reason: str = "") -> None:
         settle([assignment.item_id], participation.campaign)
         # Whoever returns an item stops working.
         if state == _State.SKIPPED:
-            renew_leases(participation)
+            _renew(participation)
 
 
 def _end(assignment: Assignment, state: str, reason: str = "") -> None:
@@ -535,13 +539,13 @@ def report(assignment: Assignment, reason: str, note: str = "") -> Report:
         made = Report.objects.create(
             assignment=now, item=item, reason=reason, note=note, time=database_time()
         )
-        options = options_of(now.participation.campaign)
+        options = options_of(participation.campaign)
         if not item.held and item.reports.count() >= options.reports_to_hold:
             item.held, item.held_reason = True, f"{options.reports_to_hold} workers reported it"
             item.save(update_fields=["held", "held_reason"])
             _pull(Assignment.objects.filter(item=item, state=_State.HELD))
-        settle([item.pk], now.participation.campaign)
-        renew_leases(participation)
+        settle([item.pk], participation.campaign)
+        _renew(participation)
     return made
 
 

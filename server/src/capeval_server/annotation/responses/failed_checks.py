@@ -10,16 +10,16 @@ from collections.abc import Iterable
 
 from django.db.models import Count, Q
 
-from capeval_server.annotation.core.options import CampaignOptions, options_of
+from capeval_server.annotation.core.options import CampaignOptions
 from capeval_server.annotation.models import (
     EXCLUDED,
     Assignment,
     Campaign,
     CheckResult,
     Item,
-    Participation,
 )
 from capeval_server.annotation.responses.assignment import pull
+from capeval_server.annotation.responses.context import AnswerContext
 from capeval_server.audit.models import Action
 
 __all__ = ["take_out_failed"]
@@ -29,24 +29,22 @@ _LEAST_OTHERS, _GOOD = 3, 0.8
 _WHO = "the server"
 
 
-def take_out_failed(participation: Participation, item: Item) -> None:
-    """Takes checks out of work that too few good workers passed, after a worker has answered one.
+def take_out_failed(context: AnswerContext) -> None:
+    """Take checks out of work that too few good workers passed, after an answer to one.
 
-    Args:
-        participation: The worker. What they failed before is looked at too: by this answer they may have
-            become a good worker.
-        item: The check that they answered, whose row is locked.
+    Checks that the worker failed before are considered too: by this answer the worker may have become a good
+    one.
     """
-    options = options_of(participation.campaign)
+    item, options, participation = context.item, context.options, context.participation
     if item.is_training or not options.check_pass_share:
         return
     failed = CheckResult.objects.filter(response__participation=participation, passed=False)
-    rows = participation.campaign.items.filter(held=False, is_training=False)
+    rows = context.campaign.items.filter(held=False, is_training=False)
     # Another check that somebody has locked is looked at by them, or the next time: nobody waits for it here.
     before = rows.filter(pk__in=failed.values("response__item")).exclude(pk=item.pk)
     found = before.select_for_update(skip_locked=True, no_key=True).order_by("pk")
     for check in ([] if item.held else [item]) + list(found):
-        _take_out_if_failed(participation.campaign, check, options)
+        _take_out_if_failed(context.campaign, check, options)
 
 
 def _take_out_if_failed(campaign: Campaign, item: Item, options: CampaignOptions) -> None:

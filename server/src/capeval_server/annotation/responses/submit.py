@@ -1,4 +1,4 @@
-"""Taking answers: each is stored, whatever became of its lease; it counts if there is a slot for it."""
+"""Submission of answers: each is stored, even after its lease; it counts if it fills a slot."""
 
 from __future__ import annotations
 
@@ -8,33 +8,28 @@ from typing import Any
 
 from django.db import transaction
 
-from capeval_server.annotation.core.departures import check_here
 from capeval_server.annotation.core.digests import digest_of, drawn
-from capeval_server.annotation.core.locks import lock_participation, lock_voted
-from capeval_server.annotation.core.options import CampaignOptions, options_of
-from capeval_server.annotation.core.slots import first_free, settle
+from capeval_server.annotation.core.options import options_of
+from capeval_server.annotation.core.slots import first_free, recount, settle_answer
 from capeval_server.annotation.models import (
     EXCLUDED,
     Assignment,
     Campaign,
     CheckResult,
     Draft,
-    Item,
-    Participation,
     Response,
     ReviewRequest,
     Slot,
 )
 from capeval_server.annotation.responses.assignment import renew_leases
+from capeval_server.annotation.responses.context import AnswerContext, open_context
 from capeval_server.annotation.responses.failed_checks import take_out_failed
-from capeval_server.annotation.responses.text_flags import signals_of
-from capeval_server.annotation.task_types import task_of
+from capeval_server.annotation.responses.text_flags import find_flags
 from capeval_server.annotation.text_rules.rules import stored_verdict
-from capeval_server.annotation.text_rules.validation import checked
+from capeval_server.annotation.text_rules.validation import check_sentence
 from capeval_server.annotation.workers.training import pause_if_failing
 from capeval_server.annotation.workers.trust import is_trusted, judge_again
 from capeval_server.core.errors import AssignmentError, RepeatedKeyError
-from capeval_server.jobs.leases import database_time
 
 __all__ = ["FIRST", "KEPT", "SAMPLED", "AnswerOutcome", "SubmittedAnswer", "submit"]
 
@@ -97,50 +92,49 @@ def submit(assignment: Assignment, given: SubmittedAnswer) -> AnswerOutcome:
         RepeatedKeyError: The key was used for another item.
     """
     with transaction.atomic():
-        participation = lock_participation(assignment.participation)
-        check_here(participation)
-        item = lock_voted([assignment.item_id], participation.campaign)[assignment.item_id]
-        now = Assignment.objects.select_related("slot").get(pk=assignment.pk)
-        known = _known(participation, now, given)
+        context = open_context(assignment, given.key)
+        known = _known(context, given)
         if known is not None:
             return known
         if given.revision > 1:
-            _check_revisable(participation, now)
-        response = _stored(participation, now, item, given)
-        _fill(participation, now, item, response)
-        _judge(participation, item, response)
-        _ended(participation, now, response)
-        settle([item.pk], participation.campaign, voted=True)
-        renew_leases(participation)
-    return _outcome(response)
+            _check_revisable(context)
+        response = _store(context, given)
+        counts = _fill(context, response)
+        _judge(context, response)
+        _end_assignment(context, response)
+        counts = _settle(context, response, counts=counts)
+        renew_leases(context.participation, context.options, context.now)
+    return _outcome(response, counts=counts)
 
 
-def _known(
-    participation: Participation, assignment: Assignment, given: SubmittedAnswer
-) -> AnswerOutcome | None:
-    """What became of this answer, if it, or another of its revision, is stored already."""
-    same = Response.objects.filter(participation=participation, key=given.key).first()
-    if same is not None:
-        if same.assignment_id != assignment.pk:
-            raise RepeatedKeyError("the idempotency key was already used for another item")
-        return _outcome(same)
-    latest = assignment.responses.order_by("-revision").first()
-    number = latest.revision if latest else 0
+def _known(context: AnswerContext, given: SubmittedAnswer) -> AnswerOutcome | None:
+    """Return the outcome of this answer, or of another one of its revision, if it is stored already."""
+    number = 0
+    if context.may_be_known:
+        answers = Response.objects.filter(participation=context.participation)
+        same = answers.filter(key=given.key).first()
+        if same is not None:
+            if same.assignment_id != context.assignment.pk:
+                raise RepeatedKeyError("the idempotency key was already used for another item")
+            return _outcome(same, counts=_fills_slot(same))
+        latest = answers.filter(assignment=context.assignment).latest("revision")
+        number = latest.revision
+        if given.revision <= number:
+            return AnswerOutcome(
+                response=latest,
+                outcome="answered",
+                text="You have answered this item already, in another window.",
+            )
     if given.revision > number + 1:
         raise AssignmentError(f"'revision' must be at most {number + 1} (got {given.revision})")
-    if latest is not None and given.revision <= number:
-        return AnswerOutcome(
-            response=latest,
-            outcome="answered",
-            text="You have answered this item already, in another window.",
-        )
     return None
 
 
-def _check_revisable(participation: Participation, assignment: Assignment) -> None:
-    if assignment.batch != participation.batch:
+def _check_revisable(context: AnswerContext) -> None:
+    assignment = context.assignment
+    if assignment.batch != context.participation.batch:
         raise AssignmentError("an answer can be changed until you begin the next batch, which you have")
-    if participation.campaign.state == Campaign.State.CLOSED:
+    if context.campaign.state == Campaign.State.CLOSED:
         raise AssignmentError("this campaign is closed: its answers don't change any more")
     if assignment.responses.filter(releases__isnull=False).exists():
         raise AssignmentError("this answer is part of a frozen release: it can't be changed any more")
@@ -148,88 +142,87 @@ def _check_revisable(participation: Participation, assignment: Assignment) -> No
         raise AssignmentError("somebody has looked at this answer: it can't be changed any more")
 
 
-def _stored(
-    participation: Participation, assignment: Assignment, item: Item, given: SubmittedAnswer
-) -> Response:
-    campaign = participation.campaign
-    task = task_of(item, campaign)
+def _store(context: AnswerContext, given: SubmittedAnswer) -> Response:
+    item, assignment, task = context.item, context.assignment, context.task
     answer = task.answer(item.payload, given.answer, mirrored=assignment.mirrored)
-    texts = campaign.texts.order_by("number").last()
-    if texts is None:
-        raise AssignmentError("this campaign has no instructions")
-    said = checked(texts, item, answer, given.reasons)
+    verdict = None
+    if task.written:
+        verdict = check_sentence(context.texts, item, answer[task.written], given.reasons)
     is_trial = assignment.slot_id is None
     return Response.objects.create(
         assignment=assignment,
-        participation=participation,
+        participation=context.participation,
         item=item,
         revision=given.revision,
         answer=answer,
         digest=digest_of(answer),
         may_count=not is_trial,
-        texts=texts,
-        rules={} if said is None else stored_verdict(said),
+        texts=context.texts,
+        rules={} if verdict is None else stored_verdict(verdict),
         events=dict(given.events),
         key=given.key,
-        received=database_time(),
+        received=context.now,
     )
 
 
-def _fill(participation: Participation, assignment: Assignment, item: Item, response: Response) -> None:
-    """Has an answer fill the slot that its worker holds, or that its former revision fills, or a free one."""
+def _fill(context: AnswerContext, response: Response) -> bool:
+    """Fill the slot that the worker holds or that the former revision fills; late, a free one.
+
+    Returns:
+        Whether the answer fills a slot.
+    """
     slot = None
     if response.revision > 1:
-        slot = Slot.objects.filter(filled_by__assignment=assignment).first()
-    elif assignment.state == _State.HELD:
-        slot = assignment.slot
+        slot = Slot.objects.filter(filled_by__assignment=context.assignment).first()
+    elif context.assignment.state == _State.HELD:
+        slot = context.assignment.slot
     if slot is None:
-        slot = _free_slot(participation, assignment, item, response)
-    # A worker who is blocked or has left is so by an exclusion of all their answers.
-    if slot is None or slot.closed or participation.stage in EXCLUDED:
-        return
+        slot = _free_slot(context, response)
+    # An exclusion of all answers applies to workers who are blocked or have left.
+    if slot is None or slot.closed or context.participation.stage in EXCLUDED:
+        return False
     slot.filled_by = response
     slot.save(update_fields=["filled_by"])
+    return True
 
 
-def _free_slot(
-    participation: Participation, assignment: Assignment, item: Item, response: Response
-) -> Slot | None:
-    """A slot for an answer that came late; none if it may not count."""
-    late = assignment.state not in (_State.HELD, _State.SUBMITTED)
-    if not response.may_count or not late or item.held or participation.campaign.state not in _COUNTING:
+def _free_slot(context: AnswerContext, response: Response) -> Slot | None:
+    """Return a slot for a late answer; None if it can't count."""
+    item = context.item
+    late = context.assignment.state not in (_State.HELD, _State.SUBMITTED)
+    if not response.may_count or not late or item.held or context.campaign.state not in _COUNTING:
         return None
-    options = options_of(participation.campaign)
-    return first_free([item], trusted=is_trusted(participation, options)).get(item.pk)
+    trusted = is_trusted(context.participation, context.options)
+    return first_free([item], trusted=trusted).get(item.pk)
 
 
-def _judge(participation: Participation, item: Item, response: Response) -> None:
-    """Checks an answer to a check, and asks for a review of others where one is due."""
+def _judge(context: AnswerContext, response: Response) -> None:
+    """Grade an answer to a check, and request a review of another answer if one is due."""
+    item, task = context.item, context.task
     if item.repeats_id is not None:
         # How far a worker agrees with themselves is shown, and judges nobody.
         return
-    task = task_of(item, participation.campaign)
     if item.is_check:
         # The first answer counts: a second one may come from having seen that something was wrong. A trial
         # says nothing of a worker, who is trained in it all the same. A sentence that is written as practice
         # is neither right nor wrong.
-        judged = task.choices if item.is_training else participation.campaign.state != Campaign.State.PILOT
-        if response.revision == 1 and judged:
+        graded = task.choices if item.is_training else context.campaign.state != Campaign.State.PILOT
+        if response.revision == 1 and graded:
             passed = task.agrees(response.answer, item.expected)
             CheckResult.objects.create(response=response, passed=passed, expected=item.expected)
-            judge_again(participation)
-            pause_if_failing(participation)
-            take_out_failed(participation, item)
+            judge_again(context.participation)
+            pause_if_failing(context.participation, context.options)
+            take_out_failed(context)
         return
-    options = options_of(participation.campaign)
     if task.reviewed and response.may_count:
-        reasons = _reasons_for_review(participation, options, response)
-        for reason in sorted(reasons | signals_of(participation, item, response)):
-            ReviewRequest.objects.create(response=response, reason=reason, time=response.received)
+        reasons = sorted(_reasons_for_review(context, response) | find_flags(context, response))
+        ReviewRequest.objects.bulk_create(
+            ReviewRequest(response=response, reason=reason, time=context.now) for reason in reasons
+        )
 
 
-def _reasons_for_review(
-    participation: Participation, options: CampaignOptions, response: Response
-) -> set[str]:
+def _reasons_for_review(context: AnswerContext, response: Response) -> set[str]:
+    participation, options = context.participation, context.options
     kept = any("reason" in finding for finding in response.rules.get("findings", ()))
     found = {KEPT} if kept else set()
     # A revision is looked at if what it replaces was to be.
@@ -244,21 +237,38 @@ def _reasons_for_review(
     return found | {SAMPLED} if options.review_every and number % options.review_every == 0 else found
 
 
-def _ended(participation: Participation, assignment: Assignment, response: Response) -> None:
-    assignment.state = _State.SUBMITTED
-    assignment.save(update_fields=["state"])
-    Draft.objects.filter(assignment=assignment).delete()
+def _end_assignment(context: AnswerContext, response: Response) -> None:
+    context.assignment.state = _State.SUBMITTED
+    context.assignment.save(update_fields=["state"])
+    if context.has_draft:
+        Draft.objects.filter(assignment=context.assignment).delete()
     if response.revision == 1:
-        participation.answered += 1
-        participation.save(update_fields=["answered"])
+        context.participation.answered += 1
+        context.participation.save(update_fields=["answered"])
 
 
-def _outcome(response: Response) -> AnswerOutcome:
-    # Checks and trials are stored, as all else: nothing tells them apart.
-    counts = (
-        not response.may_count or Slot.objects.filter(filled_by__assignment=response.assignment_id).exists()
-    )
-    if counts:
+def _settle(context: AnswerContext, response: Response, *, counts: bool) -> bool:
+    """End the items that have enough answers, and update the numbers of free slots.
+
+    Returns:
+        Whether the answer still counts.
+    """
+    changed = settle_answer(context.voted_items, context.campaign, context.options)
+    # A held slot is not free, and neither is a filled one: the usual answer changes no number.
+    if context.held_slot != counts:
+        changed.add(context.item.pk)
+    recount(changed)
+    return counts and (context.item.pk not in changed or _fills_slot(response))
+
+
+def _fills_slot(response: Response) -> bool:
+    """Return whether an answer, or another revision of it, fills a slot."""
+    return Slot.objects.filter(filled_by__assignment=response.assignment_id).exists()
+
+
+def _outcome(response: Response, *, counts: bool) -> AnswerOutcome:
+    # Nothing tells the worker that an answer was to a check or in a trial.
+    if counts or not response.may_count:
         return AnswerOutcome(response=response, outcome="stored", text=_STORED)
     pay = options_of(response.participation.campaign).pay_per_answer
     return AnswerOutcome(

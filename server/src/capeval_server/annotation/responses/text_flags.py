@@ -15,18 +15,17 @@ from capeval.tokenizers import tokenize
 from capeval_server.annotation.core.agreement import captions_of
 from capeval_server.annotation.models import (
     Campaign,
-    Item,
     KnownCaption,
-    Participation,
     Response,
     ReviewRequest,
 )
+from capeval_server.annotation.responses.context import AnswerContext
 from capeval_server.annotation.task_types import task_named
 from capeval_server.core.errors import CampaignError
 from capeval_server.jobs.leases import database_time
 from capeval_server.submissions.models import SubmissionFile
 
-__all__ = ["KNOWN", "REPEATED", "UNLIKE", "add_known", "add_submissions", "compare", "signals_of"]
+__all__ = ["KNOWN", "REPEATED", "UNLIKE", "add_known", "add_submissions", "compare", "find_flags"]
 
 REPEATED = "like another caption of the same worker"
 KNOWN = "the same as a caption known elsewhere"
@@ -39,20 +38,21 @@ _MOST_EARLIER = 500
 _AT_ONCE = 5000
 
 
-def signals_of(participation: Participation, item: Item, response: Response) -> set[str]:
-    """The signals of a caption that was just stored; of other kinds there are none."""
-    part = task_named(participation.campaign.kind).written
+def find_flags(context: AnswerContext, response: Response) -> set[str]:
+    """Return the flags of a new caption; none if nothing is written in the task."""
+    part = context.task.written
     if not part:
         return set()
     (words,) = tokenize([response.answer[part]])
-    found = {REPEATED} if _repeated(participation, item, part, words) else set()
-    known = KnownCaption.objects.filter(campaign=participation.campaign, digest=_digest(words))
-    return found | ({KNOWN} if known.filter(key__in=("", item.key)).exists() else set())
+    found = {REPEATED} if _is_repeated(context, part, words) else set()
+    known = KnownCaption.objects.filter(campaign=context.campaign, digest=_digest(words))
+    return found | ({KNOWN} if known.filter(key__in=("", context.item.key)).exists() else set())
 
 
-def _repeated(participation: Participation, item: Item, part: str, words: Sequence[str]) -> bool:
-    mine_here = Response.objects.filter(participation=participation, redacted="", item__is_training=False)
-    rows = mine_here.exclude(item=item)
+def _is_repeated(context: AnswerContext, part: str, words: Sequence[str]) -> bool:
+    worker = context.participation
+    of_worker = Response.objects.filter(participation=worker, redacted="", item__is_training=False)
+    rows = of_worker.exclude(item=context.item)
     earlier = [
         answer[part] for answer in rows.order_by("-pk").values_list("answer", flat=True)[:_MOST_EARLIER]
     ]

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from capeval_server.annotation.models import LONGEST_NOTE, Item, TextVersion
-from capeval_server.annotation.task_types import task_of
 from capeval_server.annotation.task_types.base import is_storable
 from capeval_server.annotation.text_rules import rules
 from capeval_server.annotation.text_rules.invisible_characters import find_invisible, remove_invisible
 from capeval_server.annotation.text_rules.rules import RuleSettings, RuleViolation, TextCheckResult
 from capeval_server.core.errors import AnswerError, SentenceError
 
-__all__ = ["SentenceCheck", "checked", "look", "settings_of"]
+__all__ = ["SentenceCheck", "check_sentence", "look", "settings_of"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,28 +51,25 @@ def look(texts: TextVersion, item: Item, text: str) -> SentenceCheck:
     return SentenceCheck(words=0 if long else rules.count_words(text), findings=findings, cleaned=cleaned)
 
 
-def checked(
-    texts: TextVersion, item: Item, answer: Mapping[str, Any], reasons: Mapping[str, str]
-) -> TextCheckResult | None:
-    """The rules' verdict of an answer that may be stored; none of a kind without sentences.
+def check_sentence(
+    texts: TextVersion, item: Item, sentence: str, reasons: Mapping[str, str]
+) -> TextCheckResult:
+    """Return the verdict of the rules on a sentence that may be stored.
 
     Args:
         texts: The texts, with the rules' levels.
         item: The item.
-        answer: The answer as it would be stored.
+        sentence: The sentence as it would be stored.
         reasons: Why the worker keeps it, by rule.
 
     Raises:
         AnswerError: A reason can't be stored.
         SentenceError: A rule refuses it, or asks for a reason.
     """
-    part = task_of(item, item.campaign).written
-    if not part:
-        return None
     for reason in reasons.values():
         if len(reason) > LONGEST_NOTE or not is_storable(reason):
             raise AnswerError(f"a reason must be a text of at most {LONGEST_NOTE} characters")
-    made = rules.verdict(answer[part], settings_of(texts, item), reasons)
+    made = rules.verdict(sentence, settings_of(texts, item), reasons)
     if made.allowed:
         return made
     findings = [asdict(finding) for finding in made.findings]

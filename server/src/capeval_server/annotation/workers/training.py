@@ -221,12 +221,11 @@ def go_on(participation: Participation) -> Participation:
     return now
 
 
-def pause_if_failing(participation: Participation) -> None:
-    """Pauses a worker who failed too many of their last checks. Their participation is locked.
+def pause_if_failing(participation: Participation, options: CampaignOptions) -> None:
+    """Pause a worker who failed too many of the latest checks. The participation is locked.
 
-    Checks that a person has looked at, and the worker went on, don't count again.
+    Checks before the worker was last resumed don't count again.
     """
-    options = options_of(participation.campaign)
     if not options.pause_failed or participation.stage != _Stage.WORKING:
         return
     checks = _checks(participation).order_by("pk").values_list("passed", flat=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.db.models import OuterRef, Subquery
+from django.db.models import Count, OuterRef, Q, Subquery
 
 from capeval_server.annotation.core.options import CampaignOptions, options_of
 from capeval_server.annotation.models import Campaign, CheckResult, Participation, Response, Review
@@ -23,12 +23,13 @@ def judged(participation: Participation) -> tuple[int, int]:
     """How many answers of a worker were judged by a person or a check, and how many of those were fine."""
     verdicts = Review.objects.filter(response=OuterRef("pk")).order_by("-pk").values("verdict")[:1]
     reviewed = Response.objects.filter(participation=participation).annotate(verdict=Subquery(verdicts))
-    found = reviewed.exclude(verdict=None)
+    reviews = reviewed.aggregate(
+        judged=Count("verdict"), fine=Count("pk", filter=Q(verdict=Review.Verdict.FINE))
+    )
     checks = CheckResult.objects.filter(
         response__participation=participation, response__item__is_training=False
-    )
-    fine = found.filter(verdict=Review.Verdict.FINE).count() + checks.filter(passed=True).count()
-    return found.count() + checks.count(), fine
+    ).aggregate(judged=Count("pk"), fine=Count("pk", filter=Q(passed=True)))
+    return reviews["judged"] + checks["judged"], reviews["fine"] + checks["fine"]
 
 
 def judge_again(participation: Participation) -> None:
