@@ -33,47 +33,25 @@ pytestmark = pytest.mark.django_db
 
 BOARD = "/api/challenges/small/phases/open/leaderboard?split=val&references=c2"
 ROOT = "/small/organise/"
-# Every address of organisers, by its name: whether it is only posted to, and what is posted.
-ADDRESSES: dict[str, tuple[str, dict[str, str] | None]] = {
-    "overview": (ROOT, None),
-    "trail": (f"{ROOT}trail/", None),
-    "edit": (f"{ROOT}edit/", None),
-    "add_phase": (f"{ROOT}phases/", None),
-    "phase": (f"{ROOT}phases/open/", None),
-    "final": (f"{ROOT}phases/open/final/", {"confirm": "on"}),
-    "notices": (f"{ROOT}notices/", None),
-    "take_back": (f"{ROOT}notices/ANNOUNCEMENT/remove/", {}),
-    "add_webhook": (f"{ROOT}webhooks/", {"url": "https://hooks.example.org/"}),
-    "remove_webhook": (f"{ROOT}webhooks/WEBHOOK/remove/", {}),
-    "pictures": (f"{ROOT}pictures/", None),
-    "remove_picture": (f"{ROOT}pictures/PICTURE/remove/", {}),
-    "participants": (f"{ROOT}participants/", None),
-    "references": (f"{ROOT}references/", None),
-    "send_references": (f"{ROOT}references/val/c2/", {}),
-    "publish_references": (f"{ROOT}references/val/c2/publish/", {}),
-    "reported": (f"{ROOT}references/val/c2/reported/", None),
-    "reported_file": (f"{ROOT}references/val/c2/reported/old.csv", None),
-    "remove_reported": (f"{ROOT}references/val/c2/reported/old/remove/", {}),
-    "campaigns": (f"{ROOT}campaigns/", None),
-    "files": (f"{ROOT}files/", None),
-    "apply": (f"{ROOT}files/apply/", {}),
-    "definition": (f"{ROOT}files/challenge.toml", None),
-    "submissions": (f"{ROOT}submissions/", None),
-    "submission": (f"{ROOT}submissions/SUBMISSION/", None),
-    "rerun_one": (f"{ROOT}submissions/SUBMISSION/rerun/", {}),
-    "mark": (f"{ROOT}submissions/SUBMISSION/mark/", {"mark": "hidden", "reason": "r"}),
-    "take_off": (f"{ROOT}submissions/SUBMISSION/off/", {}),
-    "rerun": (f"{ROOT}rerun/", None),
-    "teams": (f"{ROOT}teams/", None),
-    "team": (f"{ROOT}teams/TEAM/", None),
-    "organisers": (f"{ROOT}organisers/", None),
-    "remove_organiser": (f"{ROOT}organisers/ORGANISER/remove/", {}),
-    "export": (f"{ROOT}export/", None),
-    "new": ("/new/", None),
-    "new_by_form": ("/new/form/", None),
-    "sample": ("/new/sample.zip", None),
-    "apply_new": ("/new/apply/", {}),
+# What is posted to the addresses of organisers that are only posted to, by the name of the route. All other
+# routes are pages.
+FORMS: dict[str, dict[str, str]] = {
+    "add_webhook": {"url": "https://hooks.example.org/"},
+    "apply": {},
+    "apply_new": {},
+    "final": {"confirm": "on"},
+    "mark": {"mark": "hidden", "reason": "r"},
+    "publish_references": {},
+    "remove_organiser": {},
+    "remove_picture": {},
+    "remove_reported": {},
+    "remove_webhook": {},
+    "rerun_one": {},
+    "send_references": {},
+    "take_back": {},
+    "take_off": {},
 }
+NAMES = {"slug": "small", "phase": "open", "split": "val", "references": "c2", "name": "old"}
 
 
 def actions() -> list[str]:
@@ -111,8 +89,7 @@ def hidden_fields(page: str) -> dict[str, Any]:
 
 
 def _addresses(submission: Submission, organiser: User) -> dict[str, tuple[str, dict[str, str] | None]]:
-    named = {pattern.name.removeprefix("organiser_") for pattern in urlpatterns}
-    assert named == set(ADDRESSES), "say here what each address of organisers is"
+    """Return the address of each route of organisers by its name, with what is posted to it."""
     challenge = submission.challenge
     announcement, _ = Announcement.objects.get_or_create(challenge=challenge, title="New", text="News")
     webhook, _ = Webhook.objects.get_or_create(challenge=challenge, url="https://hooks.example.org/there")
@@ -124,19 +101,20 @@ def _addresses(submission: Submission, organiser: User) -> dict[str, tuple[str, 
     made, new = Export.objects.get_or_create(challenge=submission.challenge, defaults={"state": "ready"})
     if new:
         default_storage.save(made.file, ContentFile(b"PK"))
-    known = {
-        "SUBMISSION": submission.pk,
-        "TEAM": submission.team_id,
-        "ORGANISER": organiser.pk,
-        "ANNOUNCEMENT": announcement.pk,
-        "WEBHOOK": webhook.pk,
-        "PICTURE": picture.pk,
+    rows = {
+        "notices": announcement.pk,
+        "organisers": organiser.pk,
+        "pictures": picture.pk,
+        "submissions": submission.pk,
+        "teams": submission.team_id,
+        "webhooks": webhook.pk,
     }
     found = {}
-    for name, (place, form) in ADDRESSES.items():
-        for word, value in known.items():
-            place = place.replace(word, str(value))
-        found[name] = (place, form)
+    for pattern in urlpatterns:
+        place = re.sub(r"(\w+)/<\w+:pk>", lambda match: f"{match[1]}/{rows[match[1]]}", str(pattern.pattern))
+        name = pattern.name.removeprefix("organiser_")
+        found[name] = "/" + re.sub(r"<\w+:(\w+)>", lambda match: NAMES[match[1]], place), FORMS.get(name)
+    assert set(FORMS) <= set(found)
     return found
 
 

@@ -18,11 +18,19 @@ from contextlib import contextmanager
 from django.db import transaction
 from django.db.models import Q
 
-from capeval_server.annotation.core.options import options_of
+from capeval_server.annotation.core.options import CampaignOptions, options_of
 from capeval_server.annotation.models import Campaign, Item, Participation, TextVersion
 from capeval_server.core.errors import AssignmentError, NotFoundError
 
-__all__ = ["held", "lock_for_answer", "lock_items", "lock_participation", "lock_voted", "of_pairs"]
+__all__ = [
+    "held",
+    "lock_for_answer",
+    "lock_items",
+    "lock_pair",
+    "lock_participation",
+    "lock_voted",
+    "of_pairs",
+]
 
 
 @contextmanager
@@ -89,12 +97,18 @@ def lock_voted(items: Iterable[int], campaign: Campaign) -> dict[int, Item]:
 
     If pairs end when their winner is likely, the other items of the pairs are locked and returned too.
     """
-    wanted = Q(pk__in=list(items))
-    if options_of(campaign).confidence:
-        pairs = campaign.items.filter(wanted, is_check=False).exclude(group="").values("group")
-        wanted |= Q(campaign=campaign, is_check=False, group__in=pairs)
+    keys = list(items)
+    found = lock_items(of_pairs(keys, campaign) if options_of(campaign).confidence else keys)
+    return {item.pk: item for item in found}
+
+
+def lock_pair(item: Item, options: CampaignOptions) -> dict[int, Item]:
+    """Lock one item like `lock_voted`, in one query: the group of an item never changes."""
+    wanted = Q(pk=item.pk)
+    if options.confidence and item.group and not item.is_check:
+        wanted |= Q(campaign=item.campaign_id, group=item.group, is_check=False)
     rows = Item.objects.select_for_update(no_key=True).filter(wanted)
-    return {item.pk: item for item in rows.order_by("pk")}
+    return {found.pk: found for found in rows.order_by("pk")}
 
 
 def of_pairs(items: Iterable[int], campaign: Campaign) -> list[int]:

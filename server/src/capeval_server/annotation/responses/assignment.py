@@ -2,7 +2,7 @@
 
 A worker gets a batch of items, and holds each by a lease. Activity renews all leases of the batch, up to the
 longest lease. A lease that runs out frees the slot for others; the worker may answer all the same
-(`answering.py`). So clocks decide nothing but who gets what, and when.
+(`submit.py`). So clocks decide nothing but who gets what, and when.
 """
 
 from __future__ import annotations

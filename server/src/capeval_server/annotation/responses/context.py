@@ -8,7 +8,7 @@ from datetime import datetime
 from django.db.models import Exists, OuterRef, Q
 
 from capeval_server.annotation.core.departures import check_here
-from capeval_server.annotation.core.locks import lock_for_answer, lock_voted
+from capeval_server.annotation.core.locks import lock_for_answer, lock_pair
 from capeval_server.annotation.core.options import CampaignOptions, options_of
 from capeval_server.annotation.models import (
     Assignment,
@@ -73,7 +73,8 @@ def open_context(assignment: Assignment, key: str) -> AnswerContext:
     participation, texts = lock_for_answer(assignment.participation)
     check_here(participation)
     campaign = participation.campaign
-    items = lock_voted([assignment.item_id], campaign)
+    options = options_of(campaign)
+    items = lock_pair(assignment.item, options)
     item = items[assignment.item_id]
     item.campaign = campaign
     answers = Response.objects.filter(
@@ -87,7 +88,7 @@ def open_context(assignment: Assignment, key: str) -> AnswerContext:
     return AnswerContext(
         participation=participation,
         campaign=campaign,
-        options=options_of(campaign),
+        options=options,
         texts=texts,
         item=item,
         voted_items=tuple(items),
