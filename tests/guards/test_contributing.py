@@ -26,7 +26,7 @@ ENTRIES = {
         f"{SERVER}/annotation/campaigns/effort.py": '    "{}": ',
         "tests/server/annotation/test_task_types.py": '    "{}": ',
     },
-    "job": {f"{SERVER}/submissions/apps.py": "        register("},
+    "job": {f"{SERVER}/submissions/jobs.py": "@register\n"},
     "command": {"src/capeval/cli/app.py": '"capeval.cli.commands.{}"'},
 }
 

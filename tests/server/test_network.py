@@ -32,7 +32,7 @@ KNOWN = {
     "annotation/campaigns/image_downloads.py": {"http.client"},
     "notifications/webhooks.py": {"http.client", "socket"},
     # Errors of the mail server that the operator names; the command `check` asks it and the operator's hosts.
-    "notifications/mail_jobs.py": {"smtplib"},
+    "notifications/jobs.py": {"smtplib"},
     "ops/installation_checks.py": {"http.client", "smtplib", "ssl"},
     # The name of this machine; ports of this machine.
     "jobs/worker.py": {"socket"},

@@ -196,7 +196,7 @@ def test_references_that_become_private_while_they_are_scored(
         ReferenceSet.objects.update(public=False)
         storage.write(*given)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("capeval_server.submissions.scoring.jobs.write", changed_meanwhile)
+    monkeypatch.setattr("capeval_server.submissions.jobs.write", changed_meanwhile)
     assert subsets_of(Participant("ann").scored(), "c1") == {"", "things"}
 
 

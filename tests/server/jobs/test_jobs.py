@@ -51,7 +51,7 @@ class Chime(Greeting):
 
 @pytest.fixture(autouse=True)
 def greeting(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Greeting]]:
-    monkeypatch.setattr(handlers, "_REGISTERED", dict(handlers._REGISTERED))
+    monkeypatch.setattr(handlers, "HANDLERS", dict(handlers.HANDLERS))
     monkeypatch.setattr(worker, "_POLL_SECONDS", 0)
     handlers.register(Greeting)
     yield Greeting

@@ -26,7 +26,7 @@ from capeval_server.http import safe_client
 from capeval_server.jobs import leases, worker
 from capeval_server.jobs.handlers import handlers
 from capeval_server.jobs.models import Job
-from capeval_server.notifications import mail_jobs, services, webhooks
+from capeval_server.notifications import jobs, services, webhooks
 from capeval_server.notifications.models import Announcement, Delivery, Mail, PhaseTold, Webhook
 from capeval_server.submissions.models import Submission
 from tests.server.clock import Clock
@@ -66,7 +66,7 @@ def test_an_announcement_is_on_the_page_and_mailed(
     check_page(page.content.decode(), page.headers["Content-Security-Policy"])
     assert "New data" in Client().get("/small/").content.decode()
     assert mailed() == {"ann": ["A small challenge: New data"]}
-    assert mail_jobs.send() == 1
+    assert jobs.send() == 1
     assert not Mail.objects.exists()
     (mail,) = mailoutbox
     assert mail.to == ["ann@example.org"]

@@ -23,7 +23,7 @@ from capeval_server.core.errors import ConflictError
 from capeval_server.hosting.services.challenge_import import taking_back
 from capeval_server.hosting.services.export_archive import export
 from capeval_server.jobs import leases
-from capeval_server.jobs.handlers import Handler
+from capeval_server.jobs.handlers import Handler, register
 from capeval_server.jobs.models import Job
 
 __all__ = ["ExportHandler", "ask_for_export", "opened_export"]
@@ -75,6 +75,7 @@ def opened_export(user: User, challenge: Challenge, *, again: bool) -> tuple[Exp
     return found, file
 
 
+@register
 class ExportHandler(Handler):
     """Exports one challenge after the other."""
 

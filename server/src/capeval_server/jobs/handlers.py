@@ -1,4 +1,4 @@
-"""Handlers, which do the jobs: one for each kind. Other rooms register theirs when Django starts."""
+"""Handlers: one for each kind of job. Those in the module `jobs` of an app are found when Django starts."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from datetime import timedelta
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from capeval_server.jobs.models import Job
 
-__all__ = ["Handler", "handlers", "recurring", "register"]
+__all__ = ["HANDLERS", "Handler", "handlers", "recurring", "register"]
 
 
 class Handler(AbstractContextManager["Handler"], ABC):
@@ -20,14 +20,14 @@ class Handler(AbstractContextManager["Handler"], ABC):
         kind: The kind.
         every: How long after one job is done it is done again; none if it is done once.
         priority: The priority of a job that is done again and again: by default, it comes after all others.
-        beside: Whether workers do its jobs beside all others, since they wait for other hosts, which may not
+        waits_for_hosts: Whether workers do its jobs in a thread of their own, because other hosts may not
             answer.
     """
 
     kind: ClassVar[str]
     every: ClassVar[timedelta | None] = None
     priority: ClassVar[int] = 9
-    beside: ClassVar[bool] = False
+    waits_for_hosts: ClassVar[bool] = False
 
     def __exit__(self, *_: object) -> None:
         """Releases what the handler keeps between jobs; by default, nothing."""
@@ -59,21 +59,31 @@ class Handler(AbstractContextManager["Handler"], ABC):
         """
 
 
-_REGISTERED: dict[str, type[Handler]] = {}
+_Class = TypeVar("_Class", bound=type[Handler])
+
+HANDLERS: dict[str, type[Handler]] = {}
+"""The registered handlers, by the kind of their jobs."""
 
 
-def register(handler: type[Handler]) -> None:
-    """Registers a handler, so that workers do the jobs of its kind."""
-    _REGISTERED[handler.kind] = handler
+def register(handler: _Class) -> _Class:
+    """Add a handler to `HANDLERS`; used as a decorator.
+
+    Raises:
+        ValueError: Another handler has its kind.
+    """
+    if handler.kind in HANDLERS:
+        raise ValueError(f"two handlers do jobs of the kind {handler.kind!r}")
+    HANDLERS[handler.kind] = handler
+    return handler
 
 
 def recurring() -> list[str]:
     """The kinds of jobs that are done again and again."""
-    return [kind for kind, handler in _REGISTERED.items() if handler.every is not None]
+    return [kind for kind, handler in HANDLERS.items() if handler.every is not None]
 
 
 @contextmanager
 def handlers() -> Iterator[Mapping[str, Handler]]:
     """A handler of each kind, by its kind; they end with the context."""
     with ExitStack() as stack:
-        yield {kind: stack.enter_context(handler()) for kind, handler in _REGISTERED.items()}
+        yield {kind: stack.enter_context(handler()) for kind, handler in HANDLERS.items()}

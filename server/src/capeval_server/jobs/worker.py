@@ -115,9 +115,9 @@ def run(heartbeat: Heartbeat | None = None, *, until_empty: bool = False) -> Non
 
 def _work_in_two(opened: Mapping[str, Handler], heartbeat: Heartbeat) -> None:
     """Does jobs that wait for other hosts in a second thread: no host holds up the other jobs."""
-    beside = {kind: handler for kind, handler in opened.items() if handler.beside}
-    others = {kind: handler for kind, handler in opened.items() if not handler.beside}
-    second = threading.Thread(target=_work_beside, args=(beside, heartbeat), daemon=True)
+    waiting = {kind: handler for kind, handler in opened.items() if handler.waits_for_hosts}
+    others = {kind: handler for kind, handler in opened.items() if not handler.waits_for_hosts}
+    second = threading.Thread(target=_work_with_hosts, args=(waiting, heartbeat), daemon=True)
     second.start()
     try:
         _work(others, heartbeat, heartbeat.beat, until_empty=False)
@@ -127,7 +127,7 @@ def _work_in_two(opened: Mapping[str, Handler], heartbeat: Heartbeat) -> None:
         second.join(_LAST_ANSWER)
 
 
-def _work_beside(opened: Mapping[str, Handler], heartbeat: Heartbeat) -> None:
+def _work_with_hosts(opened: Mapping[str, Handler], heartbeat: Heartbeat) -> None:
     try:
         # Only the first thread writes that the worker runs: if it does not go on, that must show.
         _work(opened, heartbeat, heartbeat.check, until_empty=False)

@@ -26,12 +26,9 @@ from capeval_server.challenges.models import Challenge
 from capeval_server.core.errors import ChallengeError
 from capeval_server.http import safe_client
 from capeval_server.http.safe_client import HostUnreachableError
-from capeval_server.jobs import leases
-from capeval_server.jobs.handlers import Handler
-from capeval_server.jobs.models import Job
 from capeval_server.notifications.models import Delivery, Webhook
 
-__all__ = ["WebhooksHandler", "add", "deliver", "remove", "signature"]
+__all__ = ["add", "deliver", "deliver_due", "remove", "signature"]
 
 _log = logging.getLogger(__name__)
 # How many webhooks a challenge may have.
@@ -44,22 +41,13 @@ _AT_ONCE = 5
 _KEPT = timedelta(days=30)
 
 
-class WebhooksHandler(Handler):
-    """Tells webhooks what waits to be told."""
-
-    kind = "webhooks"
-    every = timedelta(seconds=15)
-    priority = 0
-    beside = True
-
-    def run(self, job: Job, renew: Callable[[], None]) -> None:
-        """Tries some deliveries, and has the job wait for the next time."""
-        Delivery.objects.filter(due=None, created__lt=timezone.now() - _KEPT).delete()
-        due = Delivery.objects.select_related("webhook").filter(due__lte=timezone.now())
-        for delivery in due.order_by("due", "pk")[:_AT_ONCE]:
-            renew()
-            deliver(delivery)
-        leases.finish(job, again_after=self.every)
+def deliver_due(renew: Callable[[], None]) -> None:
+    """Try deliveries that are due, and delete old ones that are not due any more."""
+    Delivery.objects.filter(due=None, created__lt=timezone.now() - _KEPT).delete()
+    due = Delivery.objects.select_related("webhook").filter(due__lte=timezone.now())
+    for delivery in due.order_by("due", "pk")[:_AT_ONCE]:
+        renew()
+        deliver(delivery)
 
 
 def add(user: User, challenge: Challenge, url: str) -> Webhook:

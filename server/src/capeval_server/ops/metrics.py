@@ -6,13 +6,16 @@ import os
 from collections.abc import Iterator
 
 from django.db import DatabaseError, InterfaceError
+from django.db.models import Count
 from django.http import HttpRequest
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
+from capeval_server.jobs.handlers import HANDLERS
 from capeval_server.jobs.leases import database_time
+from capeval_server.jobs.models import Job
 from capeval_server.submissions.selectors.queue import jobs
 
 __all__ = ["CONTENT_TYPE", "count", "text"]
@@ -31,6 +34,7 @@ class _Queue(Collector):
         up = GaugeMetricFamily("capeval_database_up", "Whether the database answers.")
         try:
             found = jobs(database_time())
+            by_kind = dict(Job.objects.values_list("kind").annotate(Count("pk")))
         except (DatabaseError, InterfaceError):
             up.add_metric([], 0)
             yield up
@@ -46,6 +50,10 @@ class _Queue(Collector):
         workers = GaugeMetricFamily("capeval_workers", "Workers seen within the last minute.")
         workers.add_metric([], len(found.workers))
         yield workers
+        waiting = GaugeMetricFamily("capeval_jobs", "Jobs that wait or run.", labels=["kind"])
+        for kind in HANDLERS:
+            waiting.add_metric([kind], by_kind.get(kind, 0))
+        yield waiting
         scored = GaugeMetricFamily("capeval_scored_last_hour", "Submissions scored in the last hour.")
         scored.add_metric([], found.last_hour)
         yield scored

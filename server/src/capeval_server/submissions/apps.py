@@ -9,18 +9,13 @@ class SubmissionsConfig(AppConfig):
     name = "capeval_server.submissions"
 
     def ready(self) -> None:
-        """Registers the jobs of this room, and has what former members of teams used kept."""
+        """Keep the quotas that former members of teams have used."""
         from django.conf import settings
         from django.db.models.signals import post_save, pre_delete
 
-        from capeval_server.jobs.handlers import register
         from capeval_server.submissions.quotas.former_members import note_deletion, note_leaving, note_return
-        from capeval_server.submissions.scoring.jobs import ScoringHandler
-        from capeval_server.submissions.services.cleanup import TidyingHandler
         from capeval_server.teams.services.membership import left
 
-        register(ScoringHandler)
-        register(TidyingHandler)
         left.connect(note_leaving, dispatch_uid="who leaves a team")
         # After the room of teams had its users leave them.
         pre_delete.connect(note_deletion, sender=settings.AUTH_USER_MODEL, dispatch_uid="deleted accounts")

@@ -15,31 +15,15 @@ from django.core.files.storage import default_storage
 from capeval_server.accounts.services.reservations import expire
 from capeval_server.challenges.models import Picture, ReferenceVersion
 from capeval_server.jobs import leases
-from capeval_server.jobs.handlers import Handler
-from capeval_server.jobs.models import Job, Worker
+from capeval_server.jobs.models import Worker
 from capeval_server.submissions.models import SubmissionFile
 from capeval_server.submissions.quotas.former_members import forget
 
-__all__ = ["SCRATCH", "TidyingHandler", "tidy"]
+__all__ = ["SCRATCH", "delete_scratch", "tidy"]
 
 SCRATCH = "capeval-worker-"
 # Younger files may belong to a transaction that has not ended yet.
 _AGE = timedelta(days=1)
-
-
-class TidyingHandler(Handler):
-    """Tidies every hour. Workers start with the scratch folders of their own machine."""
-
-    kind = "tidying"
-    every = timedelta(hours=1)
-
-    def __init__(self) -> None:
-        _delete_scratch()
-
-    def run(self, job: Job, renew: Callable[[], None]) -> None:
-        """Tidies, and has the job wait for the next time."""
-        tidy(renew)
-        leases.finish(job, again_after=self.every)
 
 
 def tidy(renew: Callable[[], None] = lambda: None) -> int:
@@ -68,7 +52,7 @@ def tidy(renew: Callable[[], None] = lambda: None) -> int:
     named = {str(name) for name in SubmissionFile.objects.values_list("file", flat=True)}
     named |= {str(name) for name in ReferenceVersion.objects.values_list("file", flat=True)}
     named |= {str(name) for name in Picture.objects.values_list("file", flat=True)}
-    deleted = _delete_scratch()
+    deleted = delete_scratch()
     for kind in ("drafts", "pictures", "references", "submissions"):
         for name in _stored(kind):
             renew()
@@ -94,7 +78,8 @@ def _old(name: str, now: datetime) -> bool:
         return False
 
 
-def _delete_scratch() -> int:
+def delete_scratch() -> int:
+    """Delete old scratch folders of this machine; return how many."""
     deleted = 0
     for folder in Path(tempfile.gettempdir()).glob(f"{SCRATCH}*"):
         try:

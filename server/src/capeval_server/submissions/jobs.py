@@ -1,4 +1,4 @@
-"""Scores submissions: the handler of the jobs that submissions wait with."""
+"""Jobs that score submissions, and the one that deletes unused files and rows."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Self
@@ -13,19 +14,20 @@ from typing import Self
 from django.db.models.fields.files import FieldFile
 
 from capeval_server.jobs import leases
-from capeval_server.jobs.handlers import Handler
+from capeval_server.jobs.handlers import Handler, register
 from capeval_server.jobs.models import Job
 from capeval_server.submissions.scoring.pipeline import MetricOutcome, ScoringRequest, SubmissionScorer
 from capeval_server.submissions.scoring.storage import PendingMetrics, unscored, write
 from capeval_server.submissions.services import lifecycle
-from capeval_server.submissions.services.cleanup import SCRATCH
+from capeval_server.submissions.services.cleanup import SCRATCH, delete_scratch, tidy
 
-__all__ = ["ScoringHandler"]
+__all__ = ["ScoringHandler", "TidyingHandler"]
 
 # Between two notes of how far scoring is, in seconds: most submissions are scored in less.
 _PAUSE = 1.0
 
 
+@register
 class ScoringHandler(Handler):
     """Scores one submission after the other, and keeps the references that it prepared for the next."""
 
@@ -117,3 +119,19 @@ def _copy(stored: FieldFile, path: Path) -> Path:
     with stored.open("rb") as source, path.open("wb") as target:
         shutil.copyfileobj(source, target)
     return path
+
+
+@register
+class TidyingHandler(Handler):
+    """Tidies every hour. Workers start with the scratch folders of their own machine."""
+
+    kind = "tidying"
+    every = timedelta(hours=1)
+
+    def __init__(self) -> None:
+        delete_scratch()
+
+    def run(self, job: Job, renew: Callable[[], None]) -> None:
+        """Tidies, and has the job wait for the next time."""
+        tidy(renew)
+        leases.finish(job, again_after=self.every)

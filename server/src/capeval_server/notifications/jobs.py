@@ -1,4 +1,4 @@
-"""Sends mail that waits, and tells of phases that open and close: a job that recurs every few seconds."""
+"""Jobs that recur every few seconds: mail that waits, phases that open and close, webhooks."""
 
 from __future__ import annotations
 
@@ -14,23 +14,25 @@ from django.core.mail import EmailMessage, get_connection
 from django.urls import reverse
 
 from capeval_server.jobs import leases
-from capeval_server.jobs.handlers import Handler
+from capeval_server.jobs.handlers import Handler, register
 from capeval_server.jobs.models import Job
 from capeval_server.notifications.models import Mail
 from capeval_server.notifications.services import tell_phases
+from capeval_server.notifications.webhooks import deliver_due
 
-__all__ = ["NoticesHandler", "send"]
+__all__ = ["NoticesHandler", "WebhooksHandler", "send"]
 
 _log = logging.getLogger(__name__)
 
 
+@register
 class NoticesHandler(Handler):
     """Sends what waits. While the mail server takes nothing, it is asked less and less often."""
 
     kind = "notices"
     every = timedelta(seconds=15)
     priority = 0
-    beside = True
+    waits_for_hosts = True
 
     def run(self, job: Job, renew: Callable[[], None]) -> None:
         """Tells of phases, sends mail, and has the job wait for the next time."""
@@ -42,6 +44,21 @@ class NoticesHandler(Handler):
             leases.postpone(job, self, str(error))
         else:
             leases.finish(job, again_after=self.every)
+
+
+@register
+class WebhooksHandler(Handler):
+    """Posts to webhooks what waits for them."""
+
+    kind = "webhooks"
+    every = timedelta(seconds=15)
+    priority = 0
+    waits_for_hosts = True
+
+    def run(self, job: Job, renew: Callable[[], None]) -> None:
+        """Tries some deliveries, and has the job wait for the next time."""
+        deliver_due(renew)
+        leases.finish(job, again_after=self.every)
 
 
 def send(renew: Callable[[], None] = lambda: None) -> int:
