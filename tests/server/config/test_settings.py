@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -222,14 +223,59 @@ def test_trusted_origins(monkeypatch: pytest.MonkeyPatch) -> None:
             environment.origins("TRUSTED_ORIGINS")
 
 
-def test_every_variable_is_documented() -> None:
-    package = PROJECT / "server" / "src" / "capeval_server"
-    asked = re.findall(r'environment\.\w+\("(\w+)"', (package / "config" / "settings.py").read_text())
-    asked += re.findall(r"\{PREFIX\}([A-Z_]+)", (package / "config" / "environment.py").read_text())
-    documented = set(
-        re.findall(
-            r"^\| `CAPEVAL_SERVER_(\w+)`", (PROJECT / "docs" / "server" / "running.md").read_text(), re.M
-        )
+PACKAGE = PROJECT / "server" / "src" / "capeval_server"
+DOCUMENTED = dict(
+    re.findall(
+        r"^\| `CAPEVAL_SERVER_(\w+)` \| [^|]+ \| ([^|]+) \|$",
+        (PROJECT / "docs" / "server" / "running.md").read_text(),
+        re.MULTILINE,
     )
+)
+
+
+def settings_calls() -> dict[str, ast.Call]:
+    """Return the calls that read each variable in the settings."""
+    calls = [
+        node
+        for node in ast.walk(ast.parse((PACKAGE / "config" / "settings.py").read_text()))
+        if isinstance(node, ast.Call) and ast.unparse(node.func).startswith("environment.")
+    ]
+    return {str(ast.literal_eval(node.args[0])): node for node in calls if _names_variable(node)}
+
+
+def _names_variable(call: ast.Call) -> bool:
+    return bool(call.args) and isinstance(call.args[0], ast.Constant)
+
+
+def test_every_variable_is_documented() -> None:
+    asked = [*settings_calls()]
+    text = (PACKAGE / "config" / "environment.py").read_text()
+    asked += re.findall(r"\{PREFIX\}([A-Z_]+)", text) + re.findall(r"""\btext\("([A-Z_]+)""", text)
     assert {"DATA", "DATABASE", "PREPARED"} <= set(asked), "the scan found too little"
-    assert set(asked) == documented
+    assert set(asked) == set(DOCUMENTED)
+
+
+def documented_default(call: ast.Call) -> str:
+    """Return the default of a variable in the form of the documentation."""
+    function = ast.unparse(call.func).removeprefix("environment.")
+    values = [*call.args[1:], *(each.value for each in call.keywords if each.arg == "default")]
+    default = eval(ast.unparse(values[0]), {"MEBIBYTE": 2**20}) if values else None
+    if function == "number":
+        sizes = {2**30: "GiB", 2**20: "MiB"}
+        unit = next((size for size in sizes if default % size == 0), None)
+        return f"{default // unit} {sizes[unit]}" if unit else str(default)
+    if function == "flag":
+        return f"`{default or 0}`"
+    if function == "choice":
+        return f"`{default[0]}`"
+    return f"`{default}`" if default else "none"
+
+
+def test_the_documented_defaults_are_those_of_the_settings() -> None:
+    # Defaults that the documentation describes in words.
+    described = {"FILES", "SPOOLED_BYTES", "METRICS"}
+    calls = {name: call for name, call in settings_calls().items() if name not in described}
+    assert len(calls) >= 20, "the scan found too little"
+    assert {name: documented_default(call) for name, call in calls.items()} == {
+        name: DOCUMENTED[name] for name in calls
+    }

@@ -1,4 +1,8 @@
-"""Settings of the server that come from environment variables."""
+"""Settings of the server from environment variables.
+
+Functions raise `ImproperlyConfigured` for a variable that is not valid, with its name and expected form.
+Messages contain no value that may hold a password.
+"""
 
 from __future__ import annotations
 
@@ -32,6 +36,7 @@ __all__ = [
 
 PREFIX = "CAPEVAL_SERVER_"
 _LEAST_TOKEN = 16
+_FILES = "the whole path of a folder, or s3://BUCKET/FOLDER"
 _KEY, _EARLIER_KEY = "secret-key", "secret-key.earlier"
 # A host that is cut off sends nothing, not even the end of its connections. After half a minute without a
 # sign of the other side, a connection is given up: by workers, so that they try again, and by PostgreSQL, so
@@ -41,12 +46,8 @@ _ASKED_AFTER, _ASKED_AGAIN, _ASKED_TIMES = 15, 5, 3
 
 
 def data_folder() -> Path:
-    """The folder of everything that the server keeps: `CAPEVAL_SERVER_DATA`. Only its own user can open it.
-
-    Raises:
-        ImproperlyConfigured: Others can open it, and it belongs to another user.
-    """
-    folder = Path(os.environ.get(f"{PREFIX}DATA", "capeval-server")).absolute()
+    """Return the folder of the server's own files, `CAPEVAL_SERVER_DATA`, which only its user can open."""
+    folder = Path(text("DATA", "capeval-server")).absolute()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if folder.stat().st_mode & 0o077:
         try:
@@ -58,111 +59,81 @@ def data_folder() -> Path:
     return folder
 
 
-def address(hosts: list[str], *, https: bool) -> str:
-    """Where users find the site: `CAPEVAL_SERVER_ADDRESS`; by default the first host name of the server.
+def _require(valid: bool, name: str, expected: str, given: str | None = None) -> None:
+    """Check a variable. Only a value that can't contain a secret is given, for the message."""
+    if not valid:
+        got = "another form" if given is None else repr(given)
+        raise ImproperlyConfigured(f"{PREFIX}{name} must be {expected} (got {got})")
 
-    Raises:
-        ImproperlyConfigured: It is not the address of a site.
-    """
+
+def address(hosts: list[str], *, https: bool) -> str:
+    """Return where users find the site: `CAPEVAL_SERVER_ADDRESS`, or the first host name of the server."""
     given = os.environ.get(f"{PREFIX}ADDRESS")
     if given is None:
         # `*` is any host, and `.example.org` also those below it.
-        name = next((host.lstrip(".") for host in hosts if host != "*"), "localhost")
-        return f"https://{name}" if https else f"http://{name}:8000"
-    if not _is_site(given.rstrip("/")):
-        raise ImproperlyConfigured(
-            f"{PREFIX}ADDRESS must be http://HOST:PORT or https://HOST, without a path (got {given!r})"
-        )
-    return given.rstrip("/")
+        host = next((host.lstrip(".") for host in hosts if host != "*"), "localhost")
+        return f"https://{host}" if https else f"http://{host}:8000"
+    site = given.rstrip("/")
+    _require(_is_site(site), "ADDRESS", "http://HOST:PORT or https://HOST, without a path", given)
+    return site
 
 
 def _is_site(given: str) -> bool:
-    """Whether a text is `http://HOST:PORT` or `https://HOST`, and nothing else."""
+    """Return whether a text is `http://HOST:PORT` or `https://HOST`, and nothing else."""
     try:
         parts = urlsplit(given)
-        right = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         return False
-    return right and given == f"{parts.scheme}://{parts.netloc}" and "@" not in parts.netloc
+    return valid and given == f"{parts.scheme}://{parts.netloc}" and "@" not in parts.netloc
 
 
 def flag(name: str, default: str = "0") -> bool:
-    """Whether a setting is on.
-
-    Raises:
-        ImproperlyConfigured: It is neither 0 nor 1.
-    """
-    value = os.environ.get(PREFIX + name, default)
-    if value not in ("0", "1"):
-        raise ImproperlyConfigured(f"{PREFIX}{name} must be 0 or 1 (got {value!r})")
+    """Return whether a setting is on."""
+    value = text(name, default)
+    _require(value in ("0", "1"), name, "0 or 1", value)
     return value == "1"
 
 
 def choice(name: str, known: tuple[str, ...]) -> str:
-    """One of some words; the first by default.
-
-    Raises:
-        ImproperlyConfigured: It is another one.
-    """
-    value = os.environ.get(PREFIX + name, known[0])
-    if value not in known:
-        raise ImproperlyConfigured(f"{PREFIX}{name} must be one of {', '.join(known)} (got {value!r})")
+    """Return one of some words; the first by default."""
+    value = text(name, known[0])
+    _require(value in known, name, f"one of {', '.join(known)}", value)
     return value
 
 
 def token(name: str) -> str:
-    """A secret that programs must know; empty if there is none.
-
-    Raises:
-        ImproperlyConfigured: It can be guessed, or not be sent.
-    """
-    value = os.environ.get(PREFIX + name, "")
-    if value and (
-        len(value) < _LEAST_TOKEN or not value.isascii() or not value.isprintable() or " " in value
-    ):
-        # It is a secret, which has no place in a message.
-        raise ImproperlyConfigured(
-            f"{PREFIX}{name} must be at least {_LEAST_TOKEN} letters, digits or signs, without spaces"
-        )
+    """Return a secret that programs must send, and that can't be guessed; empty by default."""
+    value = text(name, "")
+    valid = len(value) >= _LEAST_TOKEN and value.isascii() and value.isprintable() and " " not in value
+    _require(valid or not value, name, f"at least {_LEAST_TOKEN} letters, digits or signs, without spaces")
     return value
 
 
 def number(name: str, default: int, *, least: int = 1) -> int:
-    """Return a whole number.
-
-    Raises:
-        ImproperlyConfigured: It is something else, or less than `least`.
-    """
-    value = os.environ.get(PREFIX + name, str(default))
-    if not value.isdecimal() or int(value) < least:
-        wanted = "above 0" if least == 1 else f"of at least {least}"
-        raise ImproperlyConfigured(f"{PREFIX}{name} must be a whole number {wanted} (got {value!r})")
+    """Return a whole number."""
+    value = text(name, str(default))
+    expected = "a whole number above 0" if least == 1 else f"a whole number of at least {least}"
+    _require(value.isdecimal() and int(value) >= least, name, expected, value)
     return int(value)
 
 
 def text(name: str, default: str) -> str:
-    """A text."""
+    """Return a text."""
     return os.environ.get(PREFIX + name, default)
 
 
 def words(name: str, default: str) -> list[str]:
-    """A list, with commas between."""
+    """Return a list, separated by commas."""
     return [word.strip() for word in text(name, default).split(",") if word.strip()]
 
 
 def origins(name: str) -> list[str]:
-    """Addresses of sites, with commas between.
-
-    Raises:
-        ImproperlyConfigured: One is not `http://HOST:PORT` or `https://HOST`.
-    """
+    """Return addresses of sites, separated by commas."""
     found = words(name, "")
+    expected = "addresses such as https://HOST or http://HOST:PORT, without a path, with commas between"
     for origin in found:
-        if not _is_site(origin):
-            raise ImproperlyConfigured(
-                f"{PREFIX}{name} must be addresses such as https://HOST or http://HOST:PORT, without a path,"
-                f" with commas between (got {origin!r})"
-            )
+        _require(_is_site(origin), name, expected, origin)
     return found
 
 
@@ -225,23 +196,16 @@ def forget_key(folder: Path) -> bool:
 
 
 def database(folder: Path) -> dict[str, Any]:
-    """Django's settings of the database at `CAPEVAL_SERVER_DATABASE`; SQLite in the data folder by default.
+    """Return Django's settings of `CAPEVAL_SERVER_DATABASE`; SQLite in the data folder by default.
 
     The address may end in options of PostgreSQL's clients, such as `?sslmode=verify-full`.
-
-    Raises:
-        ImproperlyConfigured: The address is not of PostgreSQL, or has an option that its clients don't know.
     """
     address = os.environ.get(f"{PREFIX}DATABASE")
     if address is None:
         return _sqlite(folder / "capeval.sqlite3")
     parts = _postgresql(address)
-    if not parts.get("dbname"):
-        # The address may hold a password, which has no place in a message.
-        raise ImproperlyConfigured(
-            f"{PREFIX}DATABASE must be postgresql://USER:PASSWORD@HOST:PORT/NAME?OPTION=VALUE, with options"
-            " that PostgreSQL's clients know, such as sslmode (got another form)"
-        )
+    expected = "postgresql://USER:PASSWORD@HOST:PORT/NAME?OPTION=VALUE, with options of PostgreSQL's clients"
+    _require(bool(parts.get("dbname")), "DATABASE", f"{expected}, such as sslmode")
     names = {"dbname": "NAME", "user": "USER", "password": "PASSWORD", "host": "HOST", "port": "PORT"}
     return {
         "ENGINE": "django.db.backends.postgresql",
@@ -284,20 +248,14 @@ def _postgresql(address: str) -> dict[str, Any]:
 
 
 def files(given: str) -> dict[str, Any]:
-    """Django's settings of where files are kept, `CAPEVAL_SERVER_FILES`.
+    """Return Django's settings of the storage of files, `CAPEVAL_SERVER_FILES`.
 
-    That is a folder, or `s3://BUCKET/FOLDER` of a store that speaks S3. How that is reached is said by the
-    variables that all clients of S3 read, such as `AWS_ENDPOINT_URL_S3` and `AWS_ACCESS_KEY_ID`.
-
-    Raises:
-        ImproperlyConfigured: It is neither, or what speaks S3 is not installed.
+    It is a folder, or `s3://BUCKET/FOLDER` of an S3 store, which clients reach by variables such as
+    `AWS_ENDPOINT_URL_S3` and `AWS_ACCESS_KEY_ID`.
     """
     if "://" in given:
         return _object_store(given)
-    if not Path(given).is_absolute():
-        raise ImproperlyConfigured(
-            f"{PREFIX}FILES must be the whole path of a folder, or s3://BUCKET/FOLDER (got {given!r})"
-        )
+    _require(Path(given).is_absolute(), "FILES", _FILES, given)
     return {
         "BACKEND": "django.core.files.storage.FileSystemStorage",
         "OPTIONS": {
@@ -311,11 +269,8 @@ def files(given: str) -> dict[str, Any]:
 
 def _object_store(given: str) -> dict[str, Any]:
     parts = urlsplit(given)
-    if parts.scheme != "s3" or not parts.netloc or "@" in parts.netloc or parts.query or parts.fragment:
-        # It may hold a password, which has no place in a message.
-        raise ImproperlyConfigured(
-            f"{PREFIX}FILES must be the whole path of a folder, or s3://BUCKET/FOLDER (got another form)"
-        )
+    valid = parts.scheme == "s3" and bool(parts.netloc) and "@" not in parts.netloc
+    _require(valid and not parts.query and not parts.fragment, "FILES", _FILES)
     if find_spec("storages") is None or find_spec("boto3") is None:
         raise ImproperlyConfigured(
             f"{PREFIX}FILES names a store that needs: pip install 'capeval-server[s3]'"
@@ -327,13 +282,10 @@ def _object_store(given: str) -> dict[str, Any]:
 
 
 def mail() -> dict[str, Any]:
-    """Django's settings of the mail server at `CAPEVAL_SERVER_EMAIL`; by default mail goes to the log.
+    """Return Django's settings of the mail server at `CAPEVAL_SERVER_EMAIL`; by default mail goes to the log.
 
     `smtps` speaks TLS from the start. `smtp` does so before a password is sent (STARTTLS), and not at all
     without one, as to a relay on the same machine.
-
-    Raises:
-        ImproperlyConfigured: The address is not of a mail server.
     """
     address = os.environ.get(f"{PREFIX}EMAIL")
     if address is None:
@@ -342,17 +294,15 @@ def mail() -> dict[str, Any]:
         parts = urlsplit(address)
         port = parts.port
     except ValueError:
-        # The parts of something else, which the next lines refuse.
+        # An address without a host, which is not valid.
         parts, port = urlsplit(""), None
-    if parts.scheme not in ("smtp", "smtps") or not parts.hostname or parts.path.strip("/"):
-        # The address may hold a password, which has no place in a message.
-        raise ImproperlyConfigured(
-            f"{PREFIX}EMAIL must be smtp://USER:PASSWORD@HOST:PORT or smtps://... (got another form)"
-        )
+    host = parts.hostname or ""
+    valid = parts.scheme in ("smtp", "smtps") and bool(host) and not parts.path.strip("/")
+    _require(valid, "EMAIL", "smtp://USER:PASSWORD@HOST:PORT or smtps://...")
     secure = parts.scheme == "smtps"
     return {
         "EMAIL_BACKEND": "django.core.mail.backends.smtp.EmailBackend",
-        "EMAIL_HOST": unquote(parts.hostname),
+        "EMAIL_HOST": unquote(host),
         "EMAIL_PORT": port or (465 if secure else 587 if parts.username else 25),
         "EMAIL_HOST_USER": unquote(parts.username or ""),
         "EMAIL_HOST_PASSWORD": unquote(parts.password or ""),
