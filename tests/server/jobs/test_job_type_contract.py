@@ -228,7 +228,7 @@ def test_the_lease_is_renewed_while_the_job_is_done(kind: str, example: Example,
     assert example.state() == example.done
 
 
-def test_a_worker_that_lost_the_lease_does_not_finish_the_job(kind: str, example: Example, settings: Any) -> None:
+def test_a_worker_that_lost_the_lease_does_not_finish(kind: str, example: Example, settings: Any) -> None:
     settings.LEASE_SECONDS = 0
     other = uuid.uuid4()
 

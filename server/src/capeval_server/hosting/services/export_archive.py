@@ -9,20 +9,23 @@ import shutil
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from operator import attrgetter, itemgetter
 from typing import IO, Any
+from uuid import UUID
 
-from django.db.models import Prefetch, QuerySet
+from django.db.models import Prefetch
 from django.utils import timezone
 
 import capeval
 from capeval.toolkit import plain_row
-from capeval_server.audit.models import Action
 from capeval_server.challenges.models import Challenge, ReferenceVersion, Reported
 from capeval_server.hosting.services.description import to_toml
 from capeval_server.hosting.services.moderation import of_challenge
 from capeval_server.submissions.models import FinalBoard, Result, Score, Submission, SubmissionFile
 from capeval_server.submissions.scoring.score_arrays import finite
-from capeval_server.teams.models import Raise
+from capeval_server.teams.models import Raise, Team
 
 __all__ = ["FORMAT", "export"]
 
@@ -50,6 +53,31 @@ cell or null is a missing number. In CSV, text that a spreadsheet would run as a
 before it. `stale` rows are scores by earlier versions of the references.
 """
 Row = dict[str, Any]
+Columns = dict[str, Callable[[Any], Any]]
+
+
+@dataclass(frozen=True)
+class ExportTable:
+    """A table of the export.
+
+    Attributes:
+        records: Returns the records of a challenge, one per row.
+        columns: A function for each column, which reads its value from a record.
+    """
+
+    records: Callable[[Challenge], Iterable[Any]]
+    columns: Columns
+
+    def rows(self, challenge: Challenge) -> Iterator[Row]:
+        """Return the rows, with times and ids as texts."""
+        for record in self.records(challenge):
+            yield {name: _plain(read(record)) for name, read in self.columns.items()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return str(value) if isinstance(value, UUID) else value
 
 
 def export(challenge: Challenge, target: IO[bytes]) -> None:
@@ -73,9 +101,9 @@ def export(challenge: Challenge, target: IO[bytes]) -> None:
             ),
         )
         archive.writestr("challenge.toml", to_toml(challenge))
-        for name, (columns, rows) in _TABLES.items():
-            _write_csv(archive, f"{name}.csv", columns, rows(challenge))
-            _write_json(archive, f"{name}.json", rows(challenge))
+        for name, table in _TABLES.items():
+            _write_csv(archive, f"{name}.csv", [*table.columns], table.rows(challenge))
+            _write_json(archive, f"{name}.json", table.rows(challenge))
         _write_final(archive, challenge)
         _write_pictures(archive, challenge)
         _write_files(archive, challenge)
@@ -85,7 +113,7 @@ def _write_csv(archive: zipfile.ZipFile, name: str, columns: list[str], rows: It
     with archive.open(name, "w", force_zip64=True) as raw, io.TextIOWrapper(raw, "utf-8", newline="") as out:
         writer = csv.writer(out)
         writer.writerow(columns)
-        writer.writerows(plain_row(_cell(row[column]) for column in columns) for row in rows)
+        writer.writerows(plain_row(map(_cell, row.values())) for row in rows)
 
 
 def _cell(value: Any) -> str:
@@ -133,196 +161,155 @@ def _write_files(archive: zipfile.ZipFile, challenge: Challenge) -> None:
             shutil.copyfileobj(source, out)
 
 
-def _time(value: Any) -> str | None:
-    return value.isoformat() if value else None
-
-
-def _references(challenge: Challenge) -> Iterator[Row]:
+def _references(challenge: Challenge) -> Iterable[ReferenceVersion]:
     versions = ReferenceVersion.objects.filter(reference_set__split__challenge=challenge)
     versions = versions.select_related("reference_set__split").defer("reference_set__split__image_ids")
-    for version in versions.order_by("reference_set__split__name", "reference_set__name", "number"):
-        yield {
-            **_version(version),
-            "public": version.reference_set.public,
-            "created": _time(version.created),
-            "sha256": version.sha256,
-        }
+    return versions.order_by("reference_set__split__name", "reference_set__name", "number")
 
 
-def _version(version: ReferenceVersion) -> Row:
-    entry = version.reference_set
-    return {
-        "split": entry.split.name,
-        "references": entry.name,
-        "version": version.number,
-        "stale": version.number != entry.version,
-    }
-
-
-def _reported(challenge: Challenge) -> Iterator[Row]:
+def _reported(challenge: Challenge) -> Iterator[tuple[Reported, Row]]:
     found = Reported.objects.filter(reference_set__split__challenge=challenge)
     found = found.select_related("reference_set__split").defer("reference_set__split__image_ids")
     for source in found.order_by("reference_set__split__name", "reference_set__name", "name"):
-        for row in source.rows:
-            yield {
-                "split": source.reference_set.split.name,
-                "references": source.reference_set.name,
-                "name": source.name,
-                "title": source.title,
-                "source_url": source.url,
-                "ranked": source.ranked,
-                "imported": _time(source.created),
-                **row,
-            }
+        yield from ((source, row) for row in source.rows)
 
 
-def _teams(challenge: Challenge) -> Iterator[Row]:
+def _teams(challenge: Challenge) -> Iterable[Team]:
     raises = Prefetch("raises", Raise.objects.select_related("phase").order_by("phase__name"))
     teams = challenge.teams.prefetch_related("memberships__user", raises)
-    for team in teams.order_by("pk").iterator(500):
-        yield {
-            "team": team.pk,
-            "name": team.name,
-            "created": _time(team.created),
-            "members": sorted(membership.user.username for membership in team.memberships.all()),
-            "owner": next((one.user.username for one in team.memberships.all() if one.owner), None),
-            "waiting": sorted(one.user.username for one in team.memberships.all() if not one.approved),
-            "shows_captions": team.shows_captions,
-            "raises": [_raise(found) for found in team.raises.all()],
-        }
+    return teams.order_by("pk").iterator(500)
 
 
-def _announcements(challenge: Challenge) -> Iterator[Row]:
-    for one in challenge.announcements.order_by("pk"):
-        yield {"title": one.title, "text": one.text, "created": _time(one.created)}
+def _owner(team: Team) -> str | None:
+    return next((one.user.username for one in team.memberships.all() if one.owner), None)
 
 
-def _webhooks(challenge: Challenge) -> Iterator[Row]:
-    for one in challenge.webhooks.order_by("pk"):
-        yield {"url": one.url, "created": _time(one.created)}
+def _waiting(team: Team) -> list[str]:
+    return sorted(one.user.username for one in team.memberships.all() if not one.approved)
 
 
-def _blocks(challenge: Challenge) -> Iterator[Row]:
-    for block in challenge.blocks.order_by("pk"):
-        yield {"who": block.who, "reason": block.reason, "created": _time(block.created)}
+def _raises(team: Team) -> list[Row]:
+    return [
+        {"phase": found.phase.name, "per_day": found.per_day, "total": found.total}
+        for found in team.raises.all()
+    ]
 
 
-def _raise(found: Raise) -> Row:
-    return {"phase": found.phase.name, "per_day": found.per_day, "total": found.total}
-
-
-def _submissions(challenge: Challenge) -> Iterator[Row]:
-    for submission in _all(challenge).iterator(500):
-        baseline = submission.baseline_of
-        yield {
-            "submission": str(submission.pk),
-            "team": submission.team_id,
-            "entrant": submission.entrant,
-            "user": submission.user.username if submission.user else None,
-            "phase": submission.phase.name if submission.phase else None,
-            "baseline_of": f"{baseline.split.name}/{baseline.name}" if baseline else None,
-            "created": _time(submission.created),
-            "finished": _time(submission.finished),
-            "algorithm": submission.algorithm,
-            "declared": submission.declared,
-            "state": submission.state,
-            "reason": submission.reason,
-            "counts_for_quota": submission.counts_for_quota,
-            "stands": submission.stands,
-            "mark": submission.mark,
-            "mark_reason": submission.mark_reason,
-        }
-
-
-def _all(challenge: Challenge) -> QuerySet[Submission]:
-    return of_challenge(challenge).order_by("created", "pk")
-
-
-def _of_result(result: Result) -> Row:
-    return {
-        "submission": str(result.submission_id),
-        **_version(result.reference_version),
-        "metric": result.metric,
-    }
+def _baseline_of(submission: Submission) -> str | None:
+    baseline = submission.baseline_of
+    return f"{baseline.split.name}/{baseline.name}" if baseline else None
 
 
 _SPLIT = "reference_version__reference_set__split"
 
 
-def _results(challenge: Challenge) -> Iterator[Row]:
+def _results(challenge: Challenge) -> Iterable[Result]:
     results = Result.objects.filter(submission__in=of_challenge(challenge).values("pk"))
     results = results.select_related(_SPLIT).defer("log", f"{_SPLIT}__image_ids")
-    for result in results.order_by("submission_id", "pk").iterator(500):
-        yield {
-            **_of_result(result),
-            "signature": result.signature,
-            "failure": result.failure,
-            "by_content": result.by_content,
-        }
+    return results.order_by("submission_id", "pk").iterator(500)
 
 
-def _scores(challenge: Challenge) -> Iterator[Row]:
+def _scores(challenge: Challenge) -> Iterable[Score]:
     scores = Score.objects.filter(result__submission__in=of_challenge(challenge).values("pk"))
     unread = ("samples", "result__log", f"result__{_SPLIT}__image_ids")
     scores = scores.select_related(f"result__{_SPLIT}").defer(*unread)
-    for score in scores.order_by("result__submission_id", "pk").iterator(2000):
-        yield {
-            **_of_result(score.result),
-            "subset": score.subset,
-            "score": score.name,
-            "value": finite(score.value),
-            "low": finite(score.low),
-            "high": finite(score.high),
-        }
+    return scores.order_by("result__submission_id", "pk").iterator(2000)
 
 
-def _actions(challenge: Challenge) -> Iterator[Row]:
-    for action in Action.objects.filter(challenge=challenge).order_by("time", "pk").iterator(500):
-        yield {
-            "time": _time(action.time),
-            "who": action.who,
-            "what": action.what,
-            "submission": str(action.submission_id) if action.submission_id else None,
-            "team": action.team_id,
-        }
+def _read(*names: str) -> Columns:
+    """Return columns that are attributes of a record."""
+    return {name: attrgetter(name) for name in names}
 
 
-_RESULT = ["submission", "split", "references", "version", "stale", "metric"]
-_TABLES: dict[str, tuple[list[str], Callable[[Challenge], Iterator[Row]]]] = {
-    "references": (["split", "references", "version", "stale", "public", "created", "sha256"], _references),
-    "reported": (
-        [
-            *("split", "references", "name", "title", "source_url", "ranked", "imported"),
-            *("team", "method", "date", "url", "publication", "scores"),
-        ],
+def _of(relation: Callable[[Any], Any], columns: Columns) -> Columns:
+    """Return columns of a record that another one refers to."""
+    return {name: lambda record, read=read: read(relation(record)) for name, read in columns.items()}
+
+
+_OF_SET: Columns = {"split": attrgetter("split.name"), "references": attrgetter("name")}
+_OF_VERSION: Columns = {
+    **_of(attrgetter("reference_set"), _OF_SET),
+    "version": attrgetter("number"),
+    "stale": lambda version: version.number != version.reference_set.version,
+}
+_OF_RESULT: Columns = {
+    "submission": attrgetter("submission_id"),
+    **_of(attrgetter("reference_version"), _OF_VERSION),
+    "metric": attrgetter("metric"),
+}
+_TABLES = {
+    "references": ExportTable(
+        _references,
+        {**_OF_VERSION, "public": attrgetter("reference_set.public"), **_read("created", "sha256")},
+    ),
+    "reported": ExportTable(
         _reported,
+        {
+            **_of(lambda found: found[0].reference_set, _OF_SET),
+            **_of(itemgetter(0), _read("name", "title")),
+            "source_url": lambda found: found[0].url,
+            "ranked": lambda found: found[0].ranked,
+            "imported": lambda found: found[0].created,
+            **_of(
+                itemgetter(1),
+                {
+                    name: itemgetter(name)
+                    for name in ("team", "method", "date", "url", "publication", "scores")
+                },
+            ),
+        },
     ),
-    "teams": (["team", "name", "created", "members", "owner", "waiting", "shows_captions", "raises"], _teams),
-    "announcements": (["title", "text", "created"], _announcements),
-    "webhooks": (["url", "created"], _webhooks),
-    "blocks": (["who", "reason", "created"], _blocks),
-    "submissions": (
-        [
-            "submission",
-            "team",
-            "entrant",
-            "user",
-            "phase",
-            "baseline_of",
-            "created",
-            "finished",
-            "algorithm",
-            "declared",
-            "state",
-            "reason",
-            "counts_for_quota",
-            "stands",
-            "mark",
-            "mark_reason",
-        ],
-        _submissions,
+    "teams": ExportTable(
+        _teams,
+        {
+            "team": attrgetter("pk"),
+            **_read("name", "created"),
+            "members": lambda team: sorted(one.user.username for one in team.memberships.all()),
+            "owner": _owner,
+            "waiting": _waiting,
+            "shows_captions": attrgetter("shows_captions"),
+            "raises": _raises,
+        },
     ),
-    "results": ([*_RESULT, "signature", "failure", "by_content"], _results),
-    "scores": ([*_RESULT, "subset", "score", "value", "low", "high"], _scores),
-    "actions": (["time", "who", "what", "submission", "team"], _actions),
+    "announcements": ExportTable(
+        lambda challenge: challenge.announcements.order_by("pk"), _read("title", "text", "created")
+    ),
+    "webhooks": ExportTable(lambda challenge: challenge.webhooks.order_by("pk"), _read("url", "created")),
+    "blocks": ExportTable(
+        lambda challenge: challenge.blocks.order_by("pk"), _read("who", "reason", "created")
+    ),
+    "submissions": ExportTable(
+        lambda challenge: of_challenge(challenge).order_by("created", "pk").iterator(500),
+        {
+            "submission": attrgetter("pk"),
+            "team": attrgetter("team_id"),
+            "entrant": attrgetter("entrant"),
+            "user": lambda submission: submission.user.username if submission.user else None,
+            "phase": lambda submission: submission.phase.name if submission.phase else None,
+            "baseline_of": _baseline_of,
+            **_read("created", "finished", "algorithm", "declared", "state", "reason", "counts_for_quota"),
+            **_read("stands", "mark", "mark_reason"),
+        },
+    ),
+    "results": ExportTable(_results, {**_OF_RESULT, **_read("signature", "failure", "by_content")}),
+    "scores": ExportTable(
+        _scores,
+        {
+            **_of(attrgetter("result"), _OF_RESULT),
+            "subset": attrgetter("subset"),
+            "score": attrgetter("name"),
+            **{
+                name: lambda score, name=name: finite(getattr(score, name))
+                for name in ("value", "low", "high")
+            },
+        },
+    ),
+    "actions": ExportTable(
+        lambda challenge: challenge.actions.order_by("time", "pk").iterator(500),
+        {
+            **_read("time", "who", "what"),
+            "submission": attrgetter("submission_id"),
+            "team": attrgetter("team_id"),
+        },
+    ),
 }
