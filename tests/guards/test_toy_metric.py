@@ -125,7 +125,7 @@ def test_a_challenge_can_have_it(environment: dict[str, str], tmp_path: Path) ->
         "import tests.guards.toy\n"
         "from capeval_server.challenges.definition import read_definition\n"
         "from capeval_server.examples import write_example\n"
-        "from capeval_server.leaderboards.query import score_names\n"
+        "from capeval_server.submissions.selectors.scores import score_names\n"
         "from capeval_server.submissions.scoring.pipeline import memory_limit\n"
         "from django.conf import settings\n"
         "path = write_example('small', Path(sys.argv[1]))\n"

@@ -17,8 +17,9 @@ from capeval_server.hosting.services.definition_files import import_challenge
 from capeval_server.hosting.services.description import describe_phase, fingerprint, state_of, to_toml
 from capeval_server.jobs import worker
 from capeval_server.leaderboards.citation import fingerprint as cited
+from capeval_server.leaderboards.entries import Leaderboard
 from capeval_server.leaderboards.query import ask
-from capeval_server.leaderboards.ranking import Leaderboard, leaderboard
+from capeval_server.leaderboards.ranking import leaderboard
 from capeval_server.submissions.models import Submission
 from capeval_server.submissions.services.leaderboard_selection import set_standing
 from capeval_server.submissions.services.lifecycle import withdraw

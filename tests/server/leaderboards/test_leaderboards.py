@@ -25,9 +25,10 @@ from capeval_server.jobs.models import Worker
 from capeval_server.leaderboards import ranking
 from capeval_server.leaderboards.citation import bibtex, fingerprint
 from capeval_server.leaderboards.csv_export import to_csv
+from capeval_server.leaderboards.entries import Leaderboard
 from capeval_server.leaderboards.plots import plot
 from capeval_server.leaderboards.query import ask
-from capeval_server.leaderboards.ranking import Leaderboard, leaderboard
+from capeval_server.leaderboards.ranking import leaderboard
 from capeval_server.submissions.models import Result, Submission
 from capeval_server.submissions.selectors.queue import jobs
 from tests.server.boards import around, baseline, score, score_again, stand, version

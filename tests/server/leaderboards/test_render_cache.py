@@ -18,6 +18,7 @@ from capeval_server.challenges.models import Challenge, Phase, ReferenceSet, Spl
 from capeval_server.challenges.services.image_lists import as_image_info
 from capeval_server.core.errors import OverloadError
 from capeval_server.leaderboards import render_cache
+from capeval_server.leaderboards.bounded_cache import BoundedCache
 from capeval_server.leaderboards.query import LeaderboardQuery, ask
 from capeval_server.submissions.models import Submission
 from capeval_server.teams.models import Team
@@ -200,8 +201,7 @@ def test_what_changed_meanwhile_is_not_kept(phase: Phase, monkeypatch: pytest.Mo
 
 
 def test_what_is_kept_has_a_limit(phase: Phase, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(render_cache, "_MOST_BYTES", 100)
-    monkeypatch.setattr(render_cache, "_memory", render_cache._Memory())
+    monkeypatch.setattr(render_cache._views, "_most", 100)
     question = ask(phase, references="c2")
     made: list[str] = []
 
@@ -226,7 +226,7 @@ def test_times_between_submissions_share_a_state(
     answers = [Client().get(f"{address}&{_at(hour)}").content.decode() for hour in (8, 9, 10, 8)]
     assert len(made) == 1
     # Each has its own time, as a page that is computed for it alone has.
-    monkeypatch.setattr(render_cache, "_memory", render_cache._Memory())
+    monkeypatch.setattr(render_cache, "_views", BoundedCache(most=10))
     assert Client().get(f"{address}&{_at(9)}").content.decode() == answers[1]
     assert answers[0] == answers[3]
     assert "format=csv" in address or len(set(answers)) == 3

@@ -29,3 +29,11 @@ def test_what_is_remembered_again_counts_once() -> None:
         memory.add("group", {1: 1})
     memory.add("group", {2: 2})
     assert memory.known("group", [1, 2]) == {1: 1, 2: 2}
+
+
+def test_the_least_recently_used_values_are_dropped_first() -> None:
+    cache: BoundedCache[str, str] = BoundedCache(most=6, size_of=len)
+    cache.add("group", {"a": "xxx", "b": "xx"})
+    assert cache.known("group", ["a"]) == {"a": "xxx"}
+    cache.add("group", {"c": "xx"})
+    assert cache.known("group", ["a", "b", "c"]) == {"a": "xxx", "c": "xx"}

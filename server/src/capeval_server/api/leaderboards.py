@@ -19,8 +19,9 @@ from capeval_server.challenges.selectors.access import organises, phase_named
 from capeval_server.http.conditional_get import answered
 from capeval_server.jobs.leases import database_time
 from capeval_server.leaderboards.csv_export import to_csv
+from capeval_server.leaderboards.entries import Leaderboard
 from capeval_server.leaderboards.query import ask, may_see
-from capeval_server.leaderboards.ranking import Leaderboard, leaderboard
+from capeval_server.leaderboards.ranking import leaderboard
 from capeval_server.leaderboards.render_cache import kept, redated
 from capeval_server.submissions.selectors.queue import jobs
 
@@ -77,7 +78,7 @@ def _to_json(board: Leaderboard) -> bytes:
     """
     answer = _answer(board)
     names = list(schemas.LeaderboardRow.model_fields)
-    answer["rows"] = [{name: getattr(row, name) for name in names} for row in board.rows]
+    answer["rows"] = [{name: getattr(row, name) for name in names} | row.extra for row in board.rows]
     answer["reported"] = [entry.__dict__ for entry in board.reported]
     return json.dumps(answer, cls=NinjaJSONEncoder).encode()
 

@@ -1,10 +1,11 @@
-"""What a process of the server remembers between requests of what it read or computed."""
+"""Cache of a process with a bounded size."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Hashable, Iterable, Mapping
-from typing import Generic, TypeVar
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from typing import Any, Generic, TypeVar
 
 __all__ = ["BoundedCache"]
 
@@ -13,31 +14,36 @@ Value = TypeVar("Value")
 
 
 class BoundedCache(Generic[Key, Value]):
-    """Values of some groups by their keys. What a key names must never change.
+    """Values of groups by their keys; the least recently used are dropped first. Threads may share it.
 
     Args:
-        most: How many values there may be in all; when there would be more, all are forgotten.
+        most: The greatest total size of the values.
+        size_of: Returns the size of a value; by default, all have the size 1.
     """
 
-    def __init__(self, *, most: int) -> None:
-        self._groups: dict[Hashable, dict[Key, Value]] = {}
-        self._number = 0
-        self._most = most
+    def __init__(self, *, most: int, size_of: Callable[[Value], int] = lambda _: 1) -> None:
+        self._values: OrderedDict[tuple[str, Key], Value] = OrderedDict()
+        self._size = 0
+        self._most, self._size_of = most, size_of
         self._lock = threading.Lock()
 
-    def known(self, group: Hashable, keys: Iterable[Key]) -> dict[Key, Value]:
-        """The values of a group, of those of some keys that are remembered."""
+    def known(self, group: str, keys: Iterable[Key]) -> dict[Key, Value]:
+        """Return the cached values of some keys of a group."""
+        found: dict[Key, Any] = {}
         with self._lock:
-            found = self._groups.get(group, {})
-            return {key: found[key] for key in keys if key in found}
+            for key in keys:
+                if (group, key) in self._values:
+                    self._values.move_to_end((group, key))
+                    found[key] = self._values[group, key]
+        return found
 
-    def add(self, group: Hashable, values: Mapping[Key, Value]) -> None:
-        """Remembers values of a group."""
+    def add(self, group: str, values: Mapping[Key, Value]) -> None:
+        """Add values of a group. Values that are already cached stay."""
         with self._lock:
-            if self._number + len(values) > self._most:
-                self._groups.clear()
-                self._number = 0
-            found = self._groups.setdefault(group, {})
-            before = len(found)
-            found.update(values)
-            self._number += len(found) - before
+            for key, value in values.items():
+                if (group, key) not in self._values:
+                    self._values[group, key] = value
+                    self._size += self._size_of(value)
+            while self._size > self._most:
+                _, dropped = self._values.popitem(last=False)
+                self._size -= self._size_of(dropped)

@@ -12,8 +12,8 @@ import json
 import re
 from datetime import datetime
 
+from capeval_server.leaderboards.entries import Leaderboard
 from capeval_server.leaderboards.query import LeaderboardQuery
-from capeval_server.leaderboards.ranking import Leaderboard
 
 __all__ = ["bibtex", "fingerprint"]
 

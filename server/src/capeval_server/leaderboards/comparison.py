@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from django.db.models import F
 
 from capeval.errors import MismatchError
-from capeval.metrics import METRICS
 from capeval.scoring.significance import Comparison, difference
 from capeval_server.challenges.models import ReferenceSet
 from capeval_server.leaderboards.significance import LEVEL, resampled
 from capeval_server.submissions.models import Score, Submission
 from capeval_server.submissions.selectors.precision import shown, shown_p
+from capeval_server.submissions.selectors.scores import score_names
 
 __all__ = ["ComparedSet", "ScoreComparison", "compared"]
 
@@ -115,5 +115,5 @@ def _shown(value: float, full: bool) -> float:
 
 def _in_order(references: ReferenceSet, rows: list[ScoreComparison]) -> list[ScoreComparison]:
     """All images before the subsets; scores in the order of the split's metrics."""
-    names = [name for metric in references.split.metrics for name in METRICS[metric]().names]
+    names = score_names(references.split)
     return sorted(rows, key=lambda row: (row.subset != "", row.subset, names.index(row.name)))

@@ -1,134 +1,160 @@
-"""Final results: the leaderboards of a phase as they were when an organiser made them final.
+"""Final results: the leaderboards of a phase as they were when an organizer made them final.
 
-They are stored whole, as rows and as p-values of neighbours, so that nothing that happens later changes
-them: not what teams withdraw, what is scored again, or what new references give. What happened is a note
-beside a row.
+They are stored as a whole, with the p-values of neighbors. Later changes (withdrawn or newly scored
+submissions, new references) do not change them. A note in the row describes the change.
 """
 
 from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import pairwise
 from typing import Any
 from uuid import UUID
 
+from capeval_server.leaderboards.columns import stored_columns
+from capeval_server.leaderboards.entries import (
+    Leaderboard,
+    LeaderboardEntry,
+    RankedSubmission,
+    new_entry,
+    shown_scores,
+)
 from capeval_server.leaderboards.query import LeaderboardQuery
 from capeval_server.submissions.models import FinalBoard, Submission
 
-__all__ = ["FinalRow", "FinalRows", "notes", "pack", "stored"]
+__all__ = ["FinalRows", "pack", "stored"]
 
-# What pairs a score with the next of another submission: the column, and both submissions in one order.
+# Name and subset of a score, and two submissions in the order of their ids.
 _Pair = tuple[str, str, str, str]
+# A row as it is stored: names and values of columns, and `scores` with name, subset, value, low and high.
+_Stored = dict[str, Any]
 
 
-@dataclass(frozen=True, kw_only=True)
-class FinalRow:
-    """A submission as it was then.
-
-    Attributes:
-        submission: Its id.
-        team: The name of its team; empty for a human baseline.
-        algorithm: The name of the method.
-        declared: What was shown of what was declared.
-        submitted: When.
-        flag_reason: Why an organiser had flagged it.
-        failed: The scores that could not be computed, as names.
-        scores: Value and interval by name and subset, in full.
-    """
-
-    submission: UUID
-    team: str
-    algorithm: str
-    declared: dict[str, str]
-    submitted: datetime
-    flag_reason: str
-    failed: list[str]
-    scores: dict[tuple[str, str], tuple[float | None, float | None, float | None]]
-
-
-@dataclass(frozen=True)
-class FinalRows:
-    """All rows of a final leaderboard, and the p-values of those that were neighbours."""
-
-    rows: list[FinalRow]
-    p_values: dict[_Pair, float]
-
-    def p_value(self, name: str, subset: str, first: UUID, second: UUID) -> float | None:
-        """The p-value of the difference of two submissions that were neighbours by a score."""
-        return self.p_values.get(_pair(name, subset, first, second))
-
-
-def _pair(name: str, subset: str, first: UUID, second: UUID) -> _Pair:
+def _pair(name: str, subset: str, first: object, second: object) -> _Pair:
     low, high = sorted((str(first), str(second)))
     return name, subset, low, high
 
 
-def pack(rows: Iterable[FinalRow], tests: Iterable[tuple[str, str, UUID, UUID, float]]) -> bytes:
-    """Rows and p-values of neighbours, to be stored.
+@dataclass(frozen=True)
+class FinalRows:
+    """Rows of final results by the ids of submissions, and p-values of rows that were neighbors."""
+
+    question: LeaderboardQuery
+    rows: dict[str, _Stored]
+    p_values_of_pairs: dict[_Pair, float]
+
+    @property
+    def final(self) -> datetime | None:
+        """Time at which the results became final."""
+        return self.question.phase.final
+
+    def places(self) -> list[RankedSubmission]:
+        """Return all submissions with the score that ranks them."""
+        ranking = [self.question.sort_by, self.question.subset]
+        return [
+            RankedSubmission(
+                key,
+                None,
+                not row["team"],
+                row["team"] or "human",
+                next((value for *column, value, _, _ in row["scores"] if column == ranking), None),
+                None,
+            )
+            for key, row in self.rows.items()
+        ]
+
+    def p_values(self, places: Sequence[RankedSubmission]) -> list[float | None]:
+        """Return the p-value of the difference of each submission to the next."""
+        score = (self.question.sort_by, self.question.subset)
+        pairs = (_pair(*score, first.key, second.key) for first, second in pairwise(places))
+        return [*(self.p_values_of_pairs.get(pair) for pair in pairs), None]
+
+    def entries(self, places: Iterable[RankedSubmission], *, full: bool) -> Iterator[LeaderboardEntry]:
+        """Yield the rows of some submissions, without ranks and p-values, with notes of later changes."""
+        listed, columns = list(places), stored_columns()
+        found = Submission.objects.only("state", "mark", "mark_reason", "finished")
+        now = found.in_bulk([place.submission for place in listed])
+        for place in listed:
+            row = self.rows[place.key]
+            facts = {column.name: column.from_json(row) for column in columns}
+            numbers = {(name, subset): ends for name, subset, *ends in row["scores"]}
+            entry = new_entry(
+                place,
+                facts,
+                shown_scores(self.question.columns, row["failed"], numbers, full=full),
+                declared=self.question.phase.challenge.shown(row["declared"]),
+                note=_note(row["flag_reason"], now.get(place.submission), self.final),
+            )
+            yield entry
+
+    def rescoring(self) -> int:
+        """Return 0: final results wait for no scores."""
+        return 0
+
+
+def pack(board: Leaderboard, tests: Iterable[tuple[str, str, UUID, UUID, float]]) -> bytes:
+    """Return a leaderboard as it is stored.
 
     Args:
-        rows: The rows.
-        tests: Of neighbours the name and the subset of the score, both submissions and the p-value.
+        board: All rows, with all digits, and each score of each subset (layout `both`).
+        tests: Name and subset of a score, two submissions that are neighbors by it, and their p-value.
     """
-    content = {
-        "rows": [
-            {
-                **row.__dict__,
-                "submission": str(row.submission),
-                "submitted": row.submitted.isoformat(),
-                "scores": [[*key, *numbers] for key, numbers in row.scores.items()],
-            }
-            for row in rows
-        ],
-        "p_values": [
-            [*_pair(name, subset, first, second), value] for name, subset, first, second, value in tests
-        ],
-    }
-    return zlib.compress(json.dumps(content, ensure_ascii=False).encode())
+    columns = board.question.columns
+    rows = [
+        {
+            "submission": row.submission,
+            "team": "" if row.baseline else row.team,
+            **{column.name: column.value(row) for column in stored_columns()},
+            "declared": row.declared,
+            "failed": list(dict.fromkeys(one.name for one in columns if one.label in row.failed)),
+            "scores": [
+                [one.name, one.subset, row.scores[one.label], *(row.intervals[one.label] or (None, None))]
+                for one in columns
+            ],
+        }
+        for row in board.rows
+    ]
+    p_values = [[*_pair(*pair), value] for *pair, value in tests]
+    content = json.dumps({"rows": rows, "p_values": p_values}, ensure_ascii=False, default=_to_json)
+    return zlib.compress(content.encode())
+
+
+def _to_json(value: Any) -> str:
+    return value.isoformat() if isinstance(value, datetime) else str(value)
 
 
 def stored(question: LeaderboardQuery) -> FinalRows | None:
-    """The final rows that a question is about; none if its leaderboard is not final."""
+    """Return the final rows of a leaderboard, or None if it is not final."""
     if question.phase.final is None:
         return None
     board = FinalBoard.objects.filter(phase=question.phase, version=question.version).first()
     if board is None:
         return None
     content: dict[str, Any] = json.loads(zlib.decompress(bytes(board.content)))
-    rows = [_row(found) for found in content["rows"]]
     until = question.as_of
     return FinalRows(
-        [row for row in rows if until is None or row.submitted <= until],
+        question,
+        {
+            row["submission"]: row
+            for row in content["rows"]
+            if until is None or datetime.fromisoformat(row["submitted"]) <= until
+        },
         {(name, subset, low, high): value for name, subset, low, high, value in content["p_values"]},
     )
 
 
-def _row(found: dict[str, Any]) -> FinalRow:
-    scores = {(name, subset): (value, low, high) for name, subset, value, low, high in found["scores"]}
-    submitted = datetime.fromisoformat(found["submitted"])
-    return FinalRow(
-        **{**found, "submission": UUID(found["submission"]), "submitted": submitted, "scores": scores}
-    )
-
-
-def notes(question: LeaderboardQuery, rows: Sequence[FinalRow]) -> dict[UUID, str]:
-    """What happened to submissions after the results became final, in words."""
-    found = Submission.objects.only("state", "mark", "mark_reason", "finished")
-    now = found.in_bulk([row.submission for row in rows])
-    return {row.submission: _note(row, now.get(row.submission), question.phase.final) for row in rows}
-
-
-def _note(row: FinalRow, now: Submission | None, final: datetime | None) -> str:
+def _note(flag_reason: str, now: Submission | None, final: datetime | None) -> str:
     if now is None:
         return "replaced by other captions later"
     if now.state == Submission.State.WITHDRAWN:
         return "withdrawn later by its team"
     if now.mark == Submission.Mark.HIDDEN:
         return f"hidden later by the organisers: {now.mark_reason}"
-    if now.mark == Submission.Mark.FLAGGED and now.mark_reason != row.flag_reason:
+    if now.mark == Submission.Mark.FLAGGED and now.mark_reason != flag_reason:
         return f"flagged later by the organisers: {now.mark_reason}"
     if now.finished is None or (final is not None and now.finished > final):
         return "scored again later"

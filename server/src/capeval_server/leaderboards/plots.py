@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from capeval_server.core.svg_plots import Theme, svg
-from capeval_server.leaderboards.ranking import Leaderboard
+from capeval_server.leaderboards.entries import Leaderboard
 
 __all__ = ["TOP", "Plot", "plot"]
 

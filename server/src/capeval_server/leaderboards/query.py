@@ -12,13 +12,13 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import prefetch_related_objects
 from django.utils import timezone
 
-from capeval.metrics import METRICS
 from capeval.toolkit import checked_choice
 from capeval_server.challenges.models import Phase, ReferenceSet, ReferenceVersion, Split
 from capeval_server.challenges.selectors.access import organises
 from capeval_server.core.errors import LeaderboardQueryError, NotFoundError
+from capeval_server.submissions.selectors.scores import higher_is_better, score_names
 
-__all__ = ["LAYOUTS", "Layout", "LeaderboardColumn", "LeaderboardQuery", "ask", "may_see", "score_names"]
+__all__ = ["LAYOUTS", "Layout", "LeaderboardColumn", "LeaderboardQuery", "ask", "may_see"]
 
 # The columns of a leaderboard: each score of one subset (or of all images), one score of all images and each
 # subset, or each score of these.
@@ -54,7 +54,7 @@ class LeaderboardQuery:
         version: The version of the references that scores are of.
         subset: One of the split's subsets; all images if there is no name.
         sort_by: The name of a score.
-        best_first: Whether the highest score comes first.
+        best_first: Whether the best score comes first.
         as_of: Only what was submitted until then counts; no such limit if None.
         layout: Which columns it has.
         split_names: The names of all splits that can be asked for, in order; none where there is no choice.
@@ -91,6 +91,16 @@ class LeaderboardQuery:
             one.label for one in self.columns if (one.name, one.subset) == (self.sort_by, self.subset)
         )
 
+    @cached_property
+    def higher_is_better(self) -> bool:
+        """Whether a higher value of the score that ranks is better."""
+        return higher_is_better(self.split, self.sort_by)
+
+    @property
+    def descending(self) -> bool:
+        """Whether higher scores come first."""
+        return self.best_first == self.higher_is_better
+
     @property
     def plain(self) -> bool:
         """Whether only the phase, the split and the reference set are chosen."""
@@ -101,11 +111,6 @@ class LeaderboardQuery:
     def current(self) -> bool:
         """Whether the version of the references is the current one."""
         return self.version.number == self.reference_set.version
-
-
-def score_names(split: Split) -> list[str]:
-    """The names of the scores of a split, in order."""
-    return [name for metric in split.metrics for name in METRICS[metric]().names]
 
 
 def may_see(user: User | AnonymousUser, phase: Phase) -> bool:

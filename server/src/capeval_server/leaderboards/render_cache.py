@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from capeval import __version__
 from capeval_server.challenges.models import Challenge, Phase
 from capeval_server.core.errors import OverloadError
 from capeval_server.http.conditional_get import etag_of
+from capeval_server.leaderboards.bounded_cache import BoundedCache
 from capeval_server.leaderboards.query import LeaderboardQuery
 
 __all__ = ["CachedView", "kept", "kept_by", "key_of", "redated", "shown_phases"]
@@ -124,32 +124,7 @@ def _standing(question: LeaderboardQuery) -> list[tuple[int, ...]]:
         return sorted(tuple(int(value or 0) for value in row) for row in cursor.fetchall())
 
 
-class _Memory:
-    """What was made, the last that was asked for being dropped last."""
-
-    def __init__(self) -> None:
-        self._found: OrderedDict[tuple[str, ...], CachedView] = OrderedDict()
-        self._bytes = 0
-        self._lock = threading.Lock()
-
-    def get(self, key: tuple[str, ...]) -> CachedView | None:
-        with self._lock:
-            found = self._found.get(key)
-            if found is not None:
-                self._found.move_to_end(key)
-            return found
-
-    def put(self, key: tuple[str, ...], made: CachedView) -> None:
-        with self._lock:
-            if key not in self._found:
-                self._found[key] = made
-                self._bytes += len(made.content)
-            while self._bytes > _MOST_BYTES:
-                _, dropped = self._found.popitem(last=False)
-                self._bytes -= len(dropped.content)
-
-
-_memory = _Memory()
+_views: BoundedCache[str, CachedView] = BoundedCache(most=_MOST_BYTES, size_of=lambda view: len(view.content))
 # One thread at a time computes common views, and one more the others. Requests for the same view wait for it.
 _making_common, _making_varied = threading.Lock(), threading.Lock()
 _places = threading.BoundedSemaphore(_MOST_VARIED)
@@ -217,16 +192,16 @@ def kept_by(
         OverloadError: The view is not common, and too many others are being computed.
     """
     key = key_now()
-    found = _memory.get((key, form))
+    found = _views.known(key, [form]).get(form)
     if found is None:
         with _turn(common=common):
-            found = _memory.get((key, form))
+            found = _views.known(key, [form]).get(form)
             if found is None:
                 content = make()
                 found = CachedView(content, etag_of(content), as_of)
                 # A state that changed during the computation has another key, so the view is not cached.
                 if key_now() == key:
-                    _memory.put((key, form), found)
+                    _views.add(key, {form: found})
     return found
 
 

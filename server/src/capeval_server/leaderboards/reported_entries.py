@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import gt, lt
 from typing import Any
 
 from capeval_server.challenges.models import Reported
@@ -59,7 +60,7 @@ def reported_entries(question: LeaderboardQuery, scores: Sequence[float]) -> lis
         for source in found
         for row in source.rows
     ]
-    sign = -1 if question.best_first else 1
+    sign = -1 if question.descending else 1
     entries.sort(key=lambda entry: (entry[0] is None, sign * (entry[0] or 0.0)))
     return [entry for _, entry in entries]
 
@@ -71,7 +72,8 @@ def _entry(
     sorted_by = own.get(question.sort_by)
     rank = None
     if source.ranked and sorted_by is not None:
-        rank = 1 + sum(score > sorted_by for score in scores)
+        better = gt if question.higher_is_better else lt
+        rank = 1 + sum(better(score, sorted_by) for score in scores)
     return ReportedEntry(
         rank=rank,
         **{name: str(row[name]) for name in ("team", "method", "date", "url", "publication")},

@@ -45,13 +45,13 @@ def differences(scores: Sequence[Key | None]) -> list[float | None]:
 
 def _tests(pairs: Sequence[tuple[Key, Key]]) -> dict[tuple[Key, Key], float | None]:
     """The p-value of each pair."""
-    known = _known.known(None, pairs)
+    known = _known.known("", pairs)
     missing = [pair for pair in pairs if pair not in known]
     if missing:
         wanted = {key for pair in missing for _, key in pair}
         kept = {score.pk: resampled(score) for score in Score.objects.filter(pk__in=wanted)}
         new = {(a, b): _p_value(kept.get(a[1]), kept.get(b[1])) for a, b in missing}
-        _known.add(None, new)
+        _known.add("", new)
         known |= new
     return known
 

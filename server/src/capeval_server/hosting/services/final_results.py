@@ -15,8 +15,8 @@ from capeval_server.audit.models import record
 from capeval_server.challenges.models import Phase, ReferenceSet
 from capeval_server.challenges.services.locks import held
 from capeval_server.core.errors import SubmissionStateError
-from capeval_server.leaderboards.final_snapshot import FinalRow, pack
-from capeval_server.leaderboards.query import LeaderboardQuery, ask, score_names
+from capeval_server.leaderboards.final_snapshot import pack
+from capeval_server.leaderboards.query import LeaderboardQuery, ask
 from capeval_server.leaderboards.ranking import leaderboard
 from capeval_server.submissions.models import UNFINISHED, FinalBoard, Submission
 
@@ -67,27 +67,7 @@ def _content(phase: Phase, references: ReferenceSet) -> bytes:
 
     # Each score of each subset in one table; and then sorted by each of them, to compare neighbours.
     every = of(layout="both")
-    board = leaderboard(every, compared=False, full=True)
-    rows = [_row(every, row) for row in board.rows]
-    return pack(rows, _tests(of, every))
-
-
-def _row(question: LeaderboardQuery, row: Any) -> FinalRow:
-    scores = {}
-    for column in question.columns:
-        low, high = row.intervals[column.label] or (None, None)
-        scores[column.name, column.subset] = (row.scores[column.label], low, high)
-    failed = {column.name for column in question.columns if column.label in row.failed}
-    return FinalRow(
-        submission=row.submission,
-        team="" if row.baseline else row.team,
-        algorithm=row.algorithm,
-        declared=dict(row.declared),
-        submitted=row.submitted,
-        flag_reason=row.flag_reason,
-        failed=[name for name in score_names(question.split) if name in failed],
-        scores=scores,
-    )
+    return pack(leaderboard(every, compared=False, full=True), _tests(of, every))
 
 
 def _tests(of: Any, every: LeaderboardQuery) -> Iterator[tuple[str, str, UUID, UUID, float]]:

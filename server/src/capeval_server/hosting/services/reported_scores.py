@@ -17,7 +17,7 @@ from capeval_server.challenges.reported_scores import COLUMNS, read_reported
 from capeval_server.challenges.services.locks import held
 from capeval_server.core.errors import ChallengeError, NotFoundError
 from capeval_server.hosting.services.challenge_import import keep_reported
-from capeval_server.leaderboards.query import score_names
+from capeval_server.submissions.selectors.scores import score_names
 
 __all__ = ["add_reported", "reference_set", "remove_reported", "reported_csv"]
 

@@ -22,6 +22,7 @@ from capeval_server.challenges.models import ReferenceSet, ReferenceVersion, Spl
 from capeval_server.core.errors import NotFoundError
 from capeval_server.submissions.models import Result, Score, Submission, SubmissionFile
 from capeval_server.submissions.scoring.score_arrays import image_scores_of
+from capeval_server.submissions.selectors.scores import higher_is_better
 
 __all__ = [
     "ImageExample",
@@ -152,7 +153,9 @@ def methods(
     files = SubmissionFile.objects.filter(submission=OuterRef("pk"), split=split)
     found = among.filter(Exists(files)).exclude(Q(state=Submission.State.WITHDRAWN))
     ranked = found.annotate(sort_value=best.values("value")[:1])
-    return list(ranked.order_by(F("sort_value").desc(nulls_last=True), "created", "pk")[:most])
+    value = F("sort_value")
+    better = value.desc if higher_is_better(split, split.sort_by) else value.asc
+    return list(ranked.order_by(better(nulls_last=True), "created", "pk")[:most])
 
 
 def examples(

@@ -18,6 +18,8 @@ __all__ = [
     "ScoreTable",
     "ScoreWithInterval",
     "headline",
+    "higher_is_better",
+    "score_names",
     "score_tables",
 ]
 
@@ -76,6 +78,17 @@ class ScoreTable:
     def stale(self) -> bool:
         """Whether there are newer references."""
         return self.version != self.current
+
+
+def score_names(split: Split) -> list[str]:
+    """Return the names of the scores of a split, in order."""
+    return [name for metric in split.metrics for name in METRICS[metric]().names]
+
+
+def higher_is_better(split: Split, score: str) -> bool:
+    """Return whether a higher value of a score of a split is better."""
+    metrics = (METRICS[name]() for name in split.metrics)
+    return next((metric.higher_is_better for metric in metrics if score in metric.names), True)
 
 
 def score_tables(submission: Submission) -> list[ScoreTable]:

@@ -11,10 +11,12 @@ from django.urls import reverse
 
 from capeval_server.challenges.link_validation import safe_link
 from capeval_server.challenges.models import Phase, ReferenceSet
-from capeval_server.leaderboards.query import LAYOUTS, LeaderboardColumn, LeaderboardQuery, score_names
-from capeval_server.leaderboards.ranking import Leaderboard, LeaderboardEntry
+from capeval_server.leaderboards.columns import COLUMNS
+from capeval_server.leaderboards.entries import Interval, Leaderboard, LeaderboardEntry
+from capeval_server.leaderboards.query import LAYOUTS, LeaderboardColumn, LeaderboardQuery
 from capeval_server.leaderboards.render_cache import shown_phases
 from capeval_server.leaderboards.reported_entries import ReportedEntry
+from capeval_server.submissions.selectors.scores import score_names
 from capeval_server.web.presenters import label
 
 __all__ = ["LeaderboardTable", "address", "current", "near_pages", "reported_names", "table", "time_asked"]
@@ -67,13 +69,26 @@ class Strip:
 
 @dataclass(frozen=True, kw_only=True)
 class LeaderboardTableRow:
-    """A row of the table."""
+    """Row of the table: texts and links for a row of the leaderboard.
+
+    Attributes:
+        row: The row of the leaderboard.
+        texts: Texts of the registered columns that the page shows, by name.
+        own_cells: Those of the columns that have their own cells.
+        method: The first declared text, or the name of the method.
+        link: The first declared address.
+        host: The host of `link`.
+        about: Other declared fields: labels, texts, and addresses to link to.
+        cells: The scores.
+        strip: The position of the score that ranks.
+    """
 
     row: LeaderboardEntry
+    texts: dict[str, str]
+    own_cells: list[str]
     method: str
     link: str
     host: str
-    # What else was declared: labels, texts, and addresses that can be linked to.
     about: list[tuple[str, str, str]]
     cells: list[ScoreCell]
     strip: Strip | None
@@ -93,6 +108,7 @@ class LeaderboardTable:
     """All that a page shows of a leaderboard."""
 
     columns: list[Head]
+    own_headings: list[str]
     grouped: bool
     lines: list[LeaderboardTableRow]
     choices: list[tuple[str, list[ChoiceLink]]]
@@ -103,32 +119,35 @@ class LeaderboardTable:
     json: str
     tests: bool
     reported: list[ReportedTableRow]
-    # What asks for scores by the current references, where these are others.
+    # The query string for scores by newer references.
     newer: str
 
+    @property
+    def before_scores(self) -> int:
+        """Number of columns before the scores."""
+        return 2 + len(self.own_headings) + self.tests
 
-def query(question: LeaderboardQuery, *, pinned: bool = False, **more: str) -> str:
-    """The part of an address that asks a question.
+
+def query(question: LeaderboardQuery, *, pinned: bool = False, **changes: str) -> str:
+    """Return the query string of a leaderboard.
 
     Args:
-        question: The question.
-        pinned: Whether to name what an address may leave out, so that it asks the same for ever.
-        more: More to say.
+        question: The query.
+        pinned: Whether to name what an address may omit, so that its meaning never changes.
+        changes: Other or more parameters. Empty ones are omitted.
     """
-    asked = {"split": question.split.name, "references": question.reference_set.name}
-    if pinned or not question.current:
-        asked["version"] = str(question.version.number)
-    if question.subset:
-        asked["subset"] = question.subset
-    if pinned or question.sort_by != question.split.sort_by:
-        asked["sort_by"] = question.sort_by
-    if not question.best_first:
-        asked["order"] = "worst"
-    if question.layout != "scores":
-        asked["layout"] = question.layout
-    if question.as_of is not None:
-        asked["as_of"] = _time(question.as_of)
-    return urlencode(asked | more)
+    sorted_by_default = question.sort_by == question.split.sort_by and not pinned
+    asked = {
+        "split": question.split.name,
+        "references": question.reference_set.name,
+        "version": str(question.version.number) if pinned or not question.current else "",
+        "subset": question.subset,
+        "sort_by": "" if sorted_by_default else question.sort_by,
+        "order": "" if question.best_first else "worst",
+        "layout": "" if question.layout == "scores" else question.layout,
+        "as_of": "" if question.as_of is None else _time(question.as_of),
+    }
+    return urlencode({name: value for name, value in (asked | changes).items() if value})
 
 
 def time_asked(time: datetime) -> str:
@@ -141,13 +160,11 @@ def _time(time: datetime) -> str:
 
 
 def address(
-    question: LeaderboardQuery, *, pinned: bool = False, view: str = "leaderboard", **more: str
+    question: LeaderboardQuery, *, pinned: bool = False, view: str = "leaderboard", **changes: str
 ) -> str:
-    """The address of a page of a leaderboard."""
-    phase = question.phase
-    return (
-        f"{reverse(view, args=(phase.challenge.slug, phase.name))}?{query(question, pinned=pinned, **more)}"
-    )
+    """Return the address of a page of a leaderboard."""
+    place = reverse(view, args=(question.phase.challenge.slug, question.phase.name))
+    return f"{place}?{query(question, pinned=pinned, **changes)}"
 
 
 def current(question: LeaderboardQuery) -> str:
@@ -163,6 +180,7 @@ def table(board: Leaderboard) -> LeaderboardTable:
     asked = query(question)
     return LeaderboardTable(
         columns=_heads(question),
+        own_headings=[column.heading for column in COLUMNS.values() if column.heading],
         grouped=question.layout == "both",
         lines=_lines(board),
         choices=_choices(question),
@@ -205,7 +223,7 @@ def _heads(question: LeaderboardQuery) -> list[Head]:
             Head(
                 name=column.name if question.layout == "scores" else column.subset or "all images",
                 address=_sorted_address(question, column, chosen),
-                sort=("descending" if question.best_first else "ascending") if chosen else "",
+                sort=("descending" if question.descending else "ascending") if chosen else "",
                 above=above,
                 # The interval of what is sorted by has a column of its own.
                 width=sum(one.name == column.name for one in columns) + (column.name == question.sort_by),
@@ -280,17 +298,11 @@ def _link(text: str, target: str, chosen: bool, note: str = "") -> ChoiceLink:
 
 
 def _address(question: LeaderboardQuery, split: str, references: str, subset: str) -> str:
-    """The address of another leaderboard of the phase, sorted the same way where it has that score."""
-    asked = {"split": split, "references": references, "subset": subset}
-    if split == question.split.name and question.sort_by != question.split.sort_by:
-        asked["sort_by"] = question.sort_by
-    if not question.best_first:
-        asked["order"] = "worst"
-    if question.layout != "scores":
-        asked["layout"] = question.layout
-    names = {name: value for name, value in asked.items() if value}
-    phase = question.phase
-    return f"{reverse('leaderboard', args=(phase.challenge.slug, phase.name))}?{urlencode(names)}"
+    """Return the address of another current leaderboard of the phase, in the same order if possible."""
+    changes = {"split": split, "references": references, "version": "", "subset": subset, "as_of": ""}
+    if split != question.split.name:
+        changes["sort_by"] = ""
+    return address(question, **changes)
 
 
 def near_pages(page: int, pages: int) -> list[int]:
@@ -319,17 +331,21 @@ def _lines(board: Leaderboard) -> list[LeaderboardTableRow]:
 
 
 def _line(row: LeaderboardEntry, board: Leaderboard, low: float, high: float) -> LeaderboardTableRow:
-    texts = [str(text) for text in row.declared.values() if str(text).strip()]
-    link = next(filter(None, map(safe_link, texts)), "")
-    method = next((text for text in texts if not safe_link(text)), row.algorithm)
+    columns = COLUMNS.values()
+    texts = {column.name: column.page(column.value(row)) for column in columns if column.page is not None}
+    declared = [str(text) for text in row.declared.values() if str(text).strip()]
+    link = next(filter(None, map(safe_link, declared)), "")
+    method = next((text for text in declared if not safe_link(text)), row.algorithm)
     about = [
         (label(name), text, safe_link(text))
         for name, text in row.declared.items()
-        if text not in (method, link)
+        if text.strip() and text not in (method, link)
     ]
     return LeaderboardTableRow(
-        about=[(name, text, address) for name, text, address in about if text.strip()],
         row=row,
+        texts=texts,
+        own_cells=[texts[column.name] for column in columns if column.heading],
+        about=about,
         method=method if len(method) <= _METHOD else f"{method[: _METHOD - 1]}…",
         link=link,
         host=_host(link),
@@ -358,7 +374,7 @@ def _cell(row: LeaderboardEntry, name: str, sort_by: str) -> ScoreCell:
 
 
 def _score(
-    value: float | None, interval: tuple[float, float] | None, *, chosen: bool, failed: bool = False
+    value: float | None, interval: Interval | None, *, chosen: bool, failed: bool = False
 ) -> ScoreCell:
     return ScoreCell(
         text="" if value is None else f"{value:.3f}",

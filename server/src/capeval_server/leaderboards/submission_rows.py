@@ -1,0 +1,188 @@
+"""Rows of a leaderboard that is not final, from the submissions in the database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from functools import cached_property
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from django.db.models import CharField, Exists, OuterRef, Q, QuerySet
+from django.db.models.functions import Cast
+
+from capeval.metrics import METRICS
+from capeval_server.leaderboards.bounded_cache import BoundedCache
+from capeval_server.leaderboards.columns import stored_columns
+from capeval_server.leaderboards.entries import (
+    LeaderboardEntry,
+    RankedSubmission,
+    ShownScores,
+    new_entry,
+    shown_scores,
+)
+from capeval_server.leaderboards.query import LeaderboardQuery
+from capeval_server.leaderboards.significance import differences
+from capeval_server.submissions.models import UNFINISHED, Result, Score, Submission
+from capeval_server.submissions.scoring.score_arrays import finite
+
+__all__ = ["SubmissionRows"]
+
+# The most submissions that a database query names.
+_FEW = 500
+# A submission's id as the database writes it, and its stamp, which changes with its scores.
+_Stamped = tuple[str, int]
+
+
+class _Numbers(NamedTuple):
+    """Scores of a submission, and whether it has results by the references."""
+
+    scored: bool
+    scores: ShownScores
+
+
+class _Ranking(NamedTuple):
+    """Key and value of the score that ranks a submission."""
+
+    score_id: int | None = None
+    value: float | None = None
+
+
+# Reading the scores of a thousand submissions takes most of the time of a leaderboard, and after a change
+# nearly all are the same.
+_ranking: BoundedCache[_Stamped, _Ranking] = BoundedCache(most=200_000)
+_numbers: BoundedCache[_Stamped, _Numbers] = BoundedCache(most=20_000)
+
+
+def _key(name: str) -> Cast:
+    """Return an expression for a submission's id as the database writes it."""
+    return Cast(name, CharField())
+
+
+class SubmissionRows:
+    """Submissions that are on the leaderboard of a phase, with the human baselines of the references."""
+
+    final: datetime | None = None
+
+    def __init__(self, question: LeaderboardQuery) -> None:
+        self._question = question
+
+    @cached_property
+    def _submissions(self) -> QuerySet[Submission]:
+        question = self._question
+        scored = Result.objects.filter(submission=OuterRef("pk"), reference_version=question.version)
+        baseline = Q(baseline_of=question.reference_set) & Exists(scored)
+        team = Q(phase=question.phase, stands=True)
+        found = Submission.objects.filter(team | baseline).exclude(state=Submission.State.WITHDRAWN)
+        if question.as_of is not None:
+            found = found.filter(created__lte=question.as_of)
+        return found.exclude(mark=Submission.Mark.HIDDEN)
+
+    def _named(self, wanted: Sequence[_Stamped]) -> QuerySet[Submission]:
+        """Return submissions for a database query: if they are many, all of the leaderboard."""
+        if len(wanted) > _FEW:
+            return self._submissions
+        return Submission.objects.filter(pk__in=[UUID(key) for key, _ in wanted])
+
+    def places(self) -> list[RankedSubmission]:
+        """Return all submissions with the score that ranks them."""
+        found = list(self._submissions.values_list(_key("pk"), "stamp", "team__name"))
+        scores = self._ranking_scores([(key, stamp) for key, stamp, _ in found])
+        places = []
+        for key, stamp, team in found:
+            score_id, value = scores[key, stamp]
+            places.append(
+                RankedSubmission(key, stamp, team is None, team or "human", finite(value), score_id)
+            )
+        return places
+
+    def _ranking_scores(self, wanted: Sequence[_Stamped]) -> dict[_Stamped, _Ranking]:
+        question = self._question
+        group = repr((question.version.pk, question.sort_by, question.subset))
+        known = _ranking.known(group, wanted)
+        missing = [one for one in wanted if one not in known]
+        if not missing:
+            return known
+        rows = Score.objects.filter(
+            result__submission__in=self._named(missing),
+            result__reference_version=question.version,
+            subset=question.subset,
+            name=question.sort_by,
+        ).values_list(_key("result__submission"), "pk", "value")
+        stored = {key: _Ranking(pk, value) for key, pk, value in rows}
+        new = {(key, stamp): stored.get(key, _Ranking()) for key, stamp in missing}
+        _ranking.add(group, new)
+        return known | new
+
+    def p_values(self, places: Sequence[RankedSubmission]) -> list[float | None]:
+        """Return the p-value of the difference of each submission to the next."""
+        return differences([place.sample for place in places])
+
+    def entries(self, places: Iterable[RankedSubmission], *, full: bool) -> Iterator[LeaderboardEntry]:
+        """Yield the rows of some submissions, without ranks and p-values."""
+        listed = [(place, (place.key, place.stamp)) for place in places if place.stamp is not None]
+        wanted = [key for _, key in listed]
+        facts, numbers = self._facts(wanted), self._shown(wanted, full=full)
+        challenge, current = self._question.phase.challenge, self._question.current
+        for place, key in listed:
+            declared, state, found = facts[place.key]
+            scored, scores = numbers[key]
+            yield new_entry(
+                place,
+                found,
+                scores,
+                declared=challenge.shown(declared),
+                rescoring=current and not scored and state in UNFINISHED,
+            )
+
+    def _facts(self, wanted: Sequence[_Stamped]) -> dict[str, tuple[dict[str, str], str, dict[str, Any]]]:
+        """Return declared fields, state and values of the columns of submissions."""
+        columns = stored_columns()
+        lookups = list(dict.fromkeys(lookup for column in columns for lookup in column.lookups))
+        found = {}
+        for key, declared, state, *values in self._named(wanted).values_list(
+            _key("pk"), "declared", "state", *lookups
+        ):
+            known = dict(zip(lookups, values, strict=True))
+            facts = {
+                column.name: column.read(*(known[lookup] for lookup in column.lookups)) for column in columns
+            }
+            found[key] = (declared, state, facts)
+        return found
+
+    def _shown(self, wanted: Sequence[_Stamped], *, full: bool) -> dict[_Stamped, _Numbers]:
+        """Return the scores of submissions in the columns of the leaderboard."""
+        question = self._question
+        columns = question.columns
+        group = repr((question.version.pk, columns, full))
+        known = _numbers.known(group, wanted)
+        missing = [one for one in wanted if one not in known]
+        if not missing:
+            return known
+        of_version = Result.objects.filter(reference_version=question.version)
+        results = of_version.filter(submission__in=self._named(missing))
+        failures: dict[str, set[str]] = {}
+        for key, metric, failure in results.values_list(_key("submission"), "metric", "failure"):
+            failures.setdefault(key, set()).update(METRICS[metric]().names if failure else ())
+        stored: dict[str, dict[tuple[str, str], Sequence[float | None]]] = {}
+        rows = Score.objects.filter(result__in=results)
+        for key, name, subset, *ends in rows.values_list(
+            _key("result__submission"), "name", "subset", "value", "low", "high"
+        ):
+            stored.setdefault(key, {})[name, subset] = ends
+        new = {
+            (key, stamp): _Numbers(
+                key in failures,
+                shown_scores(columns, failures.get(key, ()), stored.get(key, {}), full=full),
+            )
+            for key, stamp in missing
+        }
+        _numbers.add(group, new)
+        return known | new
+
+    def rescoring(self) -> int:
+        """Return the number of submissions that wait for scores by the current references."""
+        if not self._question.current:
+            return 0
+        done = Result.objects.filter(reference_version=self._question.version).values("submission")
+        return self._submissions.filter(state__in=UNFINISHED).exclude(pk__in=done).count()
