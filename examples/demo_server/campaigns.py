@@ -25,8 +25,12 @@ from capeval_server.annotation.models import Assignment, Campaign, Participation
 from capeval_server.annotation.releases import release_files
 from capeval_server.annotation.releases.result_files import plan_items
 from capeval_server.annotation.responses import assignment, submit
-from capeval_server.annotation.task_types import task_named
+from capeval_server.annotation.task_types import TaskType, task_named
 from capeval_server.annotation.task_types.base import template_text
+from capeval_server.annotation.task_types.judgments import M1, M2, M3, M4, M5, RatingTask
+from capeval_server.annotation.task_types.pairwise import PairwiseTask
+from capeval_server.annotation.task_types.triplet import TripletTask
+from capeval_server.annotation.task_types.write import WriteTask
 from capeval_server.annotation.workers import enrollment
 from capeval_server.challenges.models import Challenge
 from examples.demo_server.cards import card
@@ -115,7 +119,7 @@ def _checks(material: Material) -> Iterator[tuple[str, ImageId, str, str]]:
 
 
 def _triplets(material: Material) -> Iterator[_Line]:
-    yield from plan_items(_plan(material), "triplet")
+    yield from plan_items(_plan(material), TripletTask.name)
     for number, (_, reference, right, wrong) in enumerate(_plain_cases(material)):
         line = {"reference": reference, "first": right, "second": wrong, "expected": {"choice": "first"}}
         if number < len(material.captions) // 2:
@@ -126,18 +130,18 @@ def _triplets(material: Material) -> Iterator[_Line]:
 
 
 def _pairs(material: Material) -> Iterator[_Line]:
-    for line in plan_items(_plan(material), "pairwise"):
+    for line in plan_items(_plan(material), PairwiseTask.name):
         yield {**line, "image": _picture(line["image"])}
     for key, image, right, wrong in _checks(material):
         line = {"image": _picture(image), "first": right, "second": wrong, "expected": {"choice": "first"}}
         yield {"key": key, **line}
 
 
-def _beside_people(kind: str, expected: str) -> Callable[[Material], Iterator[_Line]]:
+def _beside_people(task: TaskType, expected: str) -> Callable[[Material], Iterator[_Line]]:
     """Items of kinds that show a caption beside a person's."""
 
     def items(material: Material) -> Iterator[_Line]:
-        shown = task_named(kind).needs_image
+        shown = task.needs_image
         for name, texts in material.systems().items():
             for image in material.images:
                 line = {
@@ -175,83 +179,83 @@ def _of_a_caption(expected: Mapping[str, str], check: str = "") -> Callable[[Mat
     return items
 
 
-_M1 = _beside_people("m1", "worse")
+_BETTER_OR_EQUAL = _beside_people(M1(), "worse")
 
 DEMOS = (
     Demo(
         slug="robots-write-coco",
         title="Robots write captions (COCO)",
-        kind="write",
+        kind=WriteTask.name,
         text="write-coco",
         items=_to_write,
     ),
     Demo(
         slug="robots-write-nocaps",
         title="Robots write captions with keywords (nocaps)",
-        kind="write",
+        kind=WriteTask.name,
         text="write-nocaps",
         items=_with_keywords,
     ),
     Demo(
         slug="robots-write-pascal",
         title="Robots say what is going on (PASCAL-50S)",
-        kind="write",
+        kind=WriteTask.name,
         text="write-pascal",
         items=_to_write,
     ),
     Demo(
         slug="robots-triplet",
         title="Robots compare sentences (triplets)",
-        kind="triplet",
+        kind=TripletTask.name,
         items=_triplets,
         options={**_JUDGING, **_TRAINING},
     ),
     Demo(
         slug="robots-pairwise",
         title="Robots choose the better caption (pairs)",
-        kind="pairwise",
+        kind=PairwiseTask.name,
         items=_pairs,
         options={**_JUDGING, "answers": 5},
     ),
     Demo(
         slug="robots-m1",
         title="Robots compare with a person's caption (M1)",
-        kind="m1",
-        items=_M1,
+        kind=M1.name,
+        items=_BETTER_OR_EQUAL,
         options=_JUDGING,
     ),
     Demo(
         slug="robots-m2",
         title="Robots tell people from machines (M2)",
-        kind="m2",
+        kind=M2.name,
         items=_of_a_caption({"choice": "machine"}, "a of on the a with in a"),
         options=_JUDGING,
     ),
     Demo(
         slug="robots-m3",
         title="Robots rate correctness (M3)",
-        kind="m3",
+        kind=M3.name,
         items=_of_a_caption({"choice": "1"}),
         options=_JUDGING,
     ),
     Demo(
         slug="robots-m4",
         title="Robots rate the amount of detail (M4)",
-        kind="m4",
+        kind=M4.name,
         items=_of_a_caption({"choice": "1"}, "something"),
         options=_JUDGING,
     ),
     Demo(
         slug="robots-m5",
         title="Robots say which sentences mean the same (M5)",
-        kind="m5",
-        items=_beside_people("m5", "no"),
+        kind=M5.name,
+        items=_beside_people(M5(), "no"),
         options=_JUDGING,
     ),
     Demo(
         slug="robots-rating",
         title="Robots rate precision and recall (THumB)",
-        kind="rating",
+        kind=RatingTask.name,
         items=_of_a_caption({"precision": "1"}),
         options=_JUDGING,
     ),
@@ -265,14 +269,14 @@ FINISHED = (
     Demo(
         slug="robots-m1-finished",
         title="Robots compared with a person's caption (M1, finished)",
-        kind="m1",
-        items=_M1,
+        kind=M1.name,
+        items=_BETTER_OR_EQUAL,
         options=_JUDGING,
     ),
     Demo(
         slug="robots-pairwise-finished",
         title="Robots chose the better caption (pairs, finished)",
-        kind="pairwise",
+        kind=PairwiseTask.name,
         items=_pairs,
         options={**_JUDGING, "answers": 3},
     ),

@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from capeval_server.annotation.task_types import TASKS
+from capeval_server.annotation.task_types.judgments import M1, M2, M3, M4, M5, RatingTask
+from capeval_server.annotation.task_types.pairwise import PairwiseTask
+from capeval_server.annotation.task_types.triplet import TripletTask
 
 __all__ = ["CHOOSING", "Seen", "careless_answer", "opinion"]
 
@@ -116,14 +119,14 @@ def _rated(seen: Seen) -> Answer:
 
 
 _OPINIONS: Mapping[str, Callable[[Seen], Answer]] = {
-    "triplet": _closer,
-    "pairwise": _better,
-    "m1": _better_or_equal,
-    "m2": _person,
-    "m3": _correct,
-    "m4": _detailed,
-    "m5": _same,
-    "rating": _rated,
+    TripletTask.name: _closer,
+    PairwiseTask.name: _better,
+    M1.name: _better_or_equal,
+    M2.name: _person,
+    M3.name: _correct,
+    M4.name: _detailed,
+    M5.name: _same,
+    RatingTask.name: _rated,
 }
 
 CHOOSING = tuple(_OPINIONS)

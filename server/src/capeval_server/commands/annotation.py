@@ -445,7 +445,13 @@ def items(
     plan: Annotated[
         Path, Argument(metavar="PLAN", help="Folder that 'study plan' wrote.", show_default=False)
     ],
-    kind: Annotated[str, Option(help="triplet, or pairwise for its pairs with their images.")] = "triplet",
+    kind: Annotated[
+        str,
+        Option(
+            help="triplet, or pairwise for its pairs with their images.  [default: triplet]",
+            show_default=False,
+        ),
+    ] = "",
     output: Annotated[
         Path | None, Option("--output", "-o", metavar="FILE", help="Write to this file.", show_default=False)
     ] = None,

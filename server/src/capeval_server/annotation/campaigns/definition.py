@@ -283,7 +283,7 @@ def _item(raw: object, task: TaskType) -> ItemDefinition:
     if not isinstance(raw, dict):
         raise CampaignError(f"an item must be a JSON object (got {type(raw).__name__})")
     key = _short("key", raw.get("key"), _LONGEST_KEY)
-    is_quiz = "quiz" in raw and bool(task.written)
+    is_quiz = QUIZ.name in raw and bool(task.written)
     task = QUIZ if is_quiz else task
     image = _short("image", raw["image"], 200) if "image" in raw else ""
     if bool(image) != task.needs_image:
@@ -315,7 +315,7 @@ def _training(key: str, raw: Mapping[str, Any], task: TaskType) -> bool:
     if found and "expected" not in raw:
         raise CampaignError(f"{key}: 'training' must stand beside 'expected'")
     if task is QUIZ and not found:
-        raise CampaignError(f"{key}: 'quiz' must stand beside 'training'")
+        raise CampaignError(f"{key}: {QUIZ.name!r} must stand beside 'training'")
     if "explanation" in raw and not found:
         raise CampaignError(f"{key}: 'explanation' must stand beside 'training'")
     return found

@@ -14,16 +14,7 @@ from capeval_server.annotation.core.options import CampaignOptions, options_of
 from capeval_server.annotation.models import Campaign, Response, Slot
 from capeval_server.annotation.task_types import task_named
 
-__all__ = ["SHARES", "Effort", "effort_of", "ends_by_pair", "measured_agreement"]
-
-SHARES = {
-    "triplet": ("first",),
-    "pairwise": ("first",),
-    "m1": ("better", "equal"),
-    "m2": ("person",),
-    "m5": ("yes",),
-}
-"""The answers that count as yes, of the kinds of task whose result is a share of items."""
+__all__ = ["Effort", "effort_of", "ends_by_pair", "measured_agreement"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +75,9 @@ def effort_of(campaign: Campaign, prices: Prices, agreement: Agreement) -> Effor
         cost_to_go=to_go * cost,
         cost_so_far=given * cost,
         systems=systems,
-        forecast=_forecast(campaign, prices, agreement, systems) if campaign.kind in SHARES else None,
+        forecast=_forecast(campaign, prices, agreement, systems)
+        if task_named(campaign.kind).result.yes
+        else None,
     )
 
 
@@ -120,16 +113,18 @@ def measured_agreement(campaign: Campaign) -> Agreement | None:
 
     On each item; where pairs end by the votes of their items, on each pair.
     """
-    if campaign.kind not in SHARES:
+    task = task_named(campaign.kind)
+    if not task.result.yes:
         return None
+    (question,) = task.choices
     rows = Response.objects.filter(item__campaign=campaign, item__is_check=False, redacted="")
     newest: dict[int, tuple[int, str]] = {}
-    chosen = KT("answer__choice")
+    chosen = KT(f"answer__{question}")
     for key, item, choice in rows.order_by("revision").values_list("assignment_id", "item_id", chosen):
         newest[key] = item, choice
     votes: dict[int, list[int]] = {}
     for item, choice in newest.values():
-        votes.setdefault(item, []).append(int(choice in SHARES[campaign.kind]))
+        votes.setdefault(item, []).append(int(choice in task.result.yes))
     if ends_by_pair(campaign, options_of(campaign)):
         votes = _of_pairs(campaign, votes)
     try:

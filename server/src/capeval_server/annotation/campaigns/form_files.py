@@ -19,7 +19,7 @@ __all__ = ["MOST_PICTURES", "formed_files", "unzipped"]
 MOST_PICTURES = 5000
 """The most files of a zip of pictures; the command line takes more, from a folder."""
 
-_ABOUT = ("slug", "title", "kind", "challenge", "quiz")
+_TEXTS = ("instructions", "consent")
 
 
 def formed_files(
@@ -40,12 +40,8 @@ def formed_files(
         rules: The levels of rules for sentences, where they differ from the defaults.
         pictures: The pictures by their names; none where items have none.
     """
-    texts = {
-        name: about[name].replace("\r\n", "\n").encode()
-        for name in ("instructions", "consent")
-        if about[name].strip()
-    }
-    campaign = {name: about[name] for name in _ABOUT if about.get(name)}
+    texts = {name: about[name].replace("\r\n", "\n").encode() for name in _TEXTS if about[name].strip()}
+    campaign = {name: value for name, value in about.items() if value and name not in _TEXTS}
     campaign |= {name: f"{name}.md" for name in texts}
     campaign["items"] = "items.jsonl"
     if pictures is not None:

@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from capeval.formats.judgments.human_scores import HumanScore, load_human_differences, load_human_scores
-from capeval.studies.judging import HUMAN, QUESTIONS, RANDOM
+from capeval.studies.judging import HUMAN, QUESTIONS, RANDOM, Question
 from capeval.studies.judging.wins import STRENGTH, WINS
 from capeval_server.annotation.models import Release
-from capeval_server.annotation.releases.judgments import JUDGED
+from capeval_server.annotation.releases.judgments import judgment_kinds
 from capeval_server.annotation.releases.release_files import changed_since, folder_of
+from capeval_server.annotation.task_types import TASKS, RatingResult
 from capeval_server.challenges.models import Challenge
 from capeval_server.leaderboards.significance import LEVEL
 
 __all__ = ["HumanScoreCell", "HumanScoreColumn", "HumanScoreRow", "columns_of", "is_judged", "rows_of"]
 
-_QUESTIONS = {**QUESTIONS, WINS.name: WINS, STRENGTH.name: STRENGTH}
 _CHOSEN_BY = "Which systems were compared more often was chosen by earlier answers:"
 _CHOSEN = {
     STRENGTH.name: f"{_CHOSEN_BY} strengths take that into account.",
@@ -85,24 +85,42 @@ class HumanScoreRow:
 
 def is_judged(challenge: Challenge) -> bool:
     """Whether there is a release of judgements of a challenge's systems."""
-    return Release.objects.filter(campaign__challenge=challenge, campaign__kind__in=JUDGED).exists()
+    kinds = judgment_kinds()
+    return Release.objects.filter(campaign__challenge=challenge, campaign__kind__in=kinds).exists()
+
+
+def _questions() -> dict[str, Question]:
+    """Return the questions of all task types by name: those of the library first, in its order."""
+    added = (question for task in TASKS.values() for question in task.result.questions)
+    return {**QUESTIONS, **{question.name: question for question in added}}
+
+
+def _shown(columns: list[HumanScoreColumn]) -> list[HumanScoreColumn]:
+    """Return the columns without those that mean nothing without another, such as M4 without M3."""
+    results = [task.result for task in TASKS.values() if isinstance(task.result, RatingResult)]
+    needed = {rated.question.name: rated.shown_with for result in results for rated in result.rated}
+    found = {column.question for column in columns}
+    return [column for column in columns if needed.get(column.question, "") in {"", *found}]
 
 
 def columns_of(challenge: Challenge) -> tuple[HumanScoreColumn, ...]:
-    """The columns of the latest release of each campaign, in the questions' order; M4 only beside M3."""
+    """The columns of the latest release of each campaign, in the questions' order."""
     releases: dict[int, Release] = {}
-    rows = Release.objects.filter(campaign__challenge=challenge, campaign__kind__in=JUDGED)
+    rows = Release.objects.filter(campaign__challenge=challenge, campaign__kind__in=judgment_kinds())
     for release in rows.select_related("campaign").order_by("time", "pk"):
         releases[release.campaign_id] = release
     columns = [column for release in releases.values() for column in _columns(release)]
-    questions = {column.question for column in columns}
-    shown = [column for column in columns if column.question != "M4" or "M3" in questions]
-    order = list(_QUESTIONS)
+    shown = _shown(columns)
+    order = list(_questions())
     # Where earlier answers chose what was compared, strengths come before the parts of wins.
     if any(column.is_chosen for column in shown):
         order.remove(WINS.name)
         order.insert(order.index(STRENGTH.name) + 1, WINS.name)
-    return tuple(sorted(shown, key=lambda column: (order.index(column.question), column.campaign)))
+    # A question of a task type of another distribution may have another name by now.
+    places = {question: place for place, question in enumerate(order)}
+    return tuple(
+        sorted(shown, key=lambda column: (places.get(column.question, len(places)), column.campaign))
+    )
 
 
 def _columns(release: Release) -> list[HumanScoreColumn]:
@@ -117,13 +135,13 @@ def _columns(release: Release) -> list[HumanScoreColumn]:
     tied = [each for each in differences if each.p_value >= LEVEL]
     excluded = changed_since(release)
     manifest = json.loads((folder / "manifest.json").read_bytes())
-    found = []
+    found, questions = [], _questions()
     for question in dict.fromkeys(score.question for score in scores):
         of_question = {score.system: score for score in scores if score.question == question}
         found.append(
             HumanScoreColumn(
                 question=question,
-                measures=_QUESTIONS[question].measures,
+                measures=questions[question].measures if question in questions else "",
                 campaign=release.campaign.title,
                 release=release.name,
                 scores=of_question,

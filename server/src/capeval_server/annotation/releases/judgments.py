@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -11,31 +11,25 @@ import numpy as np
 from capeval.data.scores import FloatArray
 from capeval.errors import MismatchError
 from capeval.formats.judgments.human_scores import HumanScore
-from capeval.formats.judgments.plans import PAIR_CHOICES, Pair, Plan, Triplet
+from capeval.formats.judgments.plans import PAIR_CHOICES, Pair, Plan
 from capeval.formats.judgments.ratings import Ratings
-from capeval.studies.judging import HumanColumn, human_scores, judge, thumb_score
+from capeval.studies.judging import HumanColumn, human_scores, judge
 from capeval.studies.judging.wins import judge_wins, row_of
-from capeval.studies.votes import PlanVotes, count_pair_votes, count_votes
+from capeval.studies.votes import PlanVotes
 from capeval_server.annotation.campaigns.lifecycle import unfinished
 from capeval_server.annotation.core.options import options_of
 from capeval_server.annotation.models import Campaign, Item, Response
+from capeval_server.annotation.task_types import TASKS, PairVotes, RatingResult, task_named
 from capeval_server.core.errors import CampaignError
 
-__all__ = ["JUDGED", "RATED", "CountedJudgments"]
+__all__ = ["CountedJudgments", "judgment_kinds"]
 
-RATED = ("m1", "m2", "m3", "m4", "m5", "rating")
-"""The kinds of task whose answers are values of systems."""
-
-JUDGED = ("triplet", "pairwise", *RATED)
-"""The kinds of task whose answers are choices."""
-
-_NUMBERS: Mapping[str, Mapping[str, float]] = {
-    "m1": {"better": 1.0, "equal": 0.0, "worse": -1.0},
-    "m2": {"person": 1.0, "machine": 0.0},
-    "m5": {"yes": 1.0, "no": 0.0},
-}
-_PENALTIES = ("fluency", "conciseness", "inclusive")
 _NO_SYSTEM = "unknown"
+
+
+def judgment_kinds() -> list[str]:
+    """Return the names of the task types whose answers judge captions."""
+    return [name for name, task in TASKS.items() if task.result.judges_systems]
 
 
 class CountedJudgments:
@@ -46,6 +40,7 @@ class CountedJudgments:
         complete_only: Whether items that lack answers are left out.
 
     Attributes:
+        result: The result of the campaign's task type.
         items: The items that are no checks, by number where their keys are numbers.
         counted: The answers, by item and in the order of their slots.
 
@@ -54,8 +49,10 @@ class CountedJudgments:
     """
 
     def __init__(self, campaign: Campaign, *, complete_only: bool = False) -> None:
-        if campaign.kind not in JUDGED:
-            raise CampaignError(f"results must be of {', '.join(JUDGED)} (got {campaign.kind!r})")
+        self.result = task_named(campaign.kind).result
+        if not self.result.judges_systems:
+            kinds = ", ".join(judgment_kinds())
+            raise CampaignError(f"results must be of {kinds} (got {campaign.kind!r})")
         self._campaign = campaign
         items = campaign.items.filter(is_check=False).select_related("image")
         self.items = sorted(items, key=lambda item: _by_number(item.key))
@@ -79,31 +76,46 @@ class CountedJudgments:
 
     @cached_property
     def plan(self) -> Plan:
-        """What a campaign of triplets or of pairs asks, as `capeval study plan` writes it."""
+        """The questions of a campaign of votes, as `capeval study plan` writes them."""
         pairs: dict[int, Pair] = {}
         for item in self.items:
             pairs.setdefault(self.pair_of(item), _pair(item))
-        triplets: tuple[Triplet, ...] = ()
-        if self._campaign.kind == "triplet":
-            answers = options_of(self._campaign).answers
-            triplets = tuple(_triplet(item, self.pair_of(item), answers) for item in self.items)
-        return Plan(pairs=tuple(pairs[number] for number in range(len(pairs))), triplets=triplets)
+        answers = options_of(self._campaign).answers
+        asked = (self.votes.triplet(item.payload, self.pair_of(item), answers) for item in self.items)
+        return Plan(
+            pairs=tuple(pairs[number] for number in range(len(pairs))),
+            triplets=tuple(triplet for triplet in asked if triplet),
+        )
+
+    @property
+    def votes(self) -> PairVotes:
+        """The result of a campaign of votes.
+
+        Raises:
+            CampaignError: The campaign is of another kind.
+        """
+        if not isinstance(self.result, PairVotes):
+            raise CampaignError(f"only votes have a plan (got the kind {self._campaign.kind!r})")
+        return self.result
 
     def pair_of(self, item: Item) -> int:
         """The number in the plan of the pair that an item is about."""
         return self._pair_numbers[_group(item)]
 
     def ratings(self) -> dict[str, Ratings]:
-        """The answers of a campaign of M1 to M5 or of ratings, by the library's name of the question."""
+        """The answers of a campaign of ratings, by question; nothing of other campaigns."""
+        if not isinstance(self.result, RatingResult):
+            return {}
+        caption = self.result.caption
         items = [item for item in self.items if item.pk in self.counted]
         return {
-            name: Ratings(
+            rated.question.name: Ratings(
                 image_ids=tuple(item.image.name if item.image else _group(item) for item in items),
-                captions=tuple(item.payload.get("caption") or item.payload["first"] for item in items),
-                values=_rows([[number(one.answer) for one in self.counted[item.pk]] for item in items]),
+                captions=tuple(item.payload[caption] for item in items),
+                values=_rows([[rated.number(one.answer) for one in self.counted[item.pk]] for item in items]),
                 systems=tuple(item.payload["system"] for item in items),
             )
-            for name, number in _numbers_of(self._campaign.kind).items()
+            for rated in self.result.rated
         }
 
     def columns(self, *, samples: int = 1000) -> tuple[HumanColumn, ...]:
@@ -115,14 +127,15 @@ class CountedJudgments:
         Raises:
             CampaignError: There are too few images for intervals of ratings.
         """
-        if self._campaign.kind not in RATED:
+        if not isinstance(self.result, RatingResult):
             try:
                 return judge_wins(self._votes(), samples=samples)
             except MismatchError:
                 return ()
         try:
             return tuple(
-                judge(ratings, question, samples=samples) for question, ratings in self.ratings().items()
+                judge(ratings, question, samples=samples)
+                for question, ratings in zip(self.result.questions, self.ratings().values(), strict=True)
             )
         except MismatchError as error:
             raise CampaignError(f"{self._campaign.slug}: {error}") from None
@@ -133,19 +146,10 @@ class CountedJudgments:
             [PAIR_CHOICES[one.answer["choice"]] for one in self.counted.get(item.pk, [])]
             for item in self.items
         ]
-        if self._campaign.kind == "triplet":
-            # Where pairs end by the votes of complete triplets, these alone say who wins.
-            whole = bool(options_of(self._campaign).confidence)
-            triplets = self.plan.triplets
-            asked = Plan(
-                pairs=self.plan.pairs,
-                triplets=triplets if whole else tuple(replace(each, judgements=1) for each in triplets),
-            )
-            return count_votes(asked, answers, complete_only=True)
-        of_pairs: list[list[int]] = [[] for _ in self.plan.pairs]
-        for item, given in zip(self.items, answers, strict=True):
-            of_pairs[self.pair_of(item)] += given
-        return count_pair_votes(self.plan.pairs, of_pairs, complete_only=True)
+        # Where pairs end by the votes of complete triplets, these alone say who wins.
+        complete = bool(options_of(self._campaign).confidence)
+        pairs = [self.pair_of(item) for item in self.items]
+        return self.votes.count(self.plan, pairs, answers, complete=complete)
 
     def scores(self, columns: Sequence[HumanColumn], *, release: str = "") -> tuple[HumanScore, ...]:
         """The rows of human.csv, with how many people answered about each system."""
@@ -187,38 +191,6 @@ def _pair(item: Item) -> Pair:
         first_by=payload.get("first_by", _NO_SYSTEM),
         second_by=payload.get("second_by", _NO_SYSTEM),
     )
-
-
-def _triplet(item: Item, pair: int, judgements: int) -> Triplet:
-    first_left = item.payload.get("on_the_left", "first") == "first"
-    texts = (item.payload["first"], item.payload["second"])
-    return Triplet(
-        pair=pair,
-        reference=item.payload["reference"],
-        left=texts[not first_left],
-        right=texts[first_left],
-        on_the_left="first" if first_left else "second",
-        judgements=judgements,
-    )
-
-
-def _numbers_of(kind: str) -> dict[str, Callable[[Mapping[str, str]], float]]:
-    """How an answer becomes a number, by the question's name."""
-    if kind == "rating":
-        return {
-            "P": lambda answer: float(answer["precision"]),
-            "R": lambda answer: float(answer["recall"]),
-            "THumB": _thumb,
-        }
-    if kind in _NUMBERS:
-        return {kind.upper(): lambda answer: _NUMBERS[kind][answer["choice"]]}
-    return {kind.upper(): lambda answer: float(answer["choice"])}
-
-
-def _thumb(answer: Mapping[str, str]) -> float:
-    precision, recall = (np.array([float(answer[name])]) for name in ("precision", "recall"))
-    penalties = (-np.array([float(answer[name])]) for name in _PENALTIES)
-    return float(thumb_score(precision, recall, *penalties)[0])
 
 
 def _rows(rows: Sequence[Sequence[float]]) -> FloatArray:

@@ -27,8 +27,8 @@ from capeval_server.annotation.core.locks import held
 from capeval_server.annotation.core.options import options_of
 from capeval_server.annotation.core.slots import countable, ended
 from capeval_server.annotation.models import Campaign, Release, ReleasedResponse, Response, ReviewRequest
-from capeval_server.annotation.releases.judgments import JUDGED
 from capeval_server.annotation.releases.result_files import write_results
+from capeval_server.annotation.task_types import task_named
 from capeval_server.annotation.text_rules.invisible_characters import (
     describe_invisible,
     find_invisible,
@@ -100,7 +100,7 @@ def freeze(
         OSError: A file can't be read or written.
     """
     _check_name(name)
-    judged = campaign.kind in JUDGED
+    judged = task_named(campaign.kind).result.judges_systems
     if judged and plans is not None:
         raise CampaignError(f"only captions are split by plans (got the kind {campaign.kind!r})")
     # Of two that freeze at once, or after one that was killed half way, each has a folder of its own.
@@ -153,10 +153,14 @@ def _recorded(
     return made
 
 
+def _caption(row: Response) -> str:
+    return str(row.answer[task_named(row.item.campaign.kind).written])
+
+
 def _with_invisible(rows: list[Response], *, only_empty: bool = False) -> list[Response]:
     """Return the answers whose captions have invisible characters; or only those that have nothing else."""
-    found = [row for row in rows if find_invisible(row.answer["caption"])]
-    return [row for row in found if not remove_invisible(row.answer["caption"])] if only_empty else found
+    found = [row for row in rows if find_invisible(_caption(row))]
+    return [row for row in found if not remove_invisible(_caption(row))] if only_empty else found
 
 
 def _send_to_review(rows: list[Response]) -> None:
@@ -167,7 +171,7 @@ def _send_to_review(rows: list[Response]) -> None:
 
 def _refusal(rows: list[Response]) -> str:
     named = [
-        f"answer {row.pk} of image {row.item.key!r}: {describe_invisible(row.answer['caption'])}"
+        f"answer {row.pk} of image {row.item.key!r}: {describe_invisible(_caption(row))}"
         for row in rows[:_MOST_NAMED]
     ]
     more = [f"and {len(rows) - _MOST_NAMED:,} more answers"] if len(rows) > _MOST_NAMED else []
@@ -197,7 +201,7 @@ def _check_complete(campaign: Campaign, *, leave_out: bool) -> None:
     if keys and not leave_out:
         what = (
             "item must have all its answers"
-            if campaign.kind in JUDGED
+            if task_named(campaign.kind).result.judges_systems
             else "image must have all its captions"
         )
         raise CampaignError(f"each {what} (got fewer of {listed(keys)})")
@@ -208,7 +212,8 @@ def _counted(campaign: Campaign, *, leave_out: bool) -> Iterator[Response]:
     rows = Response.objects.filter(filled_slot__isnull=False, item__campaign=campaign)
     if leave_out:
         rows = rows.exclude(item__in=unfinished(campaign).values("pk"))
-    return rows.select_related("item", "participation__worker", "texts").order_by("item_id", "pk").iterator()
+    rows = rows.select_related("item__campaign", "participation__worker", "texts")
+    return rows.order_by("item_id", "pk").iterator()
 
 
 def _image_ids(rows: list[Response]) -> dict[str, int | str]:
@@ -224,7 +229,7 @@ def _frozen(
     ids = _image_ids(rows)
     captions: dict[Any, list[str]] = {}
     for row in rows:
-        caption = row.answer["caption"]
+        caption = _caption(row)
         visible = remove_invisible(caption) if find_invisible(caption) else caption
         captions.setdefault(ids[row.item.key], []).append(visible)
     if not captions:
@@ -245,7 +250,7 @@ def _record_removed(rows: list[Response], manifest: Path) -> None:
     """Record in the manifest of captions which invisible characters of which answers were removed."""
     removed = []
     for row in rows:
-        caption = row.answer["caption"]
+        caption = _caption(row)
         codes = [f"U+{ord(caption[place]):04X}" for place in find_invisible(caption)]
         removed.append({"response": row.pk, "image": row.item.key, "characters": codes})
     write_json({**read_json(manifest), "invisible_removed": removed}, manifest)

@@ -16,52 +16,34 @@ import numpy as np
 
 from capeval.errors import OptionError
 from capeval.formats.judgments.human_scores import write_human_scores
-from capeval.formats.judgments.plans import Pair, Plan, Triplet, plan_files, write_plan
+from capeval.formats.judgments.plans import Plan, plan_files, write_plan
 from capeval.formats.judgments.ratings import Ratings
 from capeval.toolkit import plain_row, written_whole
 from capeval_server.annotation.models import Campaign, Response
-from capeval_server.annotation.releases.judgments import RATED, CountedJudgments
+from capeval_server.annotation.releases.judgments import CountedJudgments
+from capeval_server.annotation.task_types import TASKS, PairVotes
 
 __all__ = ["plan_items", "write_results"]
 
 
-def plan_items(plan: Plan, kind: str) -> Iterator[dict[str, Any]]:
+def plan_items(plan: Plan, kind: str = "") -> Iterator[dict[str, Any]]:
     """The items of a campaign that asks the questions of a plan, as lines of its file have them.
 
     Args:
         plan: The plan, as `capeval study plan` writes it.
-        kind: `triplet`, or `pairwise` for its pairs with their images, which are named by their ids.
+        kind: A task type whose result is votes; by default, the first one that asks questions of the plan.
 
     Raises:
-        OptionError: The kind is another.
+        OptionError: The result of the kind is no votes.
     """
-    if kind not in ("triplet", "pairwise"):
-        raise OptionError(f"'kind' must be one of triplet, pairwise (got {kind!r})")
-    if kind == "pairwise":
-        for number, pair in enumerate(plan.pairs):
-            yield {"key": str(number), "group": str(number), "image": str(pair.image), **_of_pair(pair)}
-        return
-    for number, triplet in enumerate(plan.triplets):
-        pair = plan.pairs[triplet.pair]
-        yield {
-            "key": str(number),
-            "group": str(triplet.pair),
-            "reference": triplet.reference,
-            "image_id": str(pair.image),
-            "on_the_left": triplet.on_the_left,
-            **_of_pair(pair),
-        }
-
-
-def _of_pair(pair: Pair) -> dict[str, str]:
-    found = {
-        "first": pair.first,
-        "second": pair.second,
-        "category": pair.kind or "",
-        "first_by": pair.first_by or "",
-        "second_by": pair.second_by or "",
-    }
-    return {name: text for name, text in found.items() if text}
+    votes = {name: task.result for name, task in TASKS.items() if isinstance(task.result, PairVotes)}
+    if kind and kind not in votes:
+        raise OptionError(f"'kind' must be one of {', '.join(votes)} (got {kind!r})")
+    for name in [kind] if kind else votes:
+        lines = list(votes[name].plan_items(plan, "image" if TASKS[name].needs_image else "image_id"))
+        if lines:
+            yield from lines
+            return
 
 
 def write_results(
@@ -69,9 +51,9 @@ def write_results(
 ) -> list[Path]:
     """Writes the counted answers of a campaign of judgements.
 
-    Triplets: pairs.csv, triplets.csv and votes.csv; pairs: pairs.csv and pair_votes.csv; M1 to M5:
-    ratings-m1.csv and so on; ratings: one file a question. With them come human.csv and differences.csv, for
-    triplets and pairs where they are of several systems and of enough images.
+    Triplets: pairs.csv, triplets.csv and votes.csv; pairs: pairs.csv and pair_votes.csv; ratings: one file a
+    question, such as ratings-m1.csv. With them come human.csv and differences.csv, for triplets and pairs
+    where they are of several systems and of enough images.
 
     Args:
         campaign: The campaign.
@@ -88,7 +70,7 @@ def write_results(
     """
     judged = CountedJudgments(campaign, complete_only=complete_only)
     folder.mkdir(parents=True, exist_ok=True)
-    paths = (_write_ratings if campaign.kind in RATED else _write_votes)(judged, folder)
+    paths = (_write_votes if isinstance(judged.result, PairVotes) else _write_ratings)(judged, folder)
     columns = judged.columns()
     if columns:
         differences = [each for column in columns for each in column.differences()]
@@ -105,25 +87,18 @@ def _write_ratings(judged: CountedJudgments, folder: Path) -> list[Path]:
 
 
 def _write_votes(judged: CountedJudgments, folder: Path) -> list[Path]:
-    plan = judged.plan
+    plan, votes = judged.plan, judged.votes
     write_plan(plan, folder)
     pairs_path, triplets_path = plan_files(folder)
-    if plan.triplets:
-        rows = [
-            (number, _side(triplet, response), *_about(response))
-            for number, (item, triplet) in enumerate(zip(judged.items, plan.triplets, strict=True))
-            for response in judged.counted.get(item.pk, [])
-        ]
-        _write(folder / "votes.csv", ("triplet", "choice", *_ABOUT), rows)
-        return [pairs_path, triplets_path, folder / "votes.csv"]
-    triplets_path.unlink()
     rows = [
-        (judged.pair_of(item), response.answer["choice"], *_about(response))
-        for item in judged.items
+        (*votes.row(plan, number, judged.pair_of(item), response.answer["choice"]), *_about(response))
+        for number, item in enumerate(judged.items)
         for response in judged.counted.get(item.pk, [])
     ]
-    _write(folder / "pair_votes.csv", ("pair", "choice", *_ABOUT), rows)
-    return [pairs_path, folder / "pair_votes.csv"]
+    _write(folder / votes.file, (votes.numbered, "choice", *_ABOUT), rows)
+    if not plan.triplets:
+        triplets_path.unlink()
+    return [path for path in (pairs_path, triplets_path, folder / votes.file) if path.exists()]
 
 
 _ABOUT = ("worker", "mirrored", "seconds", "received")
@@ -136,11 +111,6 @@ def _about(response: Response) -> tuple[object, ...]:
         response.events.get("seconds", ""),
         response.received.isoformat(),
     )
-
-
-def _side(triplet: Triplet, response: Response) -> str:
-    """Where the chosen candidate stands in triplets.csv, wherever the worker saw it."""
-    return "left" if response.answer["choice"] == triplet.on_the_left else "right"
 
 
 def _rating_rows(ratings: Ratings) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:

@@ -1,23 +1,26 @@
-"""What each kind of task says about itself, and the registry of kinds.
+"""Task types, the kinds of work in campaigns, and their registry.
 
-A new kind is one file in this folder that defines a `TaskType` with the decorator `register`, an import of it
-in `__init__.py`, its texts in `templates/annotation/texts`, and its cases in
-`tests/server/annotation/test_task_types.py`.
+A task type is one class: in a module of this folder, with the decorator `register`, or in another
+distribution, with an entry point of the group `capeval_server.task_types`.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
-from capeval.errors import OptionError
+from capeval.errors import DependencyError, OptionError
+from capeval_server.annotation.task_types.results import TaskResult
 from capeval_server.core.errors import AnswerError, CampaignError
 
 __all__ = [
+    "GROUP",
     "ITEMS",
     "LONGEST_TEXT",
     "SIDES",
@@ -26,6 +29,7 @@ __all__ = [
     "ChoiceQuestion",
     "OneQuestion",
     "TaskType",
+    "added_task_types",
     "checked_keys",
     "checked_text",
     "chosen",
@@ -35,6 +39,9 @@ __all__ = [
     "template_consent",
     "template_text",
 ]
+
+GROUP = "capeval_server.task_types"
+"""The entry point group in which other distributions name their task types."""
 
 SIDES = ("left", "right")
 # What an item calls the two texts that are shown side by side: the first is on the left, unless mirrored.
@@ -78,8 +85,12 @@ class TaskType(ABC):
         choices: The questions that are answered by choosing, by the name that a browser sends; the page of a
             kind without any has a form of its own.
         texts: The names of the texts that ship for it, without `.md`; the first is the default.
+        texts_folder: The folder of these texts; in another distribution, such as `Path(__file__).parent`.
         text_rules: The levels of rules for sentences that go with a text, where they differ from the
             defaults.
+        result: What its counted answers become: captions, ratings of systems, or votes on pairs.
+        example: An item for the form of new campaigns, without `key` and `image`.
+        seconds: The assumed duration of an answer, before any is measured.
     """
 
     name: ClassVar[str]
@@ -95,7 +106,19 @@ class TaskType(ABC):
     written: ClassVar[str] = ""
     choices: ClassVar[Mapping[str, ChoiceQuestion]] = {}
     texts: ClassVar[tuple[str, ...]]
+    texts_folder: ClassVar[Path] = TEXTS
     text_rules: ClassVar[Mapping[str, Mapping[str, str]]] = {}
+    result: ClassVar[TaskResult]
+    example: ClassVar[Mapping[str, Any]]
+    seconds: ClassVar[int] = 10
+
+    def example_item(self) -> dict[str, Any]:
+        """Return an item as a line of a campaign's file."""
+        return {"key": "1", **({"image": "street.jpg"} if self.needs_image else {}), **self.example}
+
+    def example_answer(self) -> dict[str, Any]:
+        """Return a valid raw answer: by default, the first choice of each question."""
+        return {name: next(iter(question.labels)) for name, question in self.choices.items()}
 
     @abstractmethod
     def payload(self, raw: Mapping[str, Any]) -> dict[str, Any]:
@@ -213,16 +236,97 @@ def item_choice(choice: str, *, mirrored: bool) -> str:
     return ITEMS[SIDES.index(choice) ^ mirrored]
 
 
-TASKS: dict[str, TaskType] = {}
+class TaskTypeRegistry(Mapping[str, TaskType]):
+    """Task types by name. Those of other distributions are imported when they are first needed."""
+
+    def __init__(self) -> None:
+        self._own: dict[str, TaskType] = {}
+
+    def add(self, kind: type[TaskType]) -> None:
+        """Add a task type of this distribution, or one that its module registers itself.
+
+        Raises:
+            TypeError: It lacks a method.
+            ValueError: Its declaration is incomplete, or its name or a text's name is taken.
+        """
+        self._own[kind.name] = _checked(kind, self._own.values())
+
+    @property
+    def own(self) -> Mapping[str, TaskType]:
+        """The registered task types, without those of entry points."""
+        return self._own
+
+    def __getitem__(self, name: str) -> TaskType:
+        return self._own[name] if name in self._own else added_task_types()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return chain(self._own, added_task_types())
+
+    def __len__(self) -> int:
+        return len(self._own) + len(added_task_types())
+
+
+TASKS = TaskTypeRegistry()
 Kind = TypeVar("Kind", bound=type[TaskType])
+_REQUIRED = ("name", "title", "answers", "lease_seconds", "needs_image", "texts", "result", "example")
 
 
 def register(kind: Kind) -> Kind:
-    """Adds a kind of task to `TASKS`."""
-    if kind.name in TASKS:
-        raise ValueError(f"two kinds of task have the name {kind.name!r}")
-    TASKS[kind.name] = kind()
+    """Add a task type to `TASKS`."""
+    TASKS.add(kind)
     return kind
+
+
+@cache
+def added_task_types() -> dict[str, TaskType]:
+    """Return the task types of entry points by name.
+
+    Raises:
+        DependencyError: One can't be imported, is incomplete, or has a name that is taken.
+    """
+    found: dict[str, TaskType] = {}
+    for entry in entry_points(group=GROUP):
+        try:
+            kind = entry.load()
+            # A module may register its class by itself.
+            if kind not in map(type, TASKS.own.values()):
+                made = _checked(kind, [*TASKS.own.values(), *found.values()])
+                found[made.name] = made
+        except Exception as error:
+            raise DependencyError(_broken(entry, error)) from error
+    return found
+
+
+def _broken(entry: EntryPoint, error: Exception) -> str:
+    source = entry.dist.name if entry.dist else entry.value
+    return (
+        f"the task type {entry.name!r} of {source} can't be used ({type(error).__name__}: {error}):"
+        f" upgrade or uninstall {source}"
+    )
+
+
+def _checked(kind: type[TaskType], others: Iterable[TaskType]) -> TaskType:
+    """Return a task type after checks of its declaration.
+
+    Raises:
+        TypeError: It is no subclass of `TaskType`, or lacks a method.
+        ValueError: It lacks an attribute or a text, or another has its name or the name of a text.
+    """
+    if not issubclass(kind, TaskType):
+        raise TypeError(f"{kind.__name__} must be a subclass of TaskType")
+    missing = [name for name in _REQUIRED if not hasattr(kind, name)]
+    if missing:
+        raise ValueError(f"{kind.__name__} must have the attribute {missing[0]!r}")
+    for other in others:
+        if other.name == kind.name:
+            raise ValueError(f"two task types have the name {kind.name!r}")
+        if set(other.texts) & set(kind.texts):
+            raise ValueError(f"two task types have the text {min(set(other.texts) & set(kind.texts))!r}")
+    made = kind()
+    for text in kind.texts:
+        if not _text_path(made, text).is_file():
+            raise ValueError(f"the text {text!r} of {kind.name!r} must be in {_text_path(made, text)}")
+    return made
 
 
 def task_named(name: str) -> TaskType:
@@ -236,17 +340,20 @@ def task_named(name: str) -> TaskType:
     return TASKS[name]
 
 
+def _text_path(task: TaskType, name: str) -> Path:
+    return task.texts_folder / f"{name}.md"
+
+
 def template_text(name: str) -> str:
     """The Markdown of a text that ships: its first line, a heading, is the question or the title.
 
     Raises:
         OptionError: There is none.
     """
-    path = TEXTS / f"{name}.md"
-    if not name.replace("-", "").isalnum() or not path.is_file():
-        known = ", ".join(sorted(path.stem for path in TEXTS.glob("*.md")))
-        raise OptionError(f"'text' must be one of {known} (got {name!r})")
-    return path.read_text(encoding="utf-8")
+    texts = {text: task for task in TASKS.values() for text in task.texts}
+    if name not in texts:
+        raise OptionError(f"'text' must be one of {', '.join(sorted(texts))} (got {name!r})")
+    return _text_path(texts[name], name).read_text(encoding="utf-8")
 
 
 def template_consent() -> str:

@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+import numpy as np
+
+from capeval.studies.judging import QUESTIONS, thumb_score
 from capeval_server.annotation.task_types.base import (
     ChoiceQuestion,
     OneQuestion,
@@ -18,6 +21,7 @@ from capeval_server.annotation.task_types.base import (
     chosen,
     register,
 )
+from capeval_server.annotation.task_types.results import RatedQuestion, RatingResult
 from capeval_server.annotation.task_types.triplet import sides
 from capeval_server.core.errors import AnswerError
 
@@ -26,7 +30,7 @@ __all__ = ["M1", "M2", "M3", "M4", "M5", "RatingTask"]
 _BATCH = 10
 _LEASE_SECONDS = 180
 _BETTER = {"first": "better", "second": "worse", "equal": "equal"}
-_SCALE = ("1", "2", "3", "4", "5")
+_SCALE = {str(number): float(number) for number in range(1, 6)}
 _PENALTIES = ("0", "0.1", "0.2", "0.3", "0.4", "0.5")
 
 
@@ -37,6 +41,7 @@ class _OfACaption(TaskType):
     batch = _BATCH
     lease_seconds = _LEASE_SECONDS
     needs_image = True
+    example: ClassVar[Mapping[str, Any]] = {"caption": "A cart stands in a street.", "system": "ours"}
 
     def payload(self, raw: Mapping[str, Any]) -> dict[str, Any]:
         """The caption and its system. Raises a `CampaignError` where one is missing."""
@@ -55,6 +60,11 @@ class _BesideAPerson(OneQuestion):
     batch = _BATCH
     lease_seconds = _LEASE_SECONDS
     has_sides = True
+    example: ClassVar[Mapping[str, Any]] = {
+        "candidate": "A cart.",
+        "human": "A cart stands in a street.",
+        "system": "ours",
+    }
 
     def payload(self, raw: Mapping[str, Any]) -> dict[str, Any]:
         """The two captions: the first is the candidate. Raises a `CampaignError` where one is missing."""
@@ -78,6 +88,10 @@ class M1(_BesideAPerson):
     title = "Compare a caption with a person's (M1)"
     needs_image = True
     texts = ("m1",)
+    result = RatingResult(
+        (RatedQuestion.of_choices(QUESTIONS["M1"], {"better": 1.0, "equal": 0.0, "worse": -1.0}),),
+        caption="first",
+    )
     choices: ClassVar[Mapping[str, ChoiceQuestion]] = {
         "choice": ChoiceQuestion(
             label="Your choice",
@@ -97,6 +111,7 @@ class M2(_OfACaption, OneQuestion):
     name = "m2"
     title = "A person or a machine? (M2)"
     texts = ("m2",)
+    result = RatingResult((RatedQuestion.of_choices(QUESTIONS["M2"], {"person": 1.0, "machine": 0.0}),))
     choices: ClassVar[Mapping[str, ChoiceQuestion]] = {
         "choice": ChoiceQuestion(label="Your choice", labels={"person": "A person", "machine": "A machine"})
     }
@@ -109,6 +124,7 @@ class M3(_OfACaption, OneQuestion):
     name = "m3"
     title = "Rate the correctness (M3)"
     texts = ("m3",)
+    result = RatingResult((RatedQuestion.of_choices(QUESTIONS["M3"], _SCALE),))
     choices: ClassVar[Mapping[str, ChoiceQuestion]] = {
         "choice": ChoiceQuestion(
             label="How correct is the sentence?",
@@ -130,6 +146,7 @@ class M4(_OfACaption, OneQuestion):
     name = "m4"
     title = "Rate the amount of detail (M4)"
     texts = ("m4",)
+    result = RatingResult((RatedQuestion.of_choices(QUESTIONS["M4"], _SCALE, shown_with="M3"),))
     choices: ClassVar[Mapping[str, ChoiceQuestion]] = {
         "choice": ChoiceQuestion(
             label="How much detail does the sentence have?",
@@ -152,11 +169,20 @@ class M5(_BesideAPerson):
     title = "Do they say the same? (M5)"
     needs_image = False
     texts = ("m5",)
+    result = RatingResult(
+        (RatedQuestion.of_choices(QUESTIONS["M5"], {"yes": 1.0, "no": 0.0}),), caption="first"
+    )
     choices: ClassVar[Mapping[str, ChoiceQuestion]] = {
         "choice": ChoiceQuestion(
             label="Do the sentences say the same?", labels={"yes": "Yes, the same", "no": "No, not the same"}
         )
     }
+
+
+def _thumb(answer: Mapping[str, str]) -> float:
+    precision, recall = (np.array([float(answer[name])]) for name in ("precision", "recall"))
+    penalties = (-np.array([float(answer[name])]) for name in ("fluency", "conciseness", "inclusive"))
+    return float(thumb_score(precision, recall, *penalties)[0])
 
 
 @register
@@ -166,6 +192,13 @@ class RatingTask(_OfACaption):
     name = "rating"
     title = "Rate precision and recall"
     texts = ("rating-thumb",)
+    result = RatingResult(
+        (
+            RatedQuestion(question=QUESTIONS["P"], number=lambda answer: float(answer["precision"])),
+            RatedQuestion(question=QUESTIONS["R"], number=lambda answer: float(answer["recall"])),
+            RatedQuestion(question=QUESTIONS["THumB"], number=_thumb),
+        )
+    )
     choices: ClassVar[Mapping[str, ChoiceQuestion]] = {
         "precision": ChoiceQuestion(
             label="Precision: is what it says right? 1 nothing, 5 all", labels={each: each for each in _SCALE}

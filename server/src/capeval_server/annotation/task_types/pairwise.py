@@ -13,6 +13,7 @@ from capeval_server.annotation.task_types.base import (
     register,
 )
 from capeval_server.annotation.task_types.triplet import ABOUT, about, sides
+from capeval_server.annotation.task_types.votes import PairVotes
 
 __all__ = ["PairwiseTask"]
 
@@ -30,6 +31,8 @@ class PairwiseTask(OneQuestion):
     has_sides = True
     curtailed = True
     texts = ("pairwise",)
+    result = PairVotes()
+    example: ClassVar[Mapping[str, Any]] = {"first": "A cart.", "second": "Two cats."}
     choices: ClassVar[Mapping[str, ChoiceQuestion]] = {
         "choice": ChoiceQuestion(label="Your choice", labels={"left": "The first", "right": "The second"})
     }

@@ -46,8 +46,8 @@ class QuizTask(OneQuestion):
 
     def payload(self, raw: Mapping[str, Any]) -> dict[str, Any]:
         """The sentence. Raises a `CampaignError` where there is none."""
-        checked_keys(raw, ("quiz",))
-        return {"caption": checked_text("quiz", raw["quiz"])}
+        checked_keys(raw, (self.name,))
+        return {"caption": checked_text(self.name, raw[self.name])}
 
     def shown(self, payload: Mapping[str, Any], *, mirrored: bool) -> dict[str, Any]:  # noqa: ARG002
         """The sentence."""

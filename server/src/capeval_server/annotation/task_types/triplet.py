@@ -13,6 +13,7 @@ from capeval_server.annotation.task_types.base import (
     checked_text,
     register,
 )
+from capeval_server.annotation.task_types.votes import TripletVotes
 from capeval_server.core.errors import CampaignError
 
 __all__ = ["ABOUT", "TripletTask", "about", "sides"]
@@ -48,6 +49,13 @@ class TripletTask(OneQuestion):
     curtailed = False
     votes_once = True
     texts = ("triplet",)
+    result = TripletVotes()
+    example: ClassVar[Mapping[str, Any]] = {
+        "group": "1",
+        "reference": "A dog runs.",
+        "first": "A hound is running.",
+        "second": "A cat.",
+    }
     choices: ClassVar[Mapping[str, ChoiceQuestion]] = {
         "choice": ChoiceQuestion(label="Your choice", labels={"left": "B", "right": "C"})
     }

@@ -12,6 +12,7 @@ from capeval_server.annotation.task_types.base import (
     is_storable,
     register,
 )
+from capeval_server.annotation.task_types.results import CaptionResult
 from capeval_server.core.errors import AnswerError, CampaignError
 
 __all__ = ["LONGEST_CAPTION", "WriteTask"]
@@ -38,6 +39,13 @@ class WriteTask(TaskType):
     # COCO and nocaps ask for eight words. PASCAL-50S does not: 15 % of ABSTRACT-50S's sentences, which were
     # collected in the same way, have fewer.
     text_rules: ClassVar[Mapping[str, Mapping[str, str]]] = {"write-pascal": {"short": "off"}}
+    result = CaptionResult()
+    example: ClassVar[Mapping[str, Any]] = {"keywords": ["cart", "person"]}
+    seconds = 60
+
+    def example_answer(self) -> dict[str, Any]:
+        """Return a caption that follows the rules."""
+        return {"caption": "A person pushes a cart full of fruit across a busy street."}
 
     def payload(self, raw: Mapping[str, Any]) -> dict[str, Any]:
         """The keywords. Raises a `CampaignError` where they are no list of texts."""

@@ -142,7 +142,7 @@ def check_apart(participation: Participation) -> None:
 
 def competes(campaign: Campaign, person: int) -> bool:
     """Whether a user takes part in the challenge whose captions are judged in a campaign."""
-    if campaign.challenge_id is None or task_named(campaign.kind).name == "write":
+    if campaign.challenge_id is None or not task_named(campaign.kind).result.judges_systems:
         return False
     return Membership.objects.filter(user=person, team__challenge=campaign.challenge_id).exists()
 

@@ -10,7 +10,7 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_POST, require_safe
 
 from capeval.studies.effort import Agreement, Prices
-from capeval_server.annotation.campaigns.effort import SHARES, effort_of, ends_by_pair, measured_agreement
+from capeval_server.annotation.campaigns.effort import effort_of, ends_by_pair, measured_agreement
 from capeval_server.annotation.campaigns.progress import pace_of
 from capeval_server.annotation.core.agreement import LEAST_OTHERS, LIMIT, agreements_of, captions_of
 from capeval_server.annotation.core.options import options_of
@@ -71,7 +71,7 @@ def review_unlike(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 @require_safe
 def plan(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """What the campaign takes, and what its result will show."""
-    pace = pace_of(campaign)
+    pace, task = pace_of(campaign), task_named(campaign.kind)
     measured = measured_agreement(campaign)
     begins: dict[str, Any] = {
         "hourly": 12,
@@ -81,12 +81,12 @@ def plan(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         "yes": 50,
         "concentration": "1",
     }
-    begins["seconds"] = round(pace.seconds, 1) if pace.seconds else 60 if campaign.kind == "write" else 10
+    begins["seconds"] = round(pace.seconds, 1) if pace.seconds else task.seconds
     rate = options_of(campaign).pay_per_answer
     if rate:
         begins["hourly"] = round(float(rate) * 3600 / begins["seconds"], 2)
     asked = {name: request.GET.get(name, value) for name, value in begins.items()}
-    form = PlanForm(asked, shares=campaign.kind in SHARES and measured is None)
+    form = PlanForm(asked, shares=bool(task.result.yes) and measured is None)
     effort = None
     if form.is_valid():
         given = form.cleaned_data
@@ -107,7 +107,7 @@ def plan(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         context |= {
             "width": f"{100 * said.width:.1f}",
             "difference": f"{100 * said.difference:.1f}",
-            "yes": " or ".join(SHARES[campaign.kind]),
+            "yes": " or ".join(task.result.yes),
             "early": early_end(options_of(campaign)),
             "of": "pairs" if ends_by_pair(campaign, options_of(campaign)) else "items",
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
@@ -32,7 +33,7 @@ from capeval_server.hosting.services import drafts
 from capeval_server.hosting.services.new_challenge import zipped
 from capeval_server.http.request_limits import accepts_uploads
 from capeval_server.web.campaigns.forms import NewCampaignForm, show_new_problem
-from capeval_server.web.campaigns.presenters import EXAMPLES, options_in_words
+from capeval_server.web.campaigns.presenters import options_in_words
 from capeval_server.web.hosting.common import form_status, tell
 from capeval_server.web.hosting.forms import ConfirmUploadForm
 from capeval_server.web.markdown import excerpt, to_html
@@ -137,7 +138,7 @@ def new_from_text(request: HttpRequest, text: str) -> HttpResponse:
         "form": form,
         "task": task,
         "text": text,
-        "example": EXAMPLES[task.name],
+        "example": json.dumps(task.example_item()),
         "quiz": b"\n".join(quiz_lines(text)).decode() if text in quizzes() else "",
     }
     return render(request, "web/campaigns/new.html", context, status=form_status(form))

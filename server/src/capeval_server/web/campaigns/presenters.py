@@ -7,25 +7,10 @@ from capeval_server.annotation.core.options import CampaignOptions
 from capeval_server.annotation.models import Campaign
 from capeval_server.annotation.task_types import TaskType
 
-__all__ = ["ACTIONS", "EXAMPLES", "counted", "early_end", "options_in_words", "pace_in_words"]
+__all__ = ["ACTIONS", "counted", "early_end", "options_in_words", "pace_in_words"]
 
 _State = Campaign.State
 
-_CAPTION = '{"key": "1", "image": "street.jpg", "caption": "A cart stands in a street.", "system": "ours"}'
-_BESIDE = '"candidate": "A cart.", "human": "A cart stands in a street.", "system": "ours"}'
-# A line of a campaign's file of items, by the kind of task.
-EXAMPLES = {
-    "write": '{"key": "1", "image": "street.jpg", "keywords": ["cart", "person"]}',
-    "triplet": '{"key": "1", "group": "1", "reference": "A dog runs.", "first": "A hound is running.",'
-    ' "second": "A cat."}',
-    "pairwise": '{"key": "1", "image": "street.jpg", "first": "A cart.", "second": "Two cats."}',
-    "m1": f'{{"key": "1", "image": "street.jpg", {_BESIDE}',
-    "m2": _CAPTION,
-    "m3": _CAPTION,
-    "m4": _CAPTION,
-    "m5": f'{{"key": "1", {_BESIDE}',
-    "rating": _CAPTION,
-}
 _CLOSE = (
     "Close now",
     "Items that workers hold are taken back. Later answers are stored but not counted. You can open the"

@@ -15,8 +15,8 @@ from capeval.errors import CapevalError
 from capeval_server.accounts.services.users import user_of
 from capeval_server.annotation.models import Campaign, Release
 from capeval_server.annotation.releases import release_files as stored
-from capeval_server.annotation.releases.judgments import JUDGED
 from capeval_server.annotation.releases.result_files import write_results
+from capeval_server.annotation.task_types import task_named
 from capeval_server.audit.models import record
 from capeval_server.challenges.models import ReferenceSet
 from capeval_server.challenges.selectors.access import makes_challenges, organised_by
@@ -35,11 +35,15 @@ from capeval_server.web.hosting.forms import ConfirmUploadForm
 __all__ = ["download", "releases", "results", "use_as_references", "use_in_new", "verify"]
 
 
+def _is_judged(campaign: Campaign) -> bool:
+    return task_named(campaign.kind).result.judges_systems
+
+
 @accepts_uploads
 @for_managers
 def releases(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """The releases; freezes another."""
-    judged = campaign.kind in JUDGED
+    judged = _is_judged(campaign)
     sent = (request.POST, request.FILES) if request.method == "POST" else ()
     form = FreezeForm(*sent, judged=judged)
     if form.is_valid():
@@ -126,7 +130,7 @@ def download(request: HttpRequest, campaign: Campaign, name: str) -> HttpRespons
 @require_safe
 def results(request: HttpRequest, campaign: Campaign) -> HttpResponseBase:
     """The answers that count now, as the library's studies read them, in a zip."""
-    if campaign.kind not in JUDGED:
+    if not _is_judged(campaign):
         raise NotFoundError
     with tempfile.TemporaryDirectory() as folder:
         try:
@@ -178,7 +182,7 @@ def use_in_new(request: HttpRequest, campaign: Campaign, name: str) -> HttpRespo
 def use_as_references(request: HttpRequest, campaign: Campaign, name: str) -> HttpResponse:
     """Shows what a release does as the next version of references; it is confirmed as any other."""
     release, user = _release(campaign, name), user_of(request)
-    if campaign.kind in JUDGED:
+    if _is_judged(campaign):
         raise NotFoundError
     form = UseForm(user, stored.splits_of(release), request.POST or None)
     if form.is_valid():

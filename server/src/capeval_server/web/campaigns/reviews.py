@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import messages
@@ -15,7 +16,7 @@ from capeval.errors import CapevalError
 from capeval_server.accounts.services.users import user_of
 from capeval_server.annotation.models import Campaign, Response
 from capeval_server.annotation.review import moderation
-from capeval_server.annotation.task_types import task_named
+from capeval_server.annotation.task_types import TaskType, task_named
 from capeval_server.annotation.workers.enrollment import latest_texts
 from capeval_server.core.errors import NotFoundError
 from capeval_server.web.campaigns.common import for_managers, show
@@ -53,8 +54,8 @@ def _reviews(
         {
             "response": response,
             "image": response.item.image_id,
-            "caption": response.answer["caption"],
-            "keywords": task.shown(response.item.payload, mirrored=False)["keywords"],
+            "shown": _in_words(task.shown(response.item.payload, mirrored=False)),
+            "answer": _answer(task, response),
             "reasons": [asked.reason for asked in response.review_requests.all()],
             "form": form if form and response == wrong else ReviewForm(prefix=f"r{response.pk}"),
         }
@@ -63,6 +64,22 @@ def _reviews(
     _, rest = title_and_rest(latest_texts(campaign).instructions)
     context: dict[str, Any] = {"shown": shown, "waiting": waiting.count(), "instructions": to_html(rest)}
     return show(request, campaign, "reviews", tab="reviews", **context, status=422 if form else 200)
+
+
+def _in_words(shown: Mapping[str, Any]) -> dict[str, str]:
+    """Return the parts of an item that a worker saw: their texts by name."""
+    texts = {
+        name.capitalize(): ", ".join(value) if isinstance(value, list) else str(value)
+        for name, value in shown.items()
+    }
+    return {name: text for name, text in texts.items() if text}
+
+
+def _answer(task: TaskType, response: Response) -> str:
+    if task.written:
+        return str(response.answer[task.written])
+    chosen = task.in_words(response.item.payload, response.answer, mirrored=False)
+    return "; ".join(f"{question}: {choice}" for question, choice in chosen.items())
 
 
 @for_managers

@@ -23,11 +23,11 @@ def asked(task: TaskType, shown: Mapping[str, Any]) -> dict[str, Any]:
     chosen_by_side = {
         value for choices in task.choices.values() for value in choices.labels if value in SIDES
     }
-    names = {"reference": "A", "caption": "", "left": "1", "right": "2"}
+    names = {"reference": "A", "left": "1", "right": "2"}
     sentences = [
-        {"name": names[part], "text": shown[part]}
-        for part in names
-        if part in shown and part not in chosen_by_side
+        {"name": names.get(part, ""), "text": text}
+        for part, text in shown.items()
+        if part not in chosen_by_side
     ]
     questions = [
         {
@@ -47,10 +47,10 @@ def asked(task: TaskType, shown: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def keys_of(task: TaskType) -> list[dict[str, str]]:
-    """The key of each choice of a kind with one question, and of undoing; none for other kinds."""
-    if len(task.choices) != 1:
+    """The key of each choice of a kind with one question, and of undoing; none without a layout."""
+    choices = next(iter(task.choices.values()), None)
+    keys = _KEYS.get(len(choices.labels)) if choices else None
+    if choices is None or keys is None or len(task.choices) > 1:
         return []
-    (choices,) = task.choices.values()
-    keys = _KEYS[len(choices.labels)]
     rows = [{"label": label, "key": key} for label, key in zip(choices.labels.values(), keys, strict=True)]
     return [*rows, {"label": "Undo the last answer", "key": _UNDO}]

@@ -1,0 +1,97 @@
+"""Results of task types: captions, numbers for systems, or votes on pairs of captions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from capeval.studies.judging import Question
+
+__all__ = ["CaptionResult", "RatedQuestion", "RatingResult", "TaskResult"]
+
+
+class TaskResult:
+    """What the counted answers of a campaign become.
+
+    Attributes:
+        judges_systems: Whether answers judge captions. Participants of the challenge can't give them, and
+            releases contain `human.csv` instead of captions.
+    """
+
+    judges_systems: ClassVar[bool] = True
+
+    @property
+    def questions(self) -> tuple[Question, ...]:
+        """The questions of `human.csv`, one column of a challenge's page each."""
+        return ()
+
+    @property
+    def yes(self) -> tuple[str, ...]:
+        """The stored choices that count as yes; empty if the result is no share of items."""
+        return ()
+
+
+class CaptionResult(TaskResult):
+    """Captions of images: the part `written` of each answer."""
+
+    judges_systems = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class RatedQuestion:
+    """A number in each answer, which `capeval study` reads as a column of ratings.
+
+    Attributes:
+        question: The question: its name, what its values measure, and its valid numbers.
+        number: Return the number of a stored answer.
+        yes: The stored choices that count as yes; empty if values are means.
+        shown_with: The question without whose column this one is not shown; empty for none.
+    """
+
+    question: Question
+    number: Callable[[Mapping[str, str]], float]
+    yes: tuple[str, ...] = ()
+    shown_with: str = ""
+
+    @classmethod
+    def of_choices(
+        cls, question: Question, numbers: Mapping[str, float], *, shown_with: str = ""
+    ) -> RatedQuestion:
+        """Return the question of a task type with one choice.
+
+        Args:
+            question: The question.
+            numbers: The number of each stored choice.
+            shown_with: The question without whose column this one is not shown.
+        """
+
+        def number(answer: Mapping[str, str]) -> float:
+            (choice,) = answer.values()
+            return numbers[choice]
+
+        yes = tuple(choice for choice, value in numbers.items() if value in question.yes)
+        return cls(question=question, number=number, yes=yes, shown_with=shown_with)
+
+
+@dataclass(frozen=True)
+class RatingResult(TaskResult):
+    """Numbers for systems: each item is a caption of the system that its payload names as `system`.
+
+    Attributes:
+        rated: The numbers in each answer.
+        caption: The part of the payload that is the rated caption.
+    """
+
+    rated: tuple[RatedQuestion, ...]
+    caption: str = "caption"
+
+    @property
+    def questions(self) -> tuple[Question, ...]:
+        """The questions, in the order of the numbers."""
+        return tuple(each.question for each in self.rated)
+
+    @property
+    def yes(self) -> tuple[str, ...]:
+        """The choices that count as yes, if there is one question."""
+        return self.rated[0].yes if len(self.rated) == 1 else ()
