@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ from matplotlib.figure import Figure
 
 from capeval._internal.atomic_write import written_whole
 
-__all__ = ["COLOURS", "STYLE", "Curve", "lines", "save"]
+__all__ = ["COLOURS", "STYLE", "Curve", "lines", "save", "to_svg"]
 
 # Okabe and Ito's colours, which people who confuse red and green can tell apart.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
@@ -66,6 +67,22 @@ def lines(curves: Mapping[str, Curve], *, title: str, x_label: str, y_label: str
         return figure
 
 
+def to_svg(figure: Figure, salt: str, **options: Any) -> bytes:
+    """Return a figure as SVG; the same figure gives the same bytes.
+
+    Args:
+        figure: The figure.
+        salt: The text that the ids in the SVG are made with.
+        options: More options of matplotlib's `savefig`.
+    """
+    data = io.BytesIO()
+    with mpl.rc_context({**STYLE, "svg.hashsalt": salt}), warnings.catch_warnings():
+        # Text is drawn by the reader's fonts, which may have what matplotlib's lack.
+        warnings.filterwarnings("ignore", message="Glyph", category=UserWarning)
+        figure.savefig(data, format="svg", metadata={"Date": None, "Creator": None}, **options)
+    return data.getvalue()
+
+
 def save(figure: Figure, path: Path) -> tuple[Path, Path]:
     """Writes a figure as PNG and as SVG, each whole or not at all.
 
@@ -79,13 +96,13 @@ def save(figure: Figure, path: Path) -> tuple[Path, Path]:
     Raises:
         OSError: A file can't be written.
     """
+    png = io.BytesIO()
+    with mpl.rc_context(STYLE):
+        figure.savefig(png, format="png", dpi=150, metadata={"Software": None})
     written = []
-    for form, metadata in (("png", {"Software": None}), ("svg", {"Date": None, "Creator": None})):
-        data = io.BytesIO()
-        with mpl.rc_context({**STYLE, "svg.hashsalt": path.name}):
-            figure.savefig(data, format=form, dpi=150, metadata=metadata)
+    for form, data in (("png", png.getvalue()), ("svg", to_svg(figure, path.name, dpi=150))):
         target = path.with_name(f"{path.name}.{form}")
         with written_whole(target) as file:
-            file.write(data.getvalue())
+            file.write(data)
         written.append(target)
     return written[0], written[1]

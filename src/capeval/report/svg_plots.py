@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import re
-import warnings
 from collections.abc import Mapping, Sequence
 
 import matplotlib as mpl
@@ -14,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from capeval.data.scores import FloatArray
-from capeval.report.figures import COLOURS, STYLE
+from capeval.report.figures import COLOURS, STYLE, to_svg
 from capeval.report.tables import System
 
 __all__ = ["bars", "spread"]
@@ -122,13 +120,7 @@ def _legend(figure: Figure, panel: Axes, names: Sequence[str]) -> None:
 
 
 def _svg(figure: Figure, salt: str, label: str) -> Markup:
-    text = io.StringIO()
-    # The same scores give the same file: no date, and ids that depend on the plot alone.
-    with mpl.rc_context({"svg.hashsalt": salt}), warnings.catch_warnings():
-        # Text is drawn by the reader's fonts, which may have what matplotlib's lacks.
-        warnings.filterwarnings("ignore", message="Glyph", category=UserWarning)
-        figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
-    svg = text.getvalue()
+    svg = to_svg(figure, salt).decode()
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     # With two plots in one page, an id without the plot's name could occur twice.

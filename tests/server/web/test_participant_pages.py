@@ -589,7 +589,7 @@ def test_the_spread_of_scores_is_drawn(ann: Participant) -> None:
     with_image_scores(mine, [0.0, 0.0, 0.0, float("nan"), 1.0, 2.0])
     page = ann.see(path)
     assert "CIDEr-D of 5 images: from 0.000 to 2.000, mean 0.600, median 0.000" in page
-    assert [int(count) for count in re.findall(r": (\d+) images</title>", page)] == [3, 1, 1]
+    assert [int(count) for count in re.findall(r": (\d+) images?</title>", page)] == [3, 1, 1]
     with_image_scores(mine, [0.5] * 6)
     assert "from 0.500 to 0.500" in ann.see(path)
     with_image_scores(mine, [float("nan")] * 6)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import threading
-import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
@@ -36,7 +34,7 @@ def svg(theme: Theme, width: float, height: float, draw: Callable[[Any, Mapping[
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    from capeval.report.figures import STYLE
+    from capeval.report.figures import STYLE, to_svg
 
     colours = COLOURS[theme]
     style: dict[Any, Any] = {
@@ -49,13 +47,8 @@ def svg(theme: Theme, width: float, height: float, draw: Callable[[Any, Mapping[
         "xtick.color": colours["muted"],
         "ytick.color": colours["text"],
         "grid.color": colours["line"],
-        "svg.hashsalt": "capeval",
     }
-    data = io.BytesIO()
-    with _drawing, mpl.rc_context(style), warnings.catch_warnings():
-        # The reader's fonts are used, so missing letters on this machine do not matter.
-        warnings.filterwarnings("ignore", message="Glyph .* missing")
+    with _drawing, mpl.rc_context(style):
         figure = Figure(figsize=(width, height), layout="constrained")
         draw(figure, colours)
-        figure.savefig(data, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
-    return data.getvalue()
+        return to_svg(figure, "capeval", transparent=True)

@@ -21,8 +21,8 @@ from capeval_server.core.errors import NotFoundError
 from capeval_server.web.campaigns.common import for_managers, show
 from capeval_server.web.campaigns.forms import PlanForm
 from capeval_server.web.campaigns.presenters import counted, early_end
+from capeval_server.web.histograms import histogram
 from capeval_server.web.hosting.common import form_status, tell
-from capeval_server.web.participant.histograms import histogram
 
 __all__ = ["agreement", "plan", "review_unlike"]
 

@@ -17,8 +17,8 @@ from capeval_server.challenges.link_validation import origin_of
 from capeval_server.challenges.models import ReferenceSet, Split
 from capeval_server.submissions.models import Submission
 from capeval_server.submissions.selectors import image_browser, visibility
+from capeval_server.web.histograms import Histogram, histogram
 from capeval_server.web.participant.common import TEMPLATES, no_such_submission
-from capeval_server.web.participant.histograms import Histogram, histogram
 
 __all__ = ["examples"]
 

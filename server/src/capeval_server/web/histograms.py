@@ -1,0 +1,79 @@
+"""Histograms as SVG in a page, whose colors they have, light or dark."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from capeval.data.scores import FloatArray
+
+__all__ = ["Histogram", "HistogramBar", "histogram"]
+
+_BINS = 40
+
+
+@dataclass(frozen=True, kw_only=True)
+class HistogramBar:
+    """A bar: its place from the left, the distance from its top to the highest bar's, and its values."""
+
+    place: int
+    top: int
+    count: int
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Histogram:
+    """The distribution of values, with a bar for each bin that is not empty.
+
+    Attributes:
+        bars: The bars, from the lowest values to the highest.
+        bins: The number of bins, with the empty ones.
+        most: The count of the highest bar.
+        number: The number of values.
+        low: The lowest value.
+        high: The highest value.
+        mean: The mean.
+        median: The median.
+        mean_place: The place of the mean, in bins from the left.
+    """
+
+    bars: list[HistogramBar]
+    bins: int
+    most: int
+    number: int
+    low: float
+    high: float
+    mean: float
+    median: float
+    mean_place: float
+
+
+def histogram(values: FloatArray) -> Histogram | None:
+    """Return the histogram of the finite values; None if there are none."""
+    finite = values[np.isfinite(values)]
+    if not finite.size:
+        return None
+    low, high, mean = float(finite.min()), float(finite.max()), float(finite.mean())
+    span = high - low or 1.0
+    counts, edges = np.histogram(finite, bins=_BINS, range=(low, low + span))
+    most = int(counts.max())
+    return Histogram(
+        bars=[
+            HistogramBar(place=place, top=most - count, count=count, low=edge, high=next_edge)
+            for place, (count, edge, next_edge) in enumerate(
+                zip(counts.tolist(), edges.tolist(), edges[1:].tolist(), strict=False)
+            )
+            if count
+        ],
+        bins=_BINS,
+        most=most,
+        number=int(finite.size),
+        low=low,
+        high=high,
+        mean=mean,
+        median=float(np.median(finite)),
+        mean_place=round(_BINS * (mean - low) / span, 3),
+    )
