@@ -22,8 +22,9 @@ from capeval_server.challenges.models import Challenge, Phase, ReferenceSet
 from capeval_server.core.errors import SubmissionStateError
 from capeval_server.hosting.services.definition_files import import_challenge
 from capeval_server.jobs import leases, worker
+from capeval_server.submissions import jobs
 from capeval_server.submissions.models import Result, Submission, SubmissionFile
-from capeval_server.submissions.scoring import jobs, storage
+from capeval_server.submissions.scoring import storage
 from capeval_server.submissions.scoring.pipeline import MetricOutcome, ScoringRequest, SubmissionScorer
 from capeval_server.submissions.services import lifecycle, submit
 from capeval_server.submissions.services.upload_files import read_upload

@@ -123,7 +123,7 @@ def test_the_forms_of_the_log() -> None:
 def test_an_installation_before_and_after_its_start(fresh: Server) -> None:
     done = fresh.done("check", "--before-start")
     assert done.returncode == 1, done.stdout
-    assert "problem  database: the database is not of this version" in done.stdout
+    assert "problem  database: the database has no tables: run `capeval server migrate`" in done.stdout
     fresh.run("migrate")
     done = fresh.done("check", "--before-start")
     assert done.returncode == 0, done.stdout

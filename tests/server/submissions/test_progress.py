@@ -9,8 +9,8 @@ import pytest
 
 from capeval_server.jobs import leases, worker
 from capeval_server.jobs.models import Job, Worker
+from capeval_server.submissions import jobs
 from capeval_server.submissions.models import Submission
-from capeval_server.submissions.scoring import jobs
 from tests.server.kit import METRICS, Participant
 
 pytestmark = pytest.mark.django_db

@@ -11,7 +11,7 @@ from capeval.toolkit.command_line import Argument
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
 
-__all__ = ["UserName", "check_connection", "check_database", "migrate_database", "set_up", "user_named"]
+__all__ = ["UserName", "check_database", "migrate_database", "set_up", "user_named"]
 
 UserName = Annotated[str, Argument(metavar="USER", help="The user's name.", show_default=False)]
 
@@ -37,50 +37,29 @@ def set_up(*, database: bool = True) -> None:
         check_database()
 
 
-def check_database(*, must_answer: bool = True) -> None:
+def check_database(*, must_answer: bool = True, upgradable: bool = False) -> None:
     """Check that the database has the tables of this version of the server.
 
     Args:
         must_answer: Whether a database that does not answer now is an error.
+        upgradable: Whether tables that `migrate` creates or upgrades are no error.
 
     Raises:
         OptionError: It has other tables or none, or it does not answer.
     """
-    from django.db import DatabaseError, InterfaceError, OperationalError, connection
-    from django.db.migrations.executor import MigrationExecutor
+    from django.db import DatabaseError, InterfaceError, OperationalError
 
-    from capeval_server.ops.migration_history import TOO_OLD, is_too_old
+    from capeval_server.core.transient_errors import cause_of
+    from capeval_server.ops.migration_history import schema_problem
 
     try:
-        if is_too_old():
-            raise OptionError(TOO_OLD)
-        executor = MigrationExecutor(connection)
+        problem = schema_problem(upgradable=upgradable)
     except (DatabaseError, InterfaceError) as error:
         if isinstance(error, OperationalError) and not must_answer:
             return
-        raise _unusable(error) from None
-    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
-        state = (
-            "is not of this version of the server" if executor.loader.applied_migrations else "has no tables"
-        )
-        raise OptionError(f"the database {state}: run `capeval server migrate` first")
-
-
-def check_connection() -> None:
-    """Check that the database answers, and that `migrate` can upgrade it.
-
-    Raises:
-        OptionError: It does not, or it can't.
-    """
-    from django.db import DatabaseError, InterfaceError
-
-    from capeval_server.ops.migration_history import TOO_OLD, is_too_old
-
-    try:
-        if is_too_old():
-            raise OptionError(TOO_OLD)
-    except (DatabaseError, InterfaceError) as error:
-        raise _unusable(error) from None
+        raise OptionError(f"the database can't be used{cause_of(error)}") from None
+    if problem:
+        raise OptionError(problem)
 
 
 def migrate_database() -> None:
@@ -90,17 +69,11 @@ def migrate_database() -> None:
         OptionError: A setting is wrong, or the database can't be used or upgraded.
     """
     set_up(database=False)
-    check_connection()
+    check_database(upgradable=True)
     from django.core.management import call_command
 
     call_command("migrate", verbosity=0)
     call_command("createcachetable", verbosity=0)
-
-
-def _unusable(error: Exception) -> OptionError:
-    from capeval_server.core.transient_errors import cause_of
-
-    return OptionError(f"the database can't be used{cause_of(error)}")
 
 
 def user_named(name: str) -> User:

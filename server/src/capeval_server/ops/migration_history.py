@@ -1,4 +1,4 @@
-"""Recognition of databases that no version upgrades."""
+"""Migrations of the database: whether its tables are of this version, or can be upgraded to it."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from importlib.util import find_spec
 
 from django.apps import apps
 from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.recorder import MigrationRecorder
 
-__all__ = ["TOO_OLD", "is_too_old"]
+__all__ = ["is_too_old", "schema_problem"]
 
-TOO_OLD = (
+_TOO_OLD = (
     "the database was created by a development version before 0.1.0, which can't be upgraded;"
     " create a new database"
 )
@@ -28,3 +29,24 @@ def is_too_old() -> bool:
             if applied & {first, *replaced} and not replaced <= applied:
                 return True
     return False
+
+
+def schema_problem(*, upgradable: bool = False) -> str:
+    """Return the reason why the tables of the database can't be used; empty if they can.
+
+    Args:
+        upgradable: Whether tables that `migrate` creates or upgrades are no problem.
+
+    Raises:
+        DatabaseError: The database can't be read.
+        InterfaceError: The connection to the database failed.
+    """
+    if is_too_old():
+        return _TOO_OLD
+    if upgradable:
+        return ""
+    executor = MigrationExecutor(connection)
+    if not executor.migration_plan(executor.loader.graph.leaf_nodes()):
+        return ""
+    state = "is not of this version of the server" if executor.loader.applied_migrations else "has no tables"
+    return f"the database {state}: run `capeval server migrate` first"

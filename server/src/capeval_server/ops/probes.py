@@ -14,12 +14,11 @@ from pathlib import Path
 from django.conf import settings
 from django.core.files.storage import FileSystemStorage, default_storage
 from django.db import DatabaseError, InterfaceError, connection
-from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, HttpResponse
 
 from capeval_server.core import transient_errors
 from capeval_server.ops import metrics
-from capeval_server.ops.migration_history import TOO_OLD, is_too_old
+from capeval_server.ops.migration_history import schema_problem
 
 __all__ = ["HealthCheckMiddleware", "database_problem", "storage_problem"]
 
@@ -79,16 +78,11 @@ def database_problem(*, with_cause: bool = False) -> str:
         with_cause: Whether to add the driver's message, which is for administrators only.
     """
     try:
-        if is_too_old():
-            return TOO_OLD
-        executor = MigrationExecutor(connection)
+        return schema_problem()
     except (DatabaseError, InterfaceError) as error:
         connection.close()
         text = transient_errors.text_of(error) or "the database can't be read"
         return text + (transient_errors.cause_of(error) if with_cause else "")
-    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
-        return "the database is not of this version of the server: run `capeval server migrate`"
-    return ""
 
 
 def storage_problem() -> str:

@@ -22,7 +22,15 @@ from capeval_server.hosting.services.new_challenge import formed_zip, sample_zip
 from capeval_server.http.error_pages import STATUSES
 from capeval_server.http.request_limits import accepts_uploads
 from capeval_server.web.hosting import forms
-from capeval_server.web.hosting.common import for_makers, for_organisers, form_status, show, tell
+from capeval_server.web.hosting.common import (
+    errors_in_form,
+    errors_told,
+    for_makers,
+    for_organisers,
+    form_status,
+    show,
+    tell,
+)
 from capeval_server.web.hosting.presenters import in_words
 
 __all__ = [
@@ -120,11 +128,8 @@ def make_final(request: HttpRequest, challenge: Challenge, phase: str) -> HttpRe
     if request.POST.get("confirm") != "on":
         messages.error(request, "Nothing changed: confirm that this can't be undone.")
         return redirect("organiser_phase", challenge.slug, phase)
-    try:
+    with errors_told(request, "Nothing changed: "):
         final_results.make_final(user_of(request), found)
-    except CapevalError as error:
-        messages.error(request, f"Nothing changed: {error}.")
-    else:
         tell(request, f"The results of phase {phase} are final.")
     return redirect("organiser_phase", challenge.slug, phase)
 
@@ -147,24 +152,23 @@ def _files(request: HttpRequest, challenge: Challenge | None) -> HttpResponse:
     context: dict[str, Any] = {"challenge": challenge, "tab": "files"}
     form = forms.FilesForm(request.POST or None, request.FILES or None)
     if request.method == "POST" and form.is_valid():
-        try:
-            data = form.cleaned_data["file"].read()
-            preview = preview_files(challenge, [data])
-        except CapevalError as error:
-            form.add_error("file", str(error))
-        else:
-            sha256 = drafts.keep_draft(user_of(request), challenge, "files", data)
-            context["confirm"] = forms.ConfirmUploadForm(initial={"sha256": sha256, "seen": preview.seen})
-            context["preview"] = preview
-            context["sections"] = in_words(preview.changes)
+        with errors_in_form(form, "file"):
+            context |= _preview(request, challenge, form.cleaned_data["file"].read())
     return render(request, "web/hosting/files.html", {**context, "form": form}, status=form_status(form))
+
+
+def _preview(request: HttpRequest, challenge: Challenge | None, data: bytes) -> dict[str, Any]:
+    """Keep a zip until it is confirmed; return what a page shows of its changes."""
+    preview = preview_files(challenge, [data])
+    sha256 = drafts.keep_draft(user_of(request), challenge, "files", data)
+    confirm = forms.ConfirmUploadForm(initial={"sha256": sha256, "seen": preview.seen})
+    return {"confirm": confirm, "preview": preview, "sections": in_words(preview.changes)}
 
 
 @accepts_uploads
 @for_makers
 def new_by_form(request: HttpRequest) -> HttpResponse:
     """Takes what a new challenge is, and shows what would be made."""
-    context: dict[str, Any] = {"challenge": None}
     sent = (request.POST, request.FILES) if request.method == "POST" else ()
     form = forms.NewChallengeForm(*sent)
     if form.is_valid():
@@ -173,15 +177,10 @@ def new_by_form(request: HttpRequest) -> HttpResponse:
         }
         files = {name: (str(file.name), file.read()) for name, file in uploads.items()}
         try:
-            data = formed_zip(form.cleaned_data, files)
-            preview = preview_files(None, [data])
+            context = {"challenge": None, **_preview(request, None, formed_zip(form.cleaned_data, files))}
         except CapevalError as error:
             forms.show_new_problem(form, str(error))
         else:
-            sha256 = drafts.keep_draft(user_of(request), None, "files", data)
-            context["confirm"] = forms.ConfirmUploadForm(initial={"sha256": sha256, "seen": preview.seen})
-            context["preview"] = preview
-            context["sections"] = in_words(preview.changes)
             return render(request, "web/hosting/files.html", context)
     return render(request, "web/hosting/new.html", {"form": form}, status=form_status(form))
 
@@ -214,12 +213,9 @@ def _apply(request: HttpRequest, challenge: Challenge | None) -> HttpResponse:
     user = user_of(request)
     if form.is_valid():
         given = form.cleaned_data
-        try:
+        with errors_told(request, "Nothing changed: "):
             data = drafts.read_draft(user, challenge, "files", given["sha256"])
             changed = apply_files(user, challenge, [data], seen=given["seen"])
-        except CapevalError as error:
-            messages.error(request, f"Nothing changed: {error}.")
-        else:
             drafts.drop_draft(user, challenge, "files")
             tell(
                 request,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from typing import Any
 
@@ -16,6 +17,7 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 
+from capeval.errors import CapevalError
 from capeval_server.audit.models import Action
 from capeval_server.challenges.models import Challenge
 from capeval_server.challenges.selectors.access import makes_challenges, organised
@@ -28,6 +30,8 @@ __all__ = [
     "PAGE",
     "View",
     "actions_of",
+    "errors_in_form",
+    "errors_told",
     "for_makers",
     "for_organisers",
     "form_status",
@@ -99,3 +103,26 @@ def paged(request: HttpRequest, rows: QuerySet[Any]) -> dict[str, Any]:
 def tell(request: HttpRequest, text: str) -> None:
     """Shows a message of success on the next page."""
     messages.success(request, text)
+
+
+@contextmanager
+def errors_in_form(form: forms.Form, field: str | None = None) -> Iterator[None]:
+    """Show an error of what a form does at one of its fields, or above all."""
+    try:
+        yield
+    except CapevalError as error:
+        form.add_error(field, str(error) if field else f"{error}.")
+
+
+@contextmanager
+def errors_told(request: HttpRequest, before: str = "") -> Iterator[None]:
+    """Show an error as a message on the next page.
+
+    Args:
+        request: The request.
+        before: The text before the error, such as `Nothing changed: `.
+    """
+    try:
+        yield
+    except CapevalError as error:
+        messages.error(request, f"{before}{error}.")

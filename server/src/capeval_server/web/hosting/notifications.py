@@ -9,13 +9,12 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_POST
 
-from capeval.errors import CapevalError
 from capeval_server.accounts.services.users import user_of
 from capeval_server.challenges.models import Challenge
 from capeval_server.notifications import services, webhooks
 from capeval_server.notifications.models import Delivery, Webhook
 from capeval_server.web.hosting import forms
-from capeval_server.web.hosting.common import PAGE, for_organisers, form_status, show, tell
+from capeval_server.web.hosting.common import PAGE, errors_in_form, for_organisers, form_status, show, tell
 
 __all__ = ["add_webhook", "notices", "remove_webhook", "take_back"]
 
@@ -26,11 +25,8 @@ def notices(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     form = forms.AnnouncementForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         given = form.cleaned_data
-        try:
+        with errors_in_form(form):
             services.announce(user_of(request), challenge, given["title"], given["text"])
-        except CapevalError as error:
-            form.add_error(None, f"{error}.")
-        else:
             tell(request, "It is announced, and is mailed to all participants.")
             return redirect("organiser_notices", challenge.slug)
     return _show(request, challenge, form, forms.WebhookForm())
@@ -74,11 +70,8 @@ def add_webhook(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     """Adds a webhook, and shows its secret: only the answer to the form itself does."""
     form, made = forms.WebhookForm(request.POST), None
     if form.is_valid():
-        try:
+        with errors_in_form(form, "url"):
             made = webhooks.add(user_of(request), challenge, form.cleaned_data["url"])
-        except CapevalError as error:
-            form.add_error("url", str(error))
-        else:
             form = forms.WebhookForm()
     return _show(request, challenge, forms.AnnouncementForm(), form, made)
 

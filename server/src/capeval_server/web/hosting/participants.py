@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from django import forms as django_forms
-from django.contrib import messages
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.utils.html import format_html
 from django.views.decorators.http import require_POST, require_safe
 
-from capeval.errors import CapevalError
 from capeval_server.accounts.services.users import user_of
 from capeval_server.challenges.models import Challenge
 from capeval_server.hosting.selectors import overview
@@ -22,6 +20,8 @@ from capeval_server.web.hosting.common import (
     LATEST,
     PAGE,
     actions_of,
+    errors_in_form,
+    errors_told,
     for_organisers,
     form_status,
     paged,
@@ -94,11 +94,8 @@ def participants(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     """Who takes part, waits for approval or is blocked; approves, removes and blocks them."""
     form = forms.ParticipantForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
-        try:
+        with errors_in_form(form):
             tell(request, _act(user_of(request), challenge, form.cleaned_data))
-        except CapevalError as error:
-            form.add_error(None, f"{error}.")
-        else:
             return redirect("organiser_participants", challenge.slug)
     return show(
         request,
@@ -133,11 +130,8 @@ def organisers(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     """The organisers of the challenge; adds one."""
     form = forms.OrganiserForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
-        try:
+        with errors_in_form(form, "username"):
             added = moderation.add_organiser(user_of(request), challenge, form.cleaned_data["username"])
-        except CapevalError as error:
-            form.add_error("username", str(error))
-        else:
             tell(request, format_html("<bdi>{}</bdi> is an organiser.", added.username))
             return redirect("organiser_organisers", challenge.slug)
     shown = challenge.organisers.order_by("username")
@@ -157,11 +151,8 @@ def organisers(request: HttpRequest, challenge: Challenge) -> HttpResponse:
 def remove_organiser(request: HttpRequest, challenge: Challenge, pk: int) -> HttpResponse:
     """Removes an organiser."""
     removed = get_object_or_404(challenge.organisers, pk=pk)
-    try:
+    with errors_told(request):
         moderation.remove_organiser(user_of(request), challenge, removed)
-    except CapevalError as error:
-        messages.error(request, f"{error}.")
-    else:
         tell(request, format_html("<bdi>{}</bdi> no longer organises the challenge.", removed.username))
         if removed == request.user and not removed.is_staff:
             return redirect("home")

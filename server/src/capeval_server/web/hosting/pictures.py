@@ -7,13 +7,12 @@ from django.shortcuts import get_object_or_404, redirect
 from django.utils.html import format_html
 from django.views.decorators.http import require_POST
 
-from capeval.errors import CapevalError
 from capeval_server.accounts.services.users import user_of
 from capeval_server.challenges.models import Challenge
 from capeval_server.hosting.services import pictures as stored
 from capeval_server.http.request_limits import accepts_uploads
 from capeval_server.web.hosting import forms
-from capeval_server.web.hosting.common import for_organisers, form_status, show, tell
+from capeval_server.web.hosting.common import errors_in_form, for_organisers, form_status, show, tell
 
 __all__ = ["pictures", "remove_picture"]
 
@@ -25,11 +24,8 @@ def pictures(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     form = forms.PictureForm(request.POST or None, request.FILES or None)
     if request.method == "POST" and form.is_valid():
         file = form.cleaned_data["file"]
-        try:
+        with errors_in_form(form, "file"):
             added = stored.add(user_of(request), challenge, file.name or "", file.read(stored.LARGEST + 1))
-        except CapevalError as error:
-            form.add_error("file", str(error))
-        else:
             tell(request, format_html("The picture {} is stored.", added.name))
             return redirect("organiser_pictures", challenge.slug)
     found = challenge.pictures.order_by("name")

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from django import forms as django_forms
-from django.contrib import messages
 from django.db.models import Prefetch
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_POST, require_safe
 
-from capeval.errors import CapevalError
 from capeval_server.accounts.services.users import user_of
 from capeval_server.challenges.models import Challenge, ReferenceSet, ReferenceVersion
 from capeval_server.core.errors import NotFoundError
 from capeval_server.hosting.services import drafts, reported_scores, settings
 from capeval_server.http.request_limits import accepts_uploads
 from capeval_server.web.hosting import forms
-from capeval_server.web.hosting.common import for_organisers, form_status, show, tell
+from capeval_server.web.hosting.common import (
+    errors_in_form,
+    errors_told,
+    for_organisers,
+    form_status,
+    show,
+    tell,
+)
 
 __all__ = [
     "import_reported",
@@ -71,11 +76,8 @@ def send_references(request: HttpRequest, challenge: Challenge, split: str, refe
     form = forms.ReferencesForm(request.POST, request.FILES)
     if form.is_valid():
         name, data = form.cleaned_data["file"].name, form.cleaned_data["file"].read()
-        try:
+        with errors_in_form(form, "file"):
             found = settings.check_references(entry, name, data)
-        except CapevalError as error:
-            form.add_error("file", str(error))
-        else:
             drafts.keep_draft(user_of(request), challenge, f"references-{entry.pk}", data)
             sent = {"sha256": found.sha256, "seen": entry.version, "name": name}
             confirm = forms.ConfirmUploadForm(initial=sent)
@@ -95,12 +97,9 @@ def publish_references(
     user, kind = user_of(request), f"references-{entry.pk}"
     if form.is_valid() and form.cleaned_data["seen"].isdecimal():
         given = form.cleaned_data
-        try:
+        with errors_told(request, "Nothing is published: "):
             data = drafts.read_draft(user, challenge, kind, given["sha256"])
             number = settings.publish_references(user, entry, given["name"], data, seen=int(given["seen"]))
-        except CapevalError as error:
-            messages.error(request, f"Nothing is published: {error}.")
-        else:
             drafts.drop_draft(user, challenge, kind)
             tell(
                 request,
@@ -119,13 +118,10 @@ def import_reported(request: HttpRequest, challenge: Challenge, split: str, refe
     if form.is_valid():
         given = dict(form.cleaned_data)
         file = given.pop("file")
-        try:
+        with errors_in_form(form):
             rows, left_out = reported_scores.add_reported(
                 user_of(request), entry, given.pop("name"), file.name, file.read(), **given
             )
-        except CapevalError as error:
-            form.add_error(None, str(error))
-        else:
             left = f" Left out, since the split has no such score: {', '.join(left_out)}." if left_out else ""
             tell(request, f"{rows} rows are shown beside the leaderboards of {entry.name}.{left}")
             return redirect("organiser_reported", challenge.slug, split, references)

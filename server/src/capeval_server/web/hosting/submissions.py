@@ -6,13 +6,11 @@ from collections.abc import Callable
 from uuid import UUID
 
 from django import forms as django_forms
-from django.contrib import messages
 from django.db.models import Prefetch
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_POST, require_safe
 
-from capeval.errors import CapevalError
 from capeval_server.accounts.services.users import user_of
 from capeval_server.challenges.models import Challenge, Phase
 from capeval_server.hosting.services import moderation
@@ -21,6 +19,8 @@ from capeval_server.web.hosting import forms
 from capeval_server.web.hosting.common import (
     FAILURES,
     actions_of,
+    errors_in_form,
+    errors_told,
     for_organisers,
     form_status,
     paged,
@@ -126,11 +126,8 @@ def _done(
     request: HttpRequest, challenge: Challenge, pk: UUID, act: Callable[[Submission], None], text: str
 ) -> HttpResponse:
     found = _submission(challenge, pk)
-    try:
+    with errors_told(request):
         act(found)
-    except CapevalError as error:
-        messages.error(request, f"{error}.")
-    else:
         tell(request, text)
     return redirect("organiser_submission", challenge.slug, pk)
 
@@ -143,11 +140,8 @@ def mark(request: HttpRequest, challenge: Challenge, pk: UUID) -> HttpResponse:
     form = forms.MarkForm(request.POST)
     if form.is_valid():
         given = form.cleaned_data
-        try:
+        with errors_in_form(form, "reason"):
             moderation.mark(user_of(request), challenge, found, given["mark"], given["reason"])
-        except CapevalError as error:
-            form.add_error("reason", str(error))
-        else:
             tell(request, "The mark is saved." if given["mark"] else "The submission has no mark.")
             return redirect("organiser_submission", challenge.slug, pk)
     return _show_submission(request, challenge, found, form)
