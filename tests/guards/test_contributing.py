@@ -20,11 +20,8 @@ ENTRIES = {
     "format": {"src/capeval/formats/registry.py": "    {}.KIND,"},
     "page": {f"{SERVER}/web/hosting/__init__.py": " {}."},
     "task": {
-        f"{SERVER}/annotation/task_types/__init__.py": '"{}"',
-        f"{SERVER}/web/campaigns/presenters.py": '    "{}": ',
-        f"{SERVER}/annotation/releases/judgments.py": '"{}"',
-        f"{SERVER}/annotation/campaigns/effort.py": '    "{}": ',
-        "tests/server/annotation/test_task_types.py": '    "{}": ',
+        f"{SERVER}/annotation/task_types/triplet.py": '    name = "{}"\n',
+        "docs/server/annotation.md": "| `{}` |",
     },
     "job": {f"{SERVER}/submissions/jobs.py": "@register\n"},
     "command": {"src/capeval/cli/app.py": '"capeval.cli.commands.{}"'},

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from capeval_server.annotation.task_types import judgments, pairwise, quiz, triplet, write
+from importlib import import_module
+from pkgutil import iter_modules
+
 from capeval_server.annotation.task_types.base import (
     TASKS,
     ChoiceQuestion,
@@ -17,6 +19,10 @@ from capeval_server.annotation.task_types.quiz import task_of
 from capeval_server.annotation.task_types.results import CaptionResult, RatedQuestion, RatingResult
 from capeval_server.annotation.task_types.votes import PairVotes, TripletVotes
 
+# Each module of this folder registers its task types.
+for _module in iter_modules(__path__):
+    import_module(f"{__name__}.{_module.name}")
+
 __all__ = [
     "TASKS",
     "CaptionResult",
@@ -29,12 +35,7 @@ __all__ = [
     "TripletVotes",
     "checked_keys",
     "checked_text",
-    "judgments",
-    "pairwise",
-    "quiz",
     "register",
     "task_named",
     "task_of",
-    "triplet",
-    "write",
 ]

@@ -237,10 +237,14 @@ def item_choice(choice: str, *, mirrored: bool) -> str:
 
 
 class TaskTypeRegistry(Mapping[str, TaskType]):
-    """Task types by name. Those of other distributions are imported when they are first needed."""
+    """Task types by name. Those of other distributions are imported when they are first needed.
+
+    Attributes:
+        own: The registered task types, without those of entry points.
+    """
 
     def __init__(self) -> None:
-        self._own: dict[str, TaskType] = {}
+        self.own: dict[str, TaskType] = {}
 
     def add(self, kind: type[TaskType]) -> None:
         """Add a task type of this distribution, or one that its module registers itself.
@@ -249,21 +253,16 @@ class TaskTypeRegistry(Mapping[str, TaskType]):
             TypeError: It lacks a method.
             ValueError: Its declaration is incomplete, or its name or a text's name is taken.
         """
-        self._own[kind.name] = _checked(kind, self._own.values())
-
-    @property
-    def own(self) -> Mapping[str, TaskType]:
-        """The registered task types, without those of entry points."""
-        return self._own
+        self.own[kind.name] = _checked(kind, self.own.values())
 
     def __getitem__(self, name: str) -> TaskType:
-        return self._own[name] if name in self._own else added_task_types()[name]
+        return self.own[name] if name in self.own else added_task_types()[name]
 
     def __iter__(self) -> Iterator[str]:
-        return chain(self._own, added_task_types())
+        return chain(self.own, added_task_types())
 
     def __len__(self) -> int:
-        return len(self._own) + len(added_task_types())
+        return len(self.own) + len(added_task_types())
 
 
 TASKS = TaskTypeRegistry()
@@ -318,10 +317,11 @@ def _checked(kind: type[TaskType], others: Iterable[TaskType]) -> TaskType:
     if missing:
         raise ValueError(f"{kind.__name__} must have the attribute {missing[0]!r}")
     for other in others:
+        place = f"{type(other).__module__}.{type(other).__name__}"
         if other.name == kind.name:
-            raise ValueError(f"two task types have the name {kind.name!r}")
+            raise ValueError(f"the name {kind.name!r} is taken by {place}")
         if set(other.texts) & set(kind.texts):
-            raise ValueError(f"two task types have the text {min(set(other.texts) & set(kind.texts))!r}")
+            raise ValueError(f"the text {min(set(other.texts) & set(kind.texts))!r} is taken by {place}")
     made = kind()
     for text in kind.texts:
         if not _text_path(made, text).is_file():
