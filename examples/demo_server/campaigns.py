@@ -25,7 +25,7 @@ from capeval_server.annotation.models import Assignment, Campaign, Participation
 from capeval_server.annotation.releases import release_files
 from capeval_server.annotation.releases.result_files import plan_items
 from capeval_server.annotation.responses import assignment, submit
-from capeval_server.annotation.task_types import TaskType, task_named
+from capeval_server.annotation.task_types import TASKS, TaskType, task_named
 from capeval_server.annotation.task_types.base import template_text
 from capeval_server.annotation.task_types.judgments import M1, M2, M3, M4, M5, RatingTask
 from capeval_server.annotation.task_types.pairwise import PairwiseTask
@@ -179,9 +179,20 @@ def _of_a_caption(expected: Mapping[str, str], check: str = "") -> Callable[[Mat
     return items
 
 
+def _like_the_example(task: TaskType) -> Callable[[Material], Iterator[_Line]]:
+    """Items of a kind that has no demo of its own."""
+
+    def items(material: Material) -> Iterator[_Line]:
+        for image in material.images:
+            picture = {"image": _picture(image)} if task.needs_image else {}
+            yield {**task.example, "key": str(image), "group": str(image), **picture}
+
+    return items
+
+
 _BETTER_OR_EQUAL = _beside_people(M1(), "worse")
 
-DEMOS = (
+_DEMOS = (
     Demo(
         slug="robots-write-coco",
         title="Robots write captions (COCO)",
@@ -260,7 +271,16 @@ DEMOS = (
         options=_JUDGING,
     ),
 )
-"""The campaigns in which robots work."""
+
+DEMOS = (
+    *_DEMOS,
+    *(
+        Demo(slug=f"robots-{name}", title=f"Robots: {task.title}", kind=name, items=_like_the_example(task))
+        for name, task in TASKS.items()
+        if name not in {demo.kind for demo in _DEMOS}
+    ),
+)
+"""The campaigns in which robots work: those above, and one of each other kind."""
 
 FIRST = DEMOS[0].slug
 """The campaign that a visitor is invited to."""

@@ -15,7 +15,7 @@ from capeval_server.annotation.task_types.judgments import M1, M2, M3, M4, M5, R
 from capeval_server.annotation.task_types.pairwise import PairwiseTask
 from capeval_server.annotation.task_types.triplet import TripletTask
 
-__all__ = ["CHOOSING", "Seen", "careless_answer", "opinion"]
+__all__ = ["Seen", "careless_answer", "opinion"]
 
 Answer = dict[str, str]
 
@@ -129,17 +129,16 @@ _OPINIONS: Mapping[str, Callable[[Seen], Answer]] = {
     RatingTask.name: _rated,
 }
 
-CHOOSING = tuple(_OPINIONS)
-"""The kinds of task of which robots have an opinion."""
-
 
 def opinion(kind: str, seen: Seen) -> Answer:
-    """A robot's answer, as a browser would send it.
+    """Return a robot's answer, as a browser would send it; drawn for kinds of which robots have no opinion.
 
     Args:
-        kind: The kind of task, one of `CHOOSING`.
+        kind: The kind of task, one with choices.
         seen: What the robot sees.
     """
+    if kind not in _OPINIONS:
+        return {name: seen.rng.choice(list(each.labels)) for name, each in TASKS[kind].choices.items()}
     return _OPINIONS[kind](seen)
 
 

@@ -134,10 +134,6 @@ def test_there_is_a_campaign_of_each_kind_and_each_text() -> None:
     assert all("obots" in demo.title for demo in (*campaigns.DEMOS, *campaigns.FINISHED))
 
 
-def test_robots_have_an_opinion_of_each_kind_that_chooses() -> None:
-    assert set(opinions.CHOOSING) == {name for name, task in TASKS.items() if task.choices}
-
-
 def test_a_card_names_what_several_captions_name() -> None:
     captions: dict[ImageId, list[str]] = {
         1: ["Two dogs run.", "A dog runs in front of a house.", "The dogs near a big house."],

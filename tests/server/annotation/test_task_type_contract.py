@@ -141,7 +141,7 @@ class Visitor:
         """Return the files of a zip."""
         sent = self.client.get(path)
         assert sent.status_code == 200, path
-        with zipfile.ZipFile(io.BytesIO(b"".join(sent.streaming_content))) as archive:
+        with zipfile.ZipFile(io.BytesIO(sent.getvalue())) as archive:
             return {name: archive.read(name) for name in archive.namelist()}
 
     def send(self, path: str, form: dict[str, Any], shown: str) -> str:
