@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 __all__ = ["BoundedCache"]
 
@@ -29,12 +29,14 @@ class BoundedCache(Generic[Key, Value]):
 
     def known(self, group: str, keys: Iterable[Key]) -> dict[Key, Value]:
         """Return the cached values of some keys of a group."""
-        found: dict[Key, Any] = {}
+        found: dict[Key, Value] = {}
+        values = self._values
         with self._lock:
             for key in keys:
-                if (group, key) in self._values:
-                    self._values.move_to_end((group, key))
-                    found[key] = self._values[group, key]
+                place = (group, key)
+                if place in values:
+                    values.move_to_end(place)
+                    found[key] = values[place]
         return found
 
     def add(self, group: str, values: Mapping[Key, Value]) -> None:

@@ -18,6 +18,7 @@ __all__ = [
     "LeaderboardEntry",
     "RankedSubmission",
     "ShownScores",
+    "Standing",
     "new_entry",
     "shown_scores",
 ]
@@ -118,6 +119,15 @@ class RankedSubmission(NamedTuple):
         return UUID(self.key)
 
 
+class Standing(NamedTuple):
+    """Submission with its rank, and the test of its difference to the next row."""
+
+    place: RankedSubmission
+    rank: int | None
+    p_value: float | None
+    differs_from_next: bool | None
+
+
 class ShownScores(NamedTuple):
     """Scores of a submission in the columns of a leaderboard, as `LeaderboardEntry` has them."""
 
@@ -155,22 +165,30 @@ _FIELDS = frozenset(found.name for found in fields(LeaderboardEntry))
 
 
 def new_entry(
-    place: RankedSubmission, facts: Mapping[str, Any], scores: ShownScores, **known: Any
+    standing: Standing, facts: Mapping[str, Any], scores: ShownScores, **known: Any
 ) -> LeaderboardEntry:
-    """Return the row of a submission, without rank and p-value.
+    """Return the row of a submission.
 
     Args:
-        place: The submission.
+        standing: The submission with its rank.
         facts: Values of the columns that are read from submissions, by name.
         scores: Its scores.
         known: Other fields of the row.
     """
+    place = standing.place
+    if not facts.keys() <= _FIELDS:
+        known["extra"] = {name: value for name, value in facts.items() if name not in _FIELDS}
+        facts = {name: value for name, value in facts.items() if name in _FIELDS}
     return LeaderboardEntry(
+        rank=standing.rank,
         submission=place.submission,
         team=place.entrant,
         baseline=place.baseline,
-        extra={name: value for name, value in facts.items() if name not in _FIELDS},
-        **{name: value for name, value in facts.items() if name in _FIELDS},
-        **scores._asdict(),
+        p_value=standing.p_value,
+        differs_from_next=standing.differs_from_next,
+        failed=scores.failed,
+        scores=scores.scores,
+        intervals=scores.intervals,
+        **facts,
         **known,
     )

@@ -20,6 +20,7 @@ from capeval_server.leaderboards.entries import (
     Leaderboard,
     LeaderboardEntry,
     RankedSubmission,
+    Standing,
     new_entry,
     shown_scores,
 )
@@ -73,23 +74,22 @@ class FinalRows:
         pairs = (_pair(*score, first.key, second.key) for first, second in pairwise(places))
         return [*(self.p_values_of_pairs.get(pair) for pair in pairs), None]
 
-    def entries(self, places: Iterable[RankedSubmission], *, full: bool) -> Iterator[LeaderboardEntry]:
-        """Yield the rows of some submissions, without ranks and p-values, with notes of later changes."""
-        listed, columns = list(places), stored_columns()
+    def entries(self, standings: Sequence[Standing], *, full: bool) -> Iterator[LeaderboardEntry]:
+        """Yield the rows of some submissions, with notes of later changes."""
+        columns = stored_columns()
         found = Submission.objects.only("state", "mark", "mark_reason", "finished")
-        now = found.in_bulk([place.submission for place in listed])
-        for place in listed:
-            row = self.rows[place.key]
+        now = found.in_bulk([standing.place.submission for standing in standings])
+        for standing in standings:
+            row = self.rows[standing.place.key]
             facts = {column.name: column.from_json(row) for column in columns}
             numbers = {(name, subset): ends for name, subset, *ends in row["scores"]}
-            entry = new_entry(
-                place,
+            yield new_entry(
+                standing,
                 facts,
                 shown_scores(self.question.columns, row["failed"], numbers, full=full),
                 declared=self.question.phase.challenge.shown(row["declared"]),
-                note=_note(row["flag_reason"], now.get(place.submission), self.final),
+                note=_note(row["flag_reason"], now.get(standing.place.submission), self.final),
             )
-            yield entry
 
     def rescoring(self) -> int:
         """Return 0: final results wait for no scores."""

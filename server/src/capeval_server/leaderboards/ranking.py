@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 
-from capeval_server.leaderboards.entries import Leaderboard, RankedSubmission
+from capeval_server.leaderboards.entries import Leaderboard, RankedSubmission, Standing
 from capeval_server.leaderboards.final_snapshot import FinalRows, stored
 from capeval_server.leaderboards.query import LeaderboardQuery
 from capeval_server.leaderboards.reported_entries import reported_entries
@@ -44,21 +43,16 @@ def leaderboard(
     p_values = source.p_values(placed[start : stop + 1]) if compared else [None] * len(listed)
     scores = _ranked(placed)
     ranks = _ranks(question, scores)
-    rows = []
-    for place, row, test in zip(listed, source.entries(listed, full=full), p_values, strict=False):
+    standings = []
+    for place, test in zip(listed, p_values, strict=False):
         p_value = None if place.score is None else test
-        rows.append(
-            replace(
-                row,
-                rank=None if place.baseline or place.score is None else ranks[place.score],
-                p_value=shown_p(p_value, full=full),
-                differs_from_next=None if p_value is None else p_value < LEVEL,
-            )
-        )
+        rank = None if place.baseline or place.score is None else ranks[place.score]
+        differs = None if p_value is None else p_value < LEVEL
+        standings.append(Standing(place, rank, shown_p(p_value, full=full), differs))
     return Leaderboard(
         question=question,
         columns=[column.label for column in question.columns],
-        rows=rows,
+        rows=list(source.entries(standings, full=full)),
         total=len(placed),
         page=page,
         pages=max(1, math.ceil(len(placed) / PAGE)),

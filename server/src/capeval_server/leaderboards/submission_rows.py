@@ -18,6 +18,7 @@ from capeval_server.leaderboards.entries import (
     LeaderboardEntry,
     RankedSubmission,
     ShownScores,
+    Standing,
     new_entry,
     shown_scores,
 )
@@ -118,17 +119,21 @@ class SubmissionRows:
         """Return the p-value of the difference of each submission to the next."""
         return differences([place.sample for place in places])
 
-    def entries(self, places: Iterable[RankedSubmission], *, full: bool) -> Iterator[LeaderboardEntry]:
-        """Yield the rows of some submissions, without ranks and p-values."""
-        listed = [(place, (place.key, place.stamp)) for place in places if place.stamp is not None]
+    def entries(self, standings: Iterable[Standing], *, full: bool) -> Iterator[LeaderboardEntry]:
+        """Yield the rows of some submissions."""
+        listed = [
+            (standing, (standing.place.key, standing.place.stamp))
+            for standing in standings
+            if standing.place.stamp is not None
+        ]
         wanted = [key for _, key in listed]
         facts, numbers = self._facts(wanted), self._shown(wanted, full=full)
         challenge, current = self._question.phase.challenge, self._question.current
-        for place, key in listed:
-            declared, state, found = facts[place.key]
+        for standing, key in listed:
+            declared, state, found = facts[key[0]]
             scored, scores = numbers[key]
             yield new_entry(
-                place,
+                standing,
                 found,
                 scores,
                 declared=challenge.shown(declared),
@@ -139,16 +144,19 @@ class SubmissionRows:
         """Return declared fields, state and values of the columns of submissions."""
         columns = stored_columns()
         lookups = list(dict.fromkeys(lookup for column in columns for lookup in column.lookups))
-        found = {}
-        for key, declared, state, *values in self._named(wanted).values_list(
-            _key("pk"), "declared", "state", *lookups
-        ):
-            known = dict(zip(lookups, values, strict=True))
-            facts = {
-                column.name: column.read(*(known[lookup] for lookup in column.lookups)) for column in columns
-            }
-            found[key] = (declared, state, facts)
-        return found
+        readers = [
+            (column.name, column.read, [lookups.index(lookup) for lookup in column.lookups])
+            for column in columns
+        ]
+        rows = self._named(wanted).values_list(_key("pk"), "declared", "state", *lookups)
+        return {
+            key: (
+                declared,
+                state,
+                {name: read(*[values[at] for at in places]) for name, read, places in readers},
+            )
+            for key, declared, state, *values in rows
+        }
 
     def _shown(self, wanted: Sequence[_Stamped], *, full: bool) -> dict[_Stamped, _Numbers]:
         """Return the scores of submissions in the columns of the leaderboard."""
