@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
@@ -17,7 +16,7 @@ from capeval_server.annotation.campaigns import lifecycle
 from capeval_server.annotation.campaigns.consent import change_texts
 from capeval_server.annotation.campaigns.creation import make_from_texts
 from capeval_server.annotation.campaigns.definition import LONGEST_MARKDOWN
-from capeval_server.annotation.campaigns.progress import progress_of
+from capeval_server.annotation.campaigns.progress import CampaignProgress, progress_of
 from capeval_server.annotation.core.options import MOST_ANSWERS, options_of
 from capeval_server.annotation.models import LONGEST_NOTE, Campaign, Exclusion, Item, Participation, Response
 from capeval_server.annotation.responses.content_warnings import LONGEST_WARNING, set_warning
@@ -29,6 +28,7 @@ from capeval_server.annotation.text_rules.validation import settings_of
 from capeval_server.annotation.workers import enrollment, panels, payments, training
 from capeval_server.annotation.workers.trust import is_trusted, trust_warnings
 from capeval_server.api.authentication import ORGANISE, token_of
+from capeval_server.api.derived_schemas import derived_from
 from capeval_server.api.path_parameters import Number, Slug
 from capeval_server.api.schemas import Problem
 from capeval_server.http.request_limits import accepts_uploads
@@ -64,22 +64,9 @@ class Made(Schema):
         return trust_warnings(campaign)
 
 
+@derived_from(CampaignProgress)
 class CampaignStatus(Schema):
     """How far a campaign is."""
-
-    state: str
-    items: int
-    finished: int
-    ended: int
-    wanted: int
-    counted: int
-    held: int
-    workers: int
-    trusted: int
-    to_review: int
-    reported: int
-    checks_out: int
-    waiting: list[str]
 
 
 class StateOf(Schema):
@@ -183,12 +170,9 @@ class Block(Schema):
     reason: Reason
 
 
+@derived_from(moderation.BlockEffect)
 class Effect(Schema):
     """What a block does, or would do."""
-
-    answers: int
-    items: int
-    releases: list[str]
 
 
 class Texts(Schema):
@@ -206,11 +190,9 @@ class NewTexts(Schema):
     consent: Annotated[str, Field(max_length=LONGEST_MARKDOWN)] | None = None
 
 
+@derived_from(withdrawal.WithdrawalEffect)
 class Removal(Schema):
     """What a withdrawal does: how many answers lose their text, and how many are in a frozen release."""
-
-    removed: int
-    frozen: int
 
 
 class Rate(Schema):
@@ -332,7 +314,7 @@ def create(request: HttpRequest, given: Files) -> Any:
 @router.get("/{slug}", response={200: CampaignStatus, (403, 404): Problem})
 def status(request: HttpRequest, slug: Slug) -> Any:
     """How far a campaign is, and why it does not get further."""
-    return asdict(progress_of(_managed(request, slug)))
+    return progress_of(_managed(request, slug))
 
 
 @router.put("/{slug}/state", response={200: Made, (403, 404, 422): Problem})
@@ -485,15 +467,14 @@ def workers(request: HttpRequest, slug: Slug, start: Start = 0) -> Any:
 @router.get("/{slug}/workers/{pseudonym}/block", response={200: Effect, (403, 404): Problem})
 def effect_of_blocking(request: HttpRequest, slug: Slug, pseudonym: Slug) -> Any:
     """What blocking a worker would do."""
-    return asdict(moderation.effect_of_blocking(_worker(_managed(request, slug), pseudonym)))
+    return moderation.effect_of_blocking(_worker(_managed(request, slug), pseudonym))
 
 
 @router.post("/{slug}/workers/{pseudonym}/block", response={200: Effect, (403, 404, 422): Problem})
 def block(request: HttpRequest, slug: Slug, pseudonym: Slug, why: Block) -> Any:
     """Blocks a worker: none of their answers counts from then on."""
     worker = _worker(_managed(request, slug), pseudonym)
-    _, effect = moderation.block(token_of(request).user, worker, why.reason)
-    return asdict(effect)
+    return moderation.block(token_of(request).user, worker, why.reason)[1]
 
 
 @router.post("/{slug}/workers/{pseudonym}/lift", response={200: Restored, (403, 404, 422): Problem})
@@ -524,14 +505,14 @@ def link_account(request: HttpRequest, slug: Slug, pseudonym: Slug, known: Accou
 @router.get("/{slug}/workers/{pseudonym}/withdraw", response={200: Removal, (403, 404): Problem})
 def effect_of_withdrawing(request: HttpRequest, slug: Slug, pseudonym: Slug) -> Any:
     """What withdrawing a worker would do."""
-    return asdict(withdrawal.effect_of_withdrawing(_worker(_managed(request, slug), pseudonym)))
+    return withdrawal.effect_of_withdrawing(_worker(_managed(request, slug), pseudonym))
 
 
 @router.post("/{slug}/workers/{pseudonym}/withdraw", response={200: Removal, (403, 404, 409): Problem})
 def withdraw(request: HttpRequest, slug: Slug, pseudonym: Slug) -> Any:
     """Withdraws a worker who asked for it, for good: texts in no frozen release are removed."""
     worker = _worker(_managed(request, slug), pseudonym)
-    return asdict(withdrawal.withdraw(token_of(request).user, worker))
+    return withdrawal.withdraw(token_of(request).user, worker)
 
 
 @router.get("/{slug}/reviews", response={200: Queue, (403, 404): Problem})

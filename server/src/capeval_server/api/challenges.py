@@ -65,7 +65,7 @@ def images(
 ) -> Any:
     """The images of a split that are to be captioned, in order."""
     found = images_of(get_object_or_404(Split, challenge__slug=slug, name=split))
-    return {"total": len(found), "images": [image.__dict__ for image in found[offset : offset + limit]]}
+    return {"total": len(found), "images": found[offset : offset + limit]}
 
 
 def _split(split: Split) -> dict[str, Any]:
@@ -110,7 +110,7 @@ def _phase(phase: Phase) -> dict[str, Any]:
 def quota(request: HttpRequest, slug: Slug, phase: Slug) -> Any:
     """How much your team may still submit to a phase."""
     found = phase_named(slug, phase)
-    return limits.quota(_team(request, found.challenge), found, timezone.now()).__dict__
+    return limits.quota(_team(request, found.challenge), found, timezone.now())
 
 
 @router.get("/challenges/{slug}/team", response={200: schemas.TeamAnswer, 404: schemas.Problem}, auth=READ)

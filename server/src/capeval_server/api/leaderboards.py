@@ -79,7 +79,7 @@ def _to_json(board: Leaderboard) -> bytes:
     answer = _answer(board)
     names = list(schemas.LeaderboardRow.model_fields)
     answer["rows"] = [{name: getattr(row, name) for name in names} | row.extra for row in board.rows]
-    answer["reported"] = [entry.__dict__ for entry in board.reported]
+    answer["reported"] = [vars(entry) for entry in board.reported]
     return json.dumps(answer, cls=NinjaJSONEncoder).encode()
 
 
@@ -99,17 +99,14 @@ def _answer(board: Leaderboard) -> dict[str, Any]:
         "current": question.current,
         "subset": question.subset,
         "as_of": question.as_of,
-        "final": board.final,
         "sort_by": question.sort_by,
         "order": "best" if question.best_first else "worst",
         "layout": question.layout,
-        **{name: getattr(board, name) for name in ("columns", "total", "page", "pages", "rescoring")},
+        **{name: value for name, value in vars(board).items() if name != "question"},
     }
 
 
 @router.get("/jobs", response=schemas.JobsAnswer)
 def show_jobs(request: HttpRequest) -> Any:
     """The queue and the workers."""
-    found = jobs(database_time())
-    by_hour = [{"begins": hour, "scored": scored} for hour, scored in found.by_hour]
-    return {**found.__dict__, "workers": [worker.__dict__ for worker in found.workers], "by_hour": by_hour}
+    return jobs(database_time())

@@ -7,7 +7,23 @@ from typing import Annotated, Literal
 from uuid import UUID
 
 from ninja import Field, Schema
-from pydantic import AwareDatetime
+from pydantic import AwareDatetime, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
+
+from capeval.formats.images import ImageInfo
+from capeval_server.api.derived_schemas import derived_from
+from capeval_server.leaderboards.columns import stored_columns
+from capeval_server.leaderboards.comparison import ScoreComparison
+from capeval_server.leaderboards.entries import Leaderboard, LeaderboardEntry
+from capeval_server.leaderboards.reported_entries import ReportedEntry
+from capeval_server.submissions.quotas.limits import Quota
+from capeval_server.submissions.selectors.queue import (
+    QueueStatus,
+    ScoredHour,
+    ScoringProgress,
+    SeenWorker,
+)
 
 __all__ = [
     "ChallengeAnswer",
@@ -65,16 +81,9 @@ class ReferenceSetAnswer(Schema):
     version: int
 
 
+@derived_from(ImageInfo)
 class ImageAnswer(Schema):
     """An image to caption; what is not known of it is empty or null."""
-
-    id: int | str
-    file_name: str
-    url: str
-    width: int | None
-    height: int | None
-    license: str
-    license_url: str
 
 
 class ImagesAnswer(Schema):
@@ -199,12 +208,9 @@ class Owner(Schema):
     name: str
 
 
+@derived_from(Quota)
 class QuotaAnswer(Schema):
     """What may still be submitted."""
-
-    left_today: int
-    left: int
-    allowed_from: datetime | None
 
 
 class ScoreAnswer(Schema):
@@ -254,15 +260,9 @@ class WaitAnswer(Schema):
     expected_wait: float | None
 
 
+@derived_from(ScoringProgress)
 class ScoringAnswer(Schema):
     """What of a submission is being scored: metric `number` of `total`, since `elapsed` seconds in all."""
-
-    elapsed: float
-    split: str
-    references: str
-    metric: str
-    number: int
-    total: int
 
 
 class SubmissionWithResults(SubmissionAnswer):
@@ -291,21 +291,9 @@ class ImageScoresAnswer(Schema):
     scores: list[list[float | None]]
 
 
+@derived_from(ScoreComparison)
 class ComparedScore(Schema):
     """A score of two submissions, and the first's less the second's with its 95% interval."""
-
-    split: str
-    references: str
-    version: int
-    subset: str
-    name: str
-    first: float
-    second: float
-    difference: float
-    low: float
-    high: float
-    p_value: float
-    differs: bool
 
 
 class ComparisonAnswer(Schema):
@@ -339,6 +327,7 @@ class LeaderboardQuestion(Schema):
     form: Annotated[Literal["json", "csv"], Field(alias="format")] = "json"
 
 
+@derived_from(LeaderboardEntry, without=("extra",))
 class LeaderboardRow(Schema):
     """A submission on the leaderboard, or a human baseline, which has no rank.
 
@@ -347,40 +336,28 @@ class LeaderboardRow(Schema):
     submission after the results became final.
     """
 
-    rank: int | None
-    submission: UUID
-    team: str
-    algorithm: str
-    declared: dict[str, str]
-    submitted: datetime
-    baseline: bool
-    flag_reason: str
-    rescoring: bool
-    failed: list[str]
-    scores: dict[str, float | None]
-    intervals: dict[str, tuple[float, float] | None]
-    p_value: float | None
-    differs_from_next: bool | None
-    note: str
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Return the description, with the registered columns that are no fields of the row."""
+        schema = handler.resolve_ref_schema(handler(core_schema))
+        for column in stored_columns():
+            if column.name not in cls.model_fields:
+                schema["properties"][column.name] = column.json_schema()
+                schema["required"].append(column.name)
+        return schema
 
 
+@derived_from(ReportedEntry)
 class ReportedAnswer(Schema):
     """Scores that were reported elsewhere, such as in a paper: no submission, and in no test.
 
     `rank` is the rank that it would have among the teams' rows, where the organisers want it shown.
     """
 
-    rank: int | None
-    team: str
-    method: str
-    date: str
-    url: str
-    publication: str
-    source: str
-    source_url: str
-    scores: dict[str, float | None]
 
-
+@derived_from(Leaderboard, without=("question",))
 class LeaderboardAnswer(Schema):
     """A leaderboard, or a page of it; `current` says whether `version` is the current version.
 
@@ -396,40 +373,21 @@ class LeaderboardAnswer(Schema):
     current: bool
     subset: str
     as_of: datetime | None
-    final: datetime | None
     sort_by: str
     order: str
     layout: str
-    columns: list[str]
-    total: int
-    page: int | None
-    pages: int
-    rescoring: int
-    rows: list[LeaderboardRow]
-    reported: list[ReportedAnswer]
 
 
+@derived_from(ScoredHour)
 class HourAnswer(Schema):
     """How many submissions were scored in an hour."""
 
-    begins: datetime
-    scored: int
 
-
+@derived_from(SeenWorker)
 class WorkerAnswer(Schema):
     """A worker seen within the last minute."""
 
-    started: datetime
-    seen: datetime
 
-
+@derived_from(QueueStatus)
 class JobsAnswer(Schema):
     """The queue; `expected_wait` is in seconds, and null if it is not known."""
-
-    waiting: int
-    running: int
-    workers: list[WorkerAnswer]
-    expected_wait: float | None
-    last_hour: int
-    last_day: int
-    by_hour: list[HourAnswer]

@@ -104,8 +104,7 @@ def _far(submission: Submission) -> dict[str, Any]:
         ahead = ahead_of(submission)
         wait = {"ahead": ahead, "expected_wait": expected_wait(ahead, now)}
     elif submission.state == Submission.State.RUNNING:
-        found = scoring_of(submission, now)
-        scoring = found and found.__dict__
+        scoring = scoring_of(submission, now)
     return {"wait": wait, "scoring": scoring}
 
 
@@ -151,18 +150,7 @@ def compare(request: HttpRequest, submission_id: UUID, other_id: UUID) -> Any:
         raise NotFoundError
     full = manages and organises(token.user, found[0][0].challenge)
     sets = compared(found[0][0], found[1][0], full=full)
-    return {
-        "scores": [
-            {
-                "split": one.references.split.name,
-                "references": one.references.name,
-                "version": one.references.version,
-                **row.__dict__,
-            }
-            for one in sets
-            for row in one.rows
-        ]
-    }
+    return {"scores": [row for one in sets for row in one.rows]}
 
 
 @router.patch(

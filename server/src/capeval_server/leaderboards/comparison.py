@@ -22,6 +22,9 @@ class ScoreComparison:
     """A score of two submissions, and their difference with its 95% interval (paired bootstrap over images).
 
     Attributes:
+        split: Name of the split.
+        references: Name of the reference set.
+        version: Version of the references.
         name: The score.
         subset: The subset that it is of; all images if there is no name.
         first: The first submission's score.
@@ -33,8 +36,11 @@ class ScoreComparison:
         differs: Whether the p-value is below 0.05.
     """
 
-    name: str
+    split: str
+    references: str
+    version: int
     subset: str
+    name: str
     first: float
     second: float
     difference: float
@@ -76,13 +82,16 @@ def compared(first: Submission, second: Submission, *, full: bool = False) -> li
             for key, both in found[references].items()
             if first.pk in both and second.pk in both
         ]
-        rows = [row for key, a, b in pairs if (row := _row(key, a, b, full or references.public)) is not None]
+        found_rows = (_row(references, key, a, b, full or references.public) for key, a, b in pairs)
+        rows = [row for row in found_rows if row is not None]
         if rows:
             sets.append(ComparedSet(references=references, rows=_in_order(references, rows)))
     return sets
 
 
-def _row(key: tuple[str, str], a: Score, b: Score, full: bool) -> ScoreComparison | None:
+def _row(
+    references: ReferenceSet, key: tuple[str, str], a: Score, b: Score, full: bool
+) -> ScoreComparison | None:
     one, other = resampled(a), resampled(b)
     if one is None or other is None:
         return None
@@ -93,6 +102,9 @@ def _row(key: tuple[str, str], a: Score, b: Score, full: bool) -> ScoreCompariso
         return None
     first, second, low, high = (_shown(value, full) for value in (found.a, found.b, found.low, found.high))
     return ScoreComparison(
+        split=references.split.name,
+        references=references.name,
+        version=references.version,
         name=key[1],
         subset=key[0],
         first=first,

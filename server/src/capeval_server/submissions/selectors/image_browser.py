@@ -130,12 +130,12 @@ def _image_scores(result: int, *_: int | str) -> tuple[list[str], FloatArray] | 
     return image_scores_of(Result.objects.get(pk=result))
 
 
-def ordered(table: ImageTable | None, sort_by: str, best_first: bool, images: int) -> np.ndarray[Any, Any]:
+def ordered(table: ImageTable | None, sort_by: str, descending: bool, images: int) -> np.ndarray[Any, Any]:
     """The places of the images in the order of a score; those without it come last, in either order."""
     if table is None or sort_by not in table.names:
         return np.arange(images)
     values = table.column(sort_by)
-    keys = np.where(np.isfinite(values), -values if best_first else values, np.inf)
+    keys = np.where(np.isfinite(values), -values if descending else values, np.inf)
     return np.argsort(keys, kind="stable")
 
 

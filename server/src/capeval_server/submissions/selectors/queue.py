@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
+from typing import NamedTuple
 
 from django.db.models import Count, Q, QuerySet
 from django.db.models.functions import TruncHour
@@ -17,6 +18,7 @@ from capeval_server.submissions.services.lifecycle import SCORING
 
 __all__ = [
     "QueueStatus",
+    "ScoredHour",
     "ScoringProgress",
     "SeenWorker",
     "ahead_of",
@@ -42,6 +44,13 @@ class SeenWorker:
     seen: datetime
 
 
+class ScoredHour(NamedTuple):
+    """Number of submissions that were scored in an hour of the clock."""
+
+    begins: datetime
+    scored: int
+
+
 @dataclass(frozen=True, kw_only=True)
 class QueueStatus:
     """The queue and the workers.
@@ -63,7 +72,7 @@ class QueueStatus:
     expected_wait: float | None
     last_hour: int
     last_day: int
-    by_hour: list[tuple[datetime, int]]
+    by_hour: list[ScoredHour]
 
 
 def jobs(now: datetime) -> QueueStatus:
@@ -161,7 +170,7 @@ def _seconds_each(times: Sequence[tuple[datetime, datetime]]) -> float | None:
     return statistics.median(spans) if spans else None
 
 
-def _by_hour(now: datetime) -> list[tuple[datetime, int]]:
+def _by_hour(now: datetime) -> list[ScoredHour]:
     last = now.replace(minute=0, second=0, microsecond=0)
     first = last - timedelta(hours=_HOURS - 1)
     counted = Submission.objects.filter(state=Submission.State.SCORED, finished__gte=first)
@@ -169,4 +178,4 @@ def _by_hour(now: datetime) -> list[tuple[datetime, int]]:
         counted.annotate(hour=TruncHour("finished")).values_list("hour").annotate(number=Count("pk"))
     )
     hours = (first + timedelta(hours=hour) for hour in range(_HOURS))
-    return [(hour, counts.get(hour, 0)) for hour in hours]
+    return [ScoredHour(hour, counts.get(hour, 0)) for hour in hours]

@@ -17,6 +17,7 @@ from capeval_server.challenges.link_validation import origin_of
 from capeval_server.challenges.models import ReferenceSet, Split
 from capeval_server.submissions.models import Submission
 from capeval_server.submissions.selectors import image_browser, visibility
+from capeval_server.submissions.selectors.scores import higher_is_better
 from capeval_server.web.histograms import Histogram, histogram
 from capeval_server.web.participant.common import TEMPLATES, no_such_submission
 
@@ -110,7 +111,8 @@ def _methods(
 def _page(request: HttpRequest, asked: _Asked, shown: list[Submission]) -> dict[str, Any]:
     assert asked.split is not None  # noqa: S101 - there is no page without.
     image_ids = asked.split.image_ids
-    order = image_browser.ordered(asked.table, asked.sort_by, asked.order == "best", len(image_ids))
+    descending = (asked.order == "best") == higher_is_better(asked.split, asked.sort_by)
+    order = image_browser.ordered(asked.table, asked.sort_by, descending, len(image_ids))
     if asked.order == "image":
         order = np.arange(len(image_ids))
     context: dict[str, Any] = {"images": len(image_ids), "orders": _ORDERS, "missing": ""}

@@ -10,7 +10,7 @@ from capeval_server.challenges.models import Phase
 from capeval_server.leaderboards.query import LeaderboardQuery
 from capeval_server.leaderboards.ranking import RankedSubmission, places
 from capeval_server.submissions.models import Submission
-from capeval_server.submissions.selectors.scores import ScoreTable, ScoreWithInterval
+from capeval_server.submissions.selectors.scores import ScoreTable, ScoreWithInterval, higher_is_better
 
 __all__ = ["Placing", "placings"]
 
@@ -34,7 +34,8 @@ class Placing:
         others: Where the scores of other teams are drawn.
         human_x: Where the human baseline is drawn; none where there is none.
         human: The human baseline's score.
-        below: How many others have a lower score.
+        comparison: `higher` or `lower`, whichever is better.
+        worse: How many others have a worse score.
     """
 
     name: str
@@ -48,7 +49,8 @@ class Placing:
     others: list[str]
     human_x: str
     human: float | None
-    below: int
+    comparison: str
+    worse: int
 
 
 def placings(submission: Submission, tables: Sequence[ScoreTable], now: datetime) -> list[Placing]:
@@ -101,6 +103,7 @@ def _placing(submission: Submission, phase: Phase, table: ScoreTable) -> Placing
     drawn = [*scores, value, start, end, *(() if human is None else (human,))]
     low, high = min(drawn), max(drawn)
     span = high - low or 1.0
+    better = higher_is_better(table.split, table.split.sort_by)
 
     def x(score: float) -> str:
         return f"{4 + (WIDTH - 8) * (score - low) / span:.1f}"
@@ -117,5 +120,6 @@ def _placing(submission: Submission, phase: Phase, table: ScoreTable) -> Placing
         others=[x(score) for score in scores],
         human_x="" if human is None else x(human),
         human=human,
-        below=sum(score < value for score in scores),
+        comparison="higher" if better else "lower",
+        worse=sum(score < value if better else score > value for score in scores),
     )

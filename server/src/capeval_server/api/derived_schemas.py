@@ -1,0 +1,65 @@
+"""Schemas with the fields of the classes that services and selectors return."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Collection
+from functools import reduce
+from operator import or_
+from types import UnionType
+from typing import Any, TypeVar, get_args, get_type_hints
+
+from ninja import Field, Schema
+from pydantic import create_model
+
+__all__ = ["attribute_descriptions", "derived_from"]
+
+_Schema = TypeVar("_Schema", bound=type[Schema])
+
+# The schema of each class that schemas are derived from.
+_schemas: dict[Any, type[Schema]] = {}
+
+
+def derived_from(source: type, *, without: Collection[str] = ()) -> Callable[[_Schema], _Schema]:
+    """Return a decorator that adds the fields of a dataclass or named tuple to a schema.
+
+    All are required. Their descriptions are those of the docstring's attributes. A field whose type has a
+    derived schema contains that schema.
+
+    Args:
+        source: The class. Instances of it are valid responses.
+        without: Names of fields that the API does not have.
+    """
+
+    def derive(schema: _Schema) -> _Schema:
+        described = attribute_descriptions(source)
+        fields: dict[str, Any] = {
+            name: (_with_schemas(kind), Field(description=described.get(name)))
+            for name, kind in get_type_hints(source, include_extras=True).items()
+            if name not in {*without, *schema.model_fields}
+        }
+        derived: Any = create_model(
+            schema.__name__, __base__=schema, __module__=schema.__module__, __doc__=schema.__doc__, **fields
+        )
+        _schemas[source] = derived
+        return derived  # type: ignore[no-any-return]
+
+    return derive
+
+
+def attribute_descriptions(source: type) -> dict[str, str]:
+    """Return the descriptions of attributes in the docstring of a class."""
+    _, _, section = (inspect.getdoc(source) or "").partition("Attributes:\n")
+    found = re.findall(r"^    (\w+): (.+(?:\n {5,}.+)*)", section, re.MULTILINE)
+    return {name: " ".join(text.split()) for name, text in found}
+
+
+def _with_schemas(kind: Any) -> Any:
+    """Return a type with schemas in place of the classes that they are derived from."""
+    if kind in _schemas:
+        return _schemas[kind]
+    parts = tuple(_with_schemas(part) for part in get_args(kind))
+    if parts == get_args(kind):
+        return kind
+    return reduce(or_, parts) if isinstance(kind, UnionType) else kind.__origin__[parts]
