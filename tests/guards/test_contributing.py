@@ -41,7 +41,7 @@ def list_paths(body: str) -> list[str]:
 
 
 def test_the_sections_are_found() -> None:
-    expected = {"metric", "study", "format", "column", "page", "task", "job", "command"}
+    expected = {"metric", "study", "format", "field", "column", "page", "task", "job", "command"}
     assert set(SECTIONS) == expected
     assert set(ENTRIES) <= expected
 

@@ -13,7 +13,7 @@ from capeval_server.accounts.models import Token
 from capeval_server.api import schemas
 from capeval_server.api.authentication import READ, SUBMIT, token_of
 from capeval_server.api.path_parameters import Slug, UserName
-from capeval_server.challenges.models import Challenge, Phase, ReferenceSet, Split
+from capeval_server.challenges.models import Challenge, Split
 from capeval_server.challenges.selectors.access import phase_named
 from capeval_server.challenges.services.image_lists import images_of
 from capeval_server.core.errors import NotFoundError
@@ -36,19 +36,10 @@ def challenges(request: HttpRequest) -> Any:
 def challenge(request: HttpRequest, slug: Slug) -> Any:
     """A challenge: its splits, phases and rules."""
     found = get_object_or_404(Challenge, slug=slug)
-    splits = found.splits.prefetch_related("reference_sets", "subsets").order_by("name")
     return {
-        "slug": found.slug,
-        "title": found.title,
-        "description": found.description,
-        "rules": found.rules,
-        "data": found.data,
-        "faq": found.faq,
-        "contact": found.contact,
-        "fields": found.fields,
-        "approval": found.approval,
-        "splits": [_split(split) for split in splits],
-        "phases": [_phase(phase) for phase in found.phases.prefetch_related("splits").order_by("opens")],
+        **{name: getattr(found, name) for name in schemas.ChallengeAnswer.model_fields},
+        "splits": found.splits.prefetch_related("reference_sets", "subsets").order_by("name"),
+        "phases": found.phases.prefetch_related("splits").order_by("opens"),
     }
 
 
@@ -66,40 +57,6 @@ def images(
     """The images of a split that are to be captioned, in order."""
     found = images_of(get_object_or_404(Split, challenge__slug=slug, name=split))
     return {"total": len(found), "images": found[offset : offset + limit]}
-
-
-def _split(split: Split) -> dict[str, Any]:
-    return {
-        "name": split.name,
-        "results": split.results,
-        "images": len(split.image_ids),
-        "links": split.links,
-        "metrics": split.metrics,
-        "sort_by": split.sort_by,
-        "references": [_references(references) for references in split.reference_sets.all()],
-        "subsets": [subset.name for subset in split.subsets.all()],
-    }
-
-
-def _references(references: ReferenceSet) -> dict[str, Any]:
-    shown = {name: getattr(references, name) for name in ("name", "public", "version")}
-    return {**shown, "images": len(references.image_ids)}
-
-
-def _phase(phase: Phase) -> dict[str, Any]:
-    shown = (
-        "name",
-        "opens",
-        "closes",
-        "quota_per_day",
-        "quota_total",
-        "leaderboard",
-        "captions",
-        "captions_by",
-        "final",
-    )
-    splits = sorted(split.name for split in phase.splits.all())
-    return {**{name: getattr(phase, name) for name in shown}, "splits": splits}
 
 
 @router.get(

@@ -9,9 +9,10 @@ from uuid import UUID
 from django.contrib.auth.models import User
 from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
-from ninja import Query, Router, Schema, Status
+from ninja import Field, Query, Router, Schema, Status
 
 from capeval_server.api.authentication import ORGANISE, token_of
+from capeval_server.api.derived_schemas import derived_from
 from capeval_server.api.path_parameters import Number, Slug
 from capeval_server.api.schemas import Problem
 from capeval_server.challenges.models import Challenge
@@ -23,6 +24,7 @@ from capeval_server.hosting.services.description import describe_phase, fingerpr
 from capeval_server.http.range_requests import goes_on, sent
 from capeval_server.http.request_limits import accepts_uploads
 from capeval_server.submissions.models import Submission
+from capeval_server.submissions.quotas.limits import QuotaUsage
 
 __all__ = ["router"]
 
@@ -34,7 +36,7 @@ class OrganisedSubmission(Schema):
     """A submission, as an organiser sees it."""
 
     id: UUID
-    team: str
+    team: str = Field(validation_alias="entrant")
     phase: str
     created: datetime
     algorithm: str
@@ -43,6 +45,11 @@ class OrganisedSubmission(Schema):
     stands: bool
     mark: str
     mark_reason: str
+
+    @staticmethod
+    def resolve_phase(submission: Submission) -> str:
+        """Return the name of the phase."""
+        return submission.phase.name if submission.phase else ""
 
 
 class OrganisedSubmissions(Schema):
@@ -109,23 +116,20 @@ class ReportedImport(Schema):
     left_out: list[str]
 
 
+@derived_from(QuotaUsage, without=("raised",))
 class PhaseUse(Schema):
     """A team's use of a phase's quota."""
 
-    phase: str
-    today: int
-    per_day: int
-    used: int
-    total: int
+    phase: str = Field(validation_alias="phase.name")
 
 
 class OrganisedTeam(Schema):
     """A team, as an organiser sees it."""
 
-    id: int
-    name: str
+    id: int = Field(validation_alias="team.pk")
+    name: str = Field(validation_alias="team.name")
     members: list[str]
-    quotas: list[PhaseUse]
+    quotas: list[PhaseUse] = Field(validation_alias="uses")
 
 
 class OrganisedTeams(Schema):
@@ -143,16 +147,6 @@ def _submission(challenge: Challenge, pk: UUID) -> Submission:
     return get_object_or_404(moderation.of_challenge(challenge), pk=pk)
 
 
-def _shown(submission: Submission) -> dict[str, Any]:
-    names = ("id", "created", "algorithm", "state", "reason", "stands", "mark", "mark_reason")
-    phase = submission.phase.name if submission.phase else ""
-    return {
-        **{name: getattr(submission, name) for name in names},
-        "team": submission.entrant,
-        "phase": phase,
-    }
-
-
 @router.get("/submissions", response={200: OrganisedSubmissions, 404: Problem})
 def submissions(
     request: HttpRequest,
@@ -164,8 +158,7 @@ def submissions(
     found = moderation.of_challenge(organised(_user(request), slug)).order_by("-created", "-pk")
     if state:
         found = found.filter(state=state)
-    rows = [_shown(submission) for submission in found[start : start + _MOST]]
-    return {"count": found.count(), "submissions": rows}
+    return {"count": found.count(), "submissions": found[start : start + _MOST]}
 
 
 @router.post(
@@ -176,7 +169,7 @@ def rerun(request: HttpRequest, slug: Slug, submission_id: UUID) -> Any:
     """Has a submission scored again."""
     challenge = organised(_user(request), slug)
     moderation.rerun(_user(request), challenge, _submission(challenge, submission_id))
-    return _shown(_submission(challenge, submission_id))
+    return _submission(challenge, submission_id)
 
 
 @router.post("/rerun", response={200: Rerun, (403, 404): Problem})
@@ -197,7 +190,7 @@ def mark(request: HttpRequest, slug: Slug, submission_id: UUID, wanted: Mark) ->
     challenge = organised(_user(request), slug)
     found = _submission(challenge, submission_id)
     moderation.mark(_user(request), challenge, found, wanted.mark, wanted.reason)
-    return _shown(_submission(challenge, submission_id))
+    return _submission(challenge, submission_id)
 
 
 _REPORTED = "/splits/{split}/references/{references}/reported/{name}"
@@ -233,13 +226,7 @@ def teams(request: HttpRequest, slug: Slug, start: Annotated[int, Query(ge=0, le
     challenge = organised(_user(request), slug)
     found = challenge.teams.prefetch_related("memberships__user").order_by("name")
     uses = overview.use_of(challenge, found[start : start + _MOST])
-    return {"count": found.count(), "teams": [_shown_team(use) for use in uses]}
-
-
-def _shown_team(found: overview.TeamQuotaUsage) -> dict[str, Any]:
-    names = ("today", "per_day", "used", "total")
-    quotas = [{"phase": use.phase.name, **{name: getattr(use, name) for name in names}} for use in found.uses]
-    return {"id": found.team.pk, "name": found.team.name, "members": found.members, "quotas": quotas}
+    return {"count": found.count(), "teams": uses}
 
 
 @router.put(
@@ -252,7 +239,7 @@ def raise_quota(request: HttpRequest, slug: Slug, team_id: Number, phase: Slug, 
     team = get_object_or_404(challenge.teams.prefetch_related("memberships__user"), pk=team_id)
     chosen = get_object_or_404(challenge.phases, name=phase)
     moderation.raise_quota(_user(request), team, chosen, per_day=more.per_day, total=more.total)
-    return _shown_team(overview.use_of(challenge, [team])[0])
+    return overview.use_of(challenge, [team])[0]
 
 
 @router.put("/phases/{phase}/final", response={204: None, (403, 404, 409): Problem})

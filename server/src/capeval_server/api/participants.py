@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from django.contrib.auth.models import User
 from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
-from ninja import Query, Router, Schema, Status
+from ninja import Field, Query, Router, Schema, Status
 
 from capeval_server.api.authentication import ORGANISE, token_of
 from capeval_server.api.path_parameters import Slug, UserName
@@ -26,8 +26,8 @@ _MOST = 200
 class Participant(Schema):
     """Who takes part."""
 
-    name: str
-    team: str
+    name: str = Field(validation_alias="user.username")
+    team: str = Field(validation_alias="team.name")
     joined: datetime
     owner: bool
     approved: bool
@@ -36,7 +36,7 @@ class Participant(Schema):
 class BlockedUser(Schema):
     """Who is blocked, and the reason, which they see."""
 
-    name: str
+    name: str = Field(validation_alias="who")
     reason: str
     created: datetime
 
@@ -71,19 +71,8 @@ def show(request: HttpRequest, slug: Slug, start: Annotated[int, Query(ge=0, le=
     """Who takes part or is blocked; 200 participants from a start."""
     _, challenge = _asked(request, slug)
     found = participants.participants(challenge)
-    rows = [
-        {
-            "name": member.user.username,
-            "team": member.team.name,
-            **{name: getattr(member, name) for name in ("joined", "owner", "approved")},
-        }
-        for member in found[start : start + _MOST]
-    ]
-    blocked = [
-        {"name": block.who, "reason": block.reason, "created": block.created}
-        for block in participants.blocked(challenge)
-    ]
-    return {"count": found.count(), "participants": rows, "blocked": blocked}
+    blocked = participants.blocked(challenge)
+    return {"count": found.count(), "participants": found[start : start + _MOST], "blocked": blocked}
 
 
 @router.post("/participants/{user}/approve", response={204: None, (403, 404, 409): Problem})

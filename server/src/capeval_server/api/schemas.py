@@ -13,6 +13,7 @@ from pydantic_core import CoreSchema
 
 from capeval.formats.images import ImageInfo
 from capeval_server.api.derived_schemas import derived_from
+from capeval_server.challenges.models import Phase, ReferenceSet, Split
 from capeval_server.leaderboards.columns import stored_columns
 from capeval_server.leaderboards.comparison import ScoreComparison
 from capeval_server.leaderboards.entries import Leaderboard, LeaderboardEntry
@@ -80,6 +81,11 @@ class ReferenceSetAnswer(Schema):
     images: int
     version: int
 
+    @staticmethod
+    def resolve_images(references: ReferenceSet) -> int:
+        """Return the number of images with references."""
+        return len(references.image_ids)
+
 
 @derived_from(ImageInfo)
 class ImageAnswer(Schema):
@@ -109,8 +115,18 @@ class SplitAnswer(Schema):
     links: list[LinkAnswer]
     metrics: list[str]
     sort_by: str
-    references: list[ReferenceSetAnswer]
+    references: list[ReferenceSetAnswer] = Field(validation_alias="reference_sets")
     subsets: list[str]
+
+    @staticmethod
+    def resolve_images(split: Split) -> int:
+        """Return the number of images."""
+        return len(split.image_ids)
+
+    @staticmethod
+    def resolve_subsets(split: Split) -> list[str]:
+        """Return the names of the subsets."""
+        return [subset.name for subset in split.subsets.all()]
 
 
 class PhaseAnswer(Schema):
@@ -129,6 +145,11 @@ class PhaseAnswer(Schema):
     captions: list[str]
     captions_by: str
     final: datetime | None
+
+    @staticmethod
+    def resolve_splits(phase: Phase) -> list[str]:
+        """Return the names of the splits."""
+        return sorted(split.name for split in phase.splits.all())
 
 
 class DeclaredField(Schema):
