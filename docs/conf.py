@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
+from collections.abc import Mapping
+from itertools import groupby
+from typing import Any
+
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
@@ -10,6 +16,8 @@ from sphinx.util.inspect import TypeAliasForwardRef
 
 import capeval
 from capeval.metrics import CLASSES
+from capeval_server.annotation.core.options import QUALITY_SETTINGS, CampaignOptions
+from capeval_server.annotation.task_types import TASKS
 
 project = "capeval"
 author = "the authors of capeval"
@@ -87,8 +95,58 @@ class RegisteredMetrics(SphinxDirective):
         return self.parse_text_to_nodes("\n".join(f".. autoclass:: capeval.{name}" for name in CLASSES))
 
 
+def _values(about: Mapping[str, Any]) -> str:
+    """Return the values that an option can have."""
+    if "enum" in about:
+        return ", ".join(f"`{value}`" for value in about["enum"])
+    if "maximum" in about:
+        least = about["minimum"] if "minimum" in about else f"more than {about['exclusiveMinimum']}"
+        return f"{least} to {about['maximum']}"
+    return {"boolean": "`true`, `false`", "string": "text"}[about["type"]]
+
+
+def _default(name: str, kinds: list[str]) -> str:
+    """Return the default of an option; if it depends on the kind, each default with its kinds."""
+    values = {kind: getattr(CampaignOptions.of_kind(kind), name) for kind in kinds}
+    usual = Counter(values.values()).most_common(1)[0][0]
+    shown = {value: f"`{json.dumps(value)}`" for value in values.values()}
+    others = [f"`{kind}`: {shown[value]}" for kind, value in values.items() if value != usual]
+    return "; ".join([shown[usual], *others])
+
+
+def options_tables() -> str:
+    """Return a Markdown table of the options of campaigns for each group."""
+    lines: list[str] = []
+    for group, options in groupby(CampaignOptions.described().items(), lambda option: option[1]["group"]):
+        lines += [
+            "",
+            f"**{group}**",
+            "",
+            "| Setting | Meaning | Values | Default |",
+            "| --- | --- | --- | --- |",
+        ]
+        for name, about in options:
+            kinds = [kind for kind, task in TASKS.items() if name in CampaignOptions.described(task)]
+            meaning = f"**{about['title']}**. {about['description']}"
+            if len(kinds) < len(TASKS):
+                meaning += f" Only for {', '.join(f'`{kind}`' for kind in kinds)}."
+            if name in QUALITY_SETTINGS:
+                meaning += " Quality setting."
+            lines.append(f"| `{name}` | {meaning} | {_values(about)} | {_default(name, kinds)} |")
+    return "\n".join(lines)
+
+
+class CampaignOptionsTables(SphinxDirective):
+    """The settings of campaigns, as the server declares them."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return a table for each group."""
+        return self.parse_text_to_nodes(options_tables())
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Adds the above to Sphinx."""
     app.add_transform(DarkPictures)
     app.add_directive("registered-metrics", RegisteredMetrics)
+    app.add_directive("campaign-options", CampaignOptionsTables)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

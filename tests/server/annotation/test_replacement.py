@@ -228,9 +228,9 @@ def test_slots_that_wait_for_trusted_workers_are_opened_to_everybody() -> None:
     assert changed["settings"] == {**before["settings"], "reopened_for": "everybody", "review_first": 3}
     (change,) = changed["changes"]
     assert change["who"] == "staff"
-    assert change["what"] == "reopened_for from trusted to everybody, review_first from 0 to 3"
+    assert change["what"] == "review_first from 0 to 3, reopened_for from trusted to everybody"
     action = Action.objects.get(what__contains="quality settings")
-    assert f"of the campaign {campaign.slug}: reopened_for from trusted" in action.what
+    assert f"of the campaign {campaign.slug}: review_first from 0" in action.what
     for item in worker.ask("POST", f"annotate/{campaign.slug}/next", {})["items"]:
         sent = {"answer": {"caption": "a cart in a street"}, "key": item["lease"]}
         worker.ask("POST", f"annotate/{campaign.slug}/items/{item['lease']}/answer", sent)
@@ -262,7 +262,7 @@ def test_quality_settings_that_are_wrong_change_nothing() -> None:
     for change in ({}, {"reopened_for": "trusted"}):
         assert staff.ask("PUT", place, change) == before
     with pytest.raises(
-        CampaignError, match=r"'seed' is not a quality setting that can change \(available: reop"
+        CampaignError, match=r"'seed' is not a quality setting that can change \(available: reports_to_hold"
     ):
         lifecycle.set_quality(None, campaign, {"seed": 3})
     assert not Action.objects.filter(what__contains="quality settings").exists()
@@ -307,7 +307,7 @@ def test_quality_settings_by_page() -> None:
     assert "less than or equal to 1" in refused
     owner.do(place, 302, **{**given, "reopened_for": "everybody", "pause_failed": 2})
     page = owner.see(place)
-    assert "reopened_for from trusted to everybody, pause_failed from 3 to 2" in page
+    assert "pause_failed from 3 to 2, reopened_for from trusted to everybody" in page
     assert "owner" in page
     assert "No worker can become trusted" not in page
     campaign.refresh_from_db()

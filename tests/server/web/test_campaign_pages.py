@@ -283,7 +283,10 @@ def test_a_campaign_is_made_from_a_text_that_ships(olga: Someone, challenge: Cha
     assert "Create the campaign words?" in page
     assert "<dt>Items</dt><dd>2</dd>" in page
     assert "<dt>Answers wanted</dt><dd>4</dd>" in page
-    assert "An item is kept for a worker for 10 minutes without activity, and for 30 minutes at most." in page
+    assert (
+        "An item is released after 10 minutes without activity. Activity keeps it for at most 30 minutes."
+        in page
+    )
     assert "Your sentences are <em>published</em>." in page
     assert not Campaign.objects.exists()
     form = new_form("words", pictures=2, challenge=challenge.slug, **{"rule-there-is": "hint"})

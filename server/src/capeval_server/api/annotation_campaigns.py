@@ -10,14 +10,19 @@ from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from ninja import Query, Router, Schema, Status
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, create_model
 
 from capeval_server.annotation.campaigns import lifecycle
 from capeval_server.annotation.campaigns.consent import change_texts
 from capeval_server.annotation.campaigns.creation import make_from_texts
 from capeval_server.annotation.campaigns.definition import LONGEST_MARKDOWN
 from capeval_server.annotation.campaigns.progress import CampaignProgress, progress_of
-from capeval_server.annotation.core.options import MOST_ANSWERS, options_of
+from capeval_server.annotation.core.options import (
+    MOST_ANSWERS,
+    QUALITY_SETTINGS,
+    CampaignOptions,
+    options_of,
+)
 from capeval_server.annotation.models import LONGEST_NOTE, Campaign, Exclusion, Item, Participation, Response
 from capeval_server.annotation.responses.content_warnings import LONGEST_WARNING, set_warning
 from capeval_server.annotation.review import moderation, withdrawal
@@ -76,29 +81,34 @@ class StateOf(Schema):
     reason: Annotated[str, Field(max_length=LONGEST_NOTE, pattern=r"^[^\x00]*$")] = ""
 
 
+def _texts(name: str) -> dict[str, str]:
+    """Return the title and the description of an option."""
+    about = CampaignOptions.described()[name]
+    return {"title": about["title"], "description": about["description"]}
+
+
+def with_quality_settings(schema: type[Schema]) -> type[Schema]:
+    """Add the quality settings to a schema; each may be left out."""
+    fields: dict[str, Any] = {
+        name: (CampaignOptions.model_fields[name].annotation | None, Field(None, **_texts(name)))
+        for name in QUALITY_SETTINGS
+    }
+    return create_model(
+        schema.__name__, __base__=schema, __doc__=schema.__doc__, __module__=__name__, **fields
+    )
+
+
 class Answers(Schema):
     """How many answers each item needs."""
 
-    answers: Annotated[int, Field(ge=1, le=MOST_ANSWERS)]
+    answers: Annotated[int, Field(ge=1, le=MOST_ANSWERS, **_texts("answers"))]
 
 
+@with_quality_settings
 class QualityOf(Schema):
     """New values of quality settings; the others stay as they are."""
 
     model_config = ConfigDict(extra="forbid")
-
-    reopened_for: Literal["trusted", "everybody"] | None = None
-    trust_answers: int | None = None
-    trust_share: float | None = None
-    review_first: int | None = None
-    review_every: int | None = None
-    check_every: int | None = None
-    check_pass_answers: int | None = None
-    check_pass_share: float | None = None
-    pause_failed: int | None = None
-    pause_of: int | None = None
-    repeat_every: int | None = None
-    reports_to_hold: int | None = None
 
 
 class QualityChange(Schema):
@@ -198,8 +208,8 @@ class Removal(Schema):
 class Rate(Schema):
     """What an answer is paid, such as 0.12 and EUR."""
 
-    pay_per_answer: Annotated[str, Field(max_length=20)]
-    currency: Annotated[str, Field(max_length=3)]
+    pay_per_answer: Annotated[str, Field(max_length=20, **_texts("pay_per_answer"))]
+    currency: Annotated[str, Field(max_length=3, **_texts("currency"))]
 
 
 class Warned(Schema):

@@ -1,94 +1,204 @@
-"""The settings of a campaign, as its file has them and as they are stored."""
+"""The options of a campaign: one declaration per option.
+
+The fields of forms, the summary of a campaign, the schema of the API and the tables in the documentation are
+generated from it. The text below a declaration is the help.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from capeval.errors import OptionError
 from capeval.studies.votes import LEVELS
-from capeval_server.annotation.models import Campaign
-from capeval_server.annotation.task_types import TASKS, task_named
+from capeval_server.annotation.core.option_texts import OptionGroup
+from capeval_server.annotation.task_types import TASKS, TaskType, task_named
+
+if TYPE_CHECKING:
+    from capeval_server.annotation.models import Campaign
 
 __all__ = ["MOST_ANSWERS", "QUALITY_SETTINGS", "CampaignOptions", "options_of"]
 
 MOST_ANSWERS = 200
 
-# The settings that can change in every state of a campaign. Each is read when work is given out, or when an
-# answer, a check or a report is stored, so a change applies from then on: no stored answer, verdict or result
-# depends on it. The others stay: results depend on early ends and on the choice of pairs, the order of items
-# follows from the seed, and a worker may be in the middle of a batch, a lease or a training.
-QUALITY_SETTINGS = (
-    "reopened_for",
-    "trust_answers",
-    "trust_share",
-    "review_first",
-    "review_every",
-    "check_every",
-    "check_pass_answers",
-    "check_pass_share",
-    "pause_failed",
-    "pause_of",
-    "repeat_every",
-    "reports_to_hold",
-)
+# Quality settings are read when an item is assigned, or when an answer, a check or a report is stored, so a
+# change applies from then on: no stored answer, verdict or result depends on it. The options of other groups
+# stay as they are: results depend on early stopping and on the choice of pairs, the order of items depends on
+# the seed, and a worker may be in the middle of a batch, a lease or a training.
+_ASSIGNMENT = OptionGroup("Assignment of items")
+_STOPPING = OptionGroup("Early stopping", applies_to=lambda task: task.curtailed is not None)
+_SAMPLING = OptionGroup("Adaptive sampling", applies_to=lambda task: task.curtailed is not None)
+_CHECKS = OptionGroup("Reports and attention checks", is_quality=True)
+_REPEATS = OptionGroup("Repeated items", is_quality=True, applies_to=lambda task: task.has_sides)
+_TRAINING = OptionGroup("Training")
+_REVIEWS = OptionGroup("Reviews", is_quality=True, applies_to=lambda task: task.reviewed)
+_REPLACEMENT = OptionGroup("Replacement of answers", is_quality=True)
+_PAY = OptionGroup("Pay")
+_GROUPS = (_ASSIGNMENT, _STOPPING, _SAMPLING, _CHECKS, _REPEATS, _TRAINING, _REVIEWS, _REPLACEMENT, _PAY)
 
 
 class CampaignOptions(BaseModel):
     """Settings of a campaign. Once it is open, only `answers`, the pay and `QUALITY_SETTINGS` can change."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True)
 
-    # How many answers each item needs; by default, as the kind of task says.
-    answers: Annotated[int, Field(ge=1, le=MOST_ANSWERS)]
-    # Whether an item ends when further answers can't change which of its texts most choose. The winner is the
-    # same; shares of answers are biased, so only kinds with a winner have it.
-    curtail: bool = False
-    # All items of a pair end when its winner is that likely, such as 0.95, by so many votes at least; 0 for
-    # never. Only kinds with a winner have it, too.
-    confidence: Annotated[float, Field(ge=0, le=LEVELS[1])] = 0.0
-    confidence_votes: Annotated[int, Field(ge=1, le=10_000)] = 5
-    # So many items at a time are chosen to be given out next: those about the systems of which it is least
-    # certain which is the better, and a part of them evenly from all; 0 for the drawn order of all items.
-    next_pairs: Annotated[int, Field(ge=0, le=100_000)] = 0
-    next_pairs_floor: Annotated[float, Field(ge=0.01, le=1)] = 0.2
-    # How many items a worker gets at once.
-    batch: Annotated[int, Field(ge=1, le=50)]
-    # How long an item is kept for a worker who shows no activity, and how long at most for one who does.
-    lease_seconds: Annotated[int, Field(ge=30, le=86_400)]
-    longest_lease_seconds: Annotated[int, Field(ge=30, le=86_400)] = 1800
-    # The order in which items are given out, and which answers are drawn for a review, follow from it.
-    seed: Annotated[int, Field(ge=0, le=2**31 - 1)] = 0
-    # How many reports take an item out of work.
-    reports_to_hold: Annotated[int, Field(ge=1, le=100)] = 2
-    # A check after so many answers; 0 for none.
-    check_every: Annotated[int, Field(ge=0, le=1000)] = 15
-    # A check is taken out of work when so many good workers answered it, and a smaller share than this
-    # passed; 0 for never.
-    check_pass_answers: Annotated[int, Field(ge=1, le=10_000)] = 10
-    check_pass_share: Annotated[float, Field(ge=0, le=1)] = 0.9
-    # After so many answers, an item that the worker answered is shown again, mirrored; 0 for never.
-    repeat_every: Annotated[int, Field(ge=0, le=10_000)] = 50
-    # How many items a try of the training has, how many of them must be right, and how many tries there are.
-    training_items: Annotated[int, Field(ge=1, le=50)] = 10
-    training_right: Annotated[int, Field(ge=1, le=50)] = 8
-    training_tries: Annotated[int, Field(ge=1, le=10)] = 2
-    # A worker is paused who failed so many of so many latest checks; 0 for never.
-    pause_failed: Annotated[int, Field(ge=0, le=100)] = 3
-    pause_of: Annotated[int, Field(ge=1, le=100)] = 10
-    # The first answers of each worker are reviewed, and then one in so many; 0 for none.
-    review_first: Annotated[int, Field(ge=0, le=1000)] = 10
-    review_every: Annotated[int, Field(ge=0, le=10_000)] = 20
-    # The workers who can fill slots that an exclusion or a rejection has emptied: everybody, or only trusted
-    # workers, who have at least `trust_answers` judged answers, `trust_share` of them fine.
-    reopened_for: Literal["trusted", "everybody"] = "everybody"
-    trust_answers: Annotated[int, Field(ge=1, le=10_000)] = 20
-    trust_share: Annotated[float, Field(gt=0, le=1)] = 0.95
+    answers: Annotated[int, Field(ge=1, le=MOST_ANSWERS)] = _ASSIGNMENT.option(
+        "Answers per item", sentence="Each item needs {answers:answer}, each from a different person."
+    )
+    """Each answer is from a different person. If you lower the number later, surplus answers are kept but not
+    counted."""
+    batch: Annotated[int, Field(ge=1, le=50)] = _ASSIGNMENT.option(
+        "Batch size (items)", sentence="A worker receives {batch:item} at once."
+    )
+    """Number of items that a worker receives at once."""
+    lease_seconds: Annotated[int, Field(ge=30, le=86_400)] = _ASSIGNMENT.option(
+        "Lease without activity (seconds)",
+        sentence="An item is released after {lease_seconds:time} without activity. Activity keeps it for at"
+        " most {longest_lease_seconds:time}.",
+    )
+    """After this time without activity, another worker can receive the item. The draft of the first worker is
+    kept."""
+    longest_lease_seconds: Annotated[int, Field(ge=30, le=86_400)] = _ASSIGNMENT.option(
+        "Longest lease (seconds)", 1800
+    )
+    """Activity keeps an item for at most this time, counted from its assignment."""
+    seed: Annotated[int, Field(ge=0, le=2**31 - 1)] = _ASSIGNMENT.option(
+        "Random seed", 0, "The order of items is drawn with the seed {seed}."
+    )
+    """Determines the order of items, and which answers are drawn for review."""
 
-    # What an answer is paid, as a decimal number, and the currency; empty for nothing.
-    pay_per_answer: Annotated[str, Field(pattern=r"^(\d{1,6}(\.\d{1,4})?)?$")] = ""
-    currency: Annotated[str, Field(pattern=r"^([A-Z]{3})?$")] = ""
+    curtail: bool = _STOPPING.option(
+        "End an item when its winner is certain",
+        False,
+        "An item ends early when further answers cannot change its winner.",
+    )
+    """Further answers cannot change the winner. Winners stay the same, but shares of answers are biased."""
+    confidence: Annotated[float, Field(ge=0, le=LEVELS[1])] = _STOPPING.option(
+        "Confidence that ends a pair (probability)",
+        0.0,
+        "All items of a pair end when its winner has a probability of {confidence:.4g}, after at least"
+        " {confidence_votes:vote}.",
+    )
+    """All items of a pair (one group) end when its winner is this likely, for example 0.95. The minimum is
+    0.55; 0 turns this off. A few winners differ from those of all votes, and shares of answers are biased."""
+    confidence_votes: Annotated[int, Field(ge=1, le=10_000)] = _STOPPING.option("Minimum votes on a pair", 5)
+    """A pair cannot end with fewer votes. For triplets, a vote is the majority of a triplet's answers."""
+
+    next_pairs: Annotated[int, Field(ge=0, le=100_000)] = _SAMPLING.option(
+        "Items per choice",
+        0,
+        "Adaptive sampling chooses {next_pairs:item} at a time: {next_pairs_floor:.0%} of them evenly from"
+        " all systems that are compared, the others for the least certain pairs of systems.",
+    )
+    """Chooses this number of items at a time, for the least certain pairs of systems. 0 assigns all items in
+    random order. Each item needs “first_by” and “second_by”. Compare strengths afterward: shares of wins are
+    not comparable between systems."""
+    next_pairs_floor: Annotated[float, Field(ge=0.01, le=1)] = _SAMPLING.option(
+        "Share of evenly chosen items (0.01 to 1)", 0.2
+    )
+    """This share of the items is chosen evenly from all systems that are compared."""
+
+    reports_to_hold: Annotated[int, Field(ge=1, le=100)] = _CHECKS.option(
+        "Reports that put an item on hold", 2, "An item is put on hold after {reports_to_hold:report}."
+    )
+    """Items on hold are not assigned to anyone."""
+    check_every: Annotated[int, Field(ge=0, le=1000)] = _CHECKS.option(
+        "Attention check interval (answers)",
+        15,
+        "One answer in {check_every:,} is to an attention check, never two in a row, if the campaign has"
+        " checks.",
+        off="No attention checks are assigned.",
+    )
+    """One answer in this number is to an attention check: an item with “expected”. 0 turns checks off."""
+    check_pass_answers: Annotated[int, Field(ge=1, le=10_000)] = _CHECKS.option(
+        "Minimum answers to a check", 10
+    )
+    """A check with fewer answers of reliable workers is not put on hold. Reliable workers are those who pass
+    other checks."""
+    check_pass_share: Annotated[float, Field(ge=0, le=1)] = _CHECKS.option(
+        "Minimum share of workers who pass a check (0 to 1)",
+        0.9,
+        "A check is put on hold if fewer than {check_pass_share:.0%} of at least"
+        " {check_pass_answers:reliable worker} pass it.",
+        needs="check_every",
+    )
+    """If a smaller share of the reliable workers passes a check, it is put on hold, with the reason. You can
+    release it. 0 turns this off."""
+    pause_failed: Annotated[int, Field(ge=0, le=100)] = _CHECKS.option(
+        "Failed checks that pause a worker",
+        3,
+        "A worker is paused after {pause_failed:failed check} among the latest {pause_of}.",
+        needs="check_every",
+    )
+    """The worker is paused until you have looked at the answers. 0 turns this off."""
+    pause_of: Annotated[int, Field(ge=1, le=100)] = _CHECKS.option("Latest checks considered for a pause", 10)
+    """Only the failures among this number of a worker's latest checks pause the worker."""
+
+    repeat_every: Annotated[int, Field(ge=0, le=10_000)] = _REPEATS.option(
+        "Repetition interval (answers)",
+        50,
+        "After {repeat_every:answer}, a worker receives one of their own items again, mirrored. That answer"
+        " is not counted.",
+    )
+    """After this number of answers, a worker receives one of their own items again, mirrored. The answer
+    measures self-consistency and is not counted. 0 turns this off."""
+
+    training_items: Annotated[int, Field(ge=1, le=50)] = _TRAINING.option(
+        "Items per training attempt",
+        10,
+        "If the campaign has training items, a worker must answer {training_right} of {training_items:item}"
+        " correctly, in at most {training_tries:attempt}.",
+    )
+    """Applies only to campaigns with training items. Each attempt needs different items."""
+    training_right: Annotated[int, Field(ge=1, le=50)] = _TRAINING.option(
+        "Correct answers to pass the training", 8
+    )
+    """At most the number of items per attempt."""
+    training_tries: Annotated[int, Field(ge=1, le=10)] = _TRAINING.option("Training attempts", 2)
+    """A worker who fails the last attempt cannot take part."""
+
+    review_first: Annotated[int, Field(ge=0, le=1000)] = _REVIEWS.option(
+        "First answers reviewed per worker",
+        10,
+        "A person reviews the first {review_first:answer} of each worker.",
+    )
+    """A person reviews this number of each worker's first answers. 0 turns this off."""
+    review_every: Annotated[int, Field(ge=0, le=10_000)] = _REVIEWS.option(
+        "Review interval (answers)",
+        20,
+        "A person reviews one answer in {review_every:,}, drawn at random.",
+        off="No answers are drawn at random for review.",
+    )
+    """After the first answers, one answer in this number is drawn at random for review. 0 turns this off."""
+
+    reopened_for: Literal["trusted", "everybody"] = _REPLACEMENT.option(
+        "Workers who may replace answers",
+        "everybody",
+        {
+            "everybody": "All workers may replace rejected, excluded and withdrawn answers.",
+            "trusted": "Only trusted workers may replace rejected, excluded and withdrawn answers. A trusted"
+            " worker has at least {trust_answers:judged answer}, {trust_share:.0%} of them accepted.",
+        },
+    )
+    """Concerns answers that were rejected, excluded or withdrawn. In a small campaign, perhaps no worker can
+    become trusted."""
+    trust_answers: Annotated[int, Field(ge=1, le=10_000)] = _REPLACEMENT.option(
+        "Minimum reviewed answers and checks for trust", 20
+    )
+    """A worker with fewer reviewed answers and checks is not trusted."""
+    trust_share: Annotated[float, Field(gt=0, le=1)] = _REPLACEMENT.option(
+        "Minimum accepted share for trust (0 to 1)", 0.95
+    )
+    """A worker with a smaller share of accepted answers and passed checks is not trusted."""
+
+    pay_per_answer: Annotated[str, Field(pattern=r"^(\d{1,6}(\.\d{1,4})?)?$")] = _PAY.option(
+        "Pay per answer (amount)", "", "Each answer is paid {pay_per_answer} {currency}."
+    )
+    """A decimal number, for example 0.25. Leave it empty if answers are not paid."""
+    currency: Annotated[str, Field(pattern=r"^([A-Z]{3})?$")] = _PAY.option("Currency", "")
+    """Three letters, for example EUR."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -101,12 +211,28 @@ class CampaignOptions(BaseModel):
         return self
 
     @classmethod
-    def of_kind(cls, kind: str, /, **given: object) -> CampaignOptions:
-        """The options with the defaults of a kind of task.
+    @cache
+    def described(cls, task: TaskType | None = None) -> dict[str, dict[str, Any]]:
+        """Return the description of each option: its JSON schema, and the arguments of `OptionGroup.option`.
+
+        Args:
+            task: Leaves out the options that have no effect on campaigns of this task type.
+        """
+        without = [group.title for group in _GROUPS if task and not group.applies_to(task)]
+        found = cls.model_json_schema()["properties"]
+        return {
+            name: {**about, "description": " ".join(about["description"].split())}
+            for name, about in found.items()
+            if about["group"] not in without
+        }
+
+    @classmethod
+    def of_kind(cls, kind: str, /, **given: object) -> Self:
+        """Return the options with the defaults of a task type.
 
         Raises:
-            pydantic.ValidationError: One is not what it must be.
-            OptionError: The kind is not known, or has no winner and is to end before all have answered.
+            pydantic.ValidationError: A value is invalid.
+            OptionError: The task type is unknown, or has no winner and is to end early.
         """
         task = task_named(kind)
         defaults = {
@@ -116,22 +242,24 @@ class CampaignOptions(BaseModel):
             "curtail": bool(task.curtailed),
         }
         found = cls.model_validate({**defaults, **given})
-        if task.curtailed is None:
-            kinds = ", ".join(name for name, each in TASKS.items() if each.curtailed is not None)
-            if found.curtail:
-                raise OptionError(f"'curtail' must be false but for the kinds {kinds} (got true for {kind})")
-            if found.confidence:
+        for name in ("curtail", "confidence", "next_pairs") if task.curtailed is None else ():
+            if value := getattr(found, name):
+                off, got = ("false", "true") if value is True else ("0", f"{value:g}")
+                kinds = ", ".join(each for each, other in TASKS.items() if other.curtailed is not None)
                 raise OptionError(
-                    f"'confidence' must be 0 but for the kinds {kinds} (got {found.confidence:g} for {kind}):"
+                    f"{name!r} must be {off} but for the kinds {kinds} (got {got} for {kind}):"
                     " it would bias the share of answers that is the result"
-                )
-            if found.next_pairs:
-                raise OptionError(
-                    f"'next_pairs' must be 0 but for the kinds {kinds} (got {found.next_pairs} for {kind})"
                 )
         return found
 
 
 def options_of(campaign: Campaign) -> CampaignOptions:
-    """The options of a campaign."""
+    """Return the options of a campaign."""
     return CampaignOptions.model_validate(campaign.settings)
+
+
+_QUALITY = {group.title for group in _GROUPS if group.is_quality}
+QUALITY_SETTINGS = tuple(
+    name for name, about in CampaignOptions.described().items() if about["group"] in _QUALITY
+)
+"""The settings that can change in every state of a campaign."""

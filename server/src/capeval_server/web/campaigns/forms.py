@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
+from collections.abc import Mapping
 from typing import Any, cast
 
 from django import forms
 from django.contrib.auth.models import User
 
-from capeval_server.annotation.core.options import MOST_ANSWERS, QUALITY_SETTINGS, CampaignOptions
+from capeval_server.annotation.core.options import QUALITY_SETTINGS, CampaignOptions
 from capeval_server.annotation.models import LONGEST_NOTE, Review
 from capeval_server.annotation.task_types import TaskType
 from capeval_server.annotation.task_types.quiz import quizzes
@@ -30,21 +30,41 @@ __all__ = [
     "show_new_problem",
 ]
 
-_MAIN = ("title", "slug", "challenge", "items", "pictures", "instructions", "consent", "quiz", "answers")
+_NUMBERS = {"integer": forms.IntegerField, "number": forms.FloatField}
 
 
-def _settings_without_effect(task: TaskType) -> tuple[str, ...]:
-    """Return the settings that a kind of task makes no use of."""
-    pairs = ("curtail", "confidence", "confidence_votes", "next_pairs", "next_pairs_floor")
-    return (
-        *(() if task.has_sides else ("repeat_every",)),
-        *(() if task.curtailed is not None else pairs),
-        *(() if task.reviewed else ("review_first", "review_every")),
-    )
+def _option_field(about: Mapping[str, Any]) -> forms.Field:
+    """Return the field of an option, given its description of `CampaignOptions.described`."""
+    texts = {"label": about["title"], "help_text": about["description"]}
+    if "enum" in about:
+        choices = [(value, value.capitalize()) for value in about["enum"]]
+        return forms.ChoiceField(choices=choices, **texts)
+    if about["type"] in _NUMBERS:
+        least = about.get("minimum", about.get("exclusiveMinimum"))
+        return _NUMBERS[about["type"]](min_value=least, max_value=about["maximum"], **texts)
+    kind = forms.BooleanField if about["type"] == "boolean" else forms.CharField
+    return kind(required=False, **texts)
 
 
-class NewCampaignForm(forms.Form):
-    """Makes a campaign of a kind of task."""
+class _OptionsForm(forms.Form):
+    """Form with a field for each of some options, in a fieldset for each group."""
+
+    def __init__(self, described: Mapping[str, Mapping[str, Any]], *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.fields |= {name: _option_field(about) for name, about in described.items()}
+        self._group_of = {name: about["group"] for name, about in described.items()}
+
+    @property
+    def groups(self) -> dict[str, list[forms.BoundField]]:
+        """Return the fields of each group."""
+        found: dict[str, list[forms.BoundField]] = {}
+        for name, group in self._group_of.items():
+            found.setdefault(group, []).append(self[name])
+        return found
+
+
+class NewCampaignForm(_OptionsForm):
+    """Form that creates a campaign of a task type."""
 
     title = forms.CharField(max_length=200)
     slug = forms.SlugField(
@@ -82,82 +102,18 @@ class NewCampaignForm(forms.Form):
         " below, to change them as items of your own. Choose none if your instructions or file of items have"
         " others.",
     )
-    answers = forms.IntegerField(label="Answers of each item", help_text="Each by another person.")
-    batch = forms.IntegerField(label="Items that a worker gets at once")
-    lease_seconds = forms.IntegerField(
-        label="Seconds for which an item is kept without activity",
-        help_text="Then somebody else gets it. What the worker typed is kept all the same.",
-    )
-    longest_lease_seconds = forms.IntegerField(label="Seconds for which an item is kept at most")
-    check_every = forms.IntegerField(
-        label="One check in so many answers", help_text="An item with “expected” is a check. 0 for none."
-    )
-    check_pass_answers = forms.IntegerField(
-        label="Answers of good workers to a check, after which it may be taken out",
-        help_text="Good workers are those who pass other checks.",
-    )
-    check_pass_share = forms.FloatField(
-        label="Part of them that must pass it",
-        help_text="From 0 to 1; 0 for any. A check that is taken out says why, and can be given out again.",
-    )
-    repeat_every = forms.IntegerField(
-        label="After so many answers, one of the worker's own items again, mirrored",
-        help_text="It says how far they agree with themselves, and counts in nothing. 0 for none.",
-    )
-    training_items = forms.IntegerField(label="Items of a training", help_text="If there are such items.")
-    training_right = forms.IntegerField(label="Items of a training that must be right")
-    training_tries = forms.IntegerField(label="Times that a training can be tried")
-    pause_failed = forms.IntegerField(
-        label="Failed checks that pause a worker", help_text="Until a person has looked. 0 for never."
-    )
-    pause_of = forms.IntegerField(label="Of so many of the latest checks")
-    review_first = forms.IntegerField(label="First answers of each worker that are reviewed")
-    review_every = forms.IntegerField(
-        label="After those, one review in so many answers", help_text="0 for none."
-    )
-    reports_to_hold = forms.IntegerField(label="Reports that take an item out of work")
-    reopened_for = forms.ChoiceField(
-        label="Workers who can replace rejected, excluded and withdrawn answers",
-        choices=[("everybody", "Everybody"), ("trusted", "Only trusted workers")],
-        help_text="Trust takes many judged answers. In a small campaign nobody may reach it.",
-    )
-    curtail = forms.BooleanField(
-        label="End an item when its winner is certain",
-        required=False,
-        help_text="Further answers could not change it. Winners are the same; shares of answers are biased.",
-    )
-    confidence = forms.FloatField(
-        label="End a pair when its winner is that likely",
-        help_text="Such as 0.95; 0 for never. The items of a pair have the same group. Nearly all winners are"
-        " those of all votes; shares of answers are biased.",
-    )
-    confidence_votes = forms.IntegerField(label="After so many votes on the pair at least")
-    next_pairs = forms.IntegerField(
-        label="Choose so many items at a time where it is least certain which of two systems is the better",
-        help_text="0 for a drawn order of all items. Each item needs “first_by” and “second_by”. Compare"
-        " strengths then: parts of wins are not comparable between systems.",
-    )
-    next_pairs_floor = forms.FloatField(
-        label="Part of them that is chosen evenly", help_text="From 0.01 to 1."
-    )
-    trust_answers = forms.IntegerField(label="Reviewed answers and checks that trust needs")
-    trust_share = forms.FloatField(label="Part of them that must be fine", help_text="From 0 to 1.")
-    pay_per_answer = forms.CharField(
-        label="Pay for an answer", required=False, max_length=12, help_text="Such as 0.25; empty for none."
-    )
-    currency = forms.CharField(required=False, max_length=3, help_text="Three letters, such as EUR.")
-    seed = forms.IntegerField(
-        label="Seed", help_text="The order of items, and what is drawn for review, follow from it."
-    )
 
     def __init__(self, user: User, task: TaskType, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
+        super().__init__(CampaignOptions.described(task), *arguments, **options)
         challenges = organised_by(user).order_by("title").values_list("slug", "title")
         none = [("", "None")] if makes_challenges(user) else []
         self.fields["challenge"].required = not none
         cast(forms.ChoiceField, self.fields["challenge"]).choices = [*none, *challenges]
-        for name, value in CampaignOptions.of_kind(task.name).model_dump().items():
-            self.fields[name].initial = value
+        defaults = CampaignOptions.of_kind(task.name)
+        for name in self._group_of:
+            self.fields[name].initial = getattr(defaults, name)
+        # It is among the fields that every campaign needs.
+        del self._group_of["answers"]
         if not task.needs_image:
             del self.fields["pictures"]
         if task.written:
@@ -167,8 +123,6 @@ class NewCampaignForm(forms.Form):
             ]
         else:
             del self.fields["quiz"]
-        for name in _settings_without_effect(task):
-            del self.fields[name]
         for rule in RULES.values() if task.written else ():
             self.fields[f"rule-{rule.name}"] = forms.ChoiceField(
                 label=f"Rule {rule.name}",
@@ -176,28 +130,22 @@ class NewCampaignForm(forms.Form):
                 initial=rule.level,
                 help_text=rule.why,
             )
+            self._group_of[f"rule-{rule.name}"] = "Rules for captions"
 
     @property
     def main(self) -> list[forms.BoundField]:
-        """The fields that everybody looks at."""
-        return [self[name] for name in _MAIN if name in self.fields]
-
-    @property
-    def more(self) -> list[forms.BoundField]:
-        """The fields whose defaults are mostly right."""
-        return [self[name] for name in self.fields if name not in _MAIN]
+        """Return the fields that every campaign needs; the others usually keep their defaults."""
+        return [self[name] for name in self.fields if name not in self._group_of]
 
     @property
     def more_is_wrong(self) -> bool:
-        """Whether one of these has an error."""
-        return any(field.errors for field in self.more)
+        """Return whether one of the other fields has an error."""
+        return any(self[name].errors for name in self._group_of)
 
     def options(self) -> dict[str, Any]:
-        """The settings that were filled in."""
+        """Return the options as they were filled in."""
         return {
-            name: self.cleaned_data[name]
-            for name in CampaignOptions.model_fields
-            if name in self.cleaned_data
+            name: value for name, value in self.cleaned_data.items() if name in CampaignOptions.model_fields
         }
 
     def rules(self) -> dict[str, str]:
@@ -223,25 +171,20 @@ def show_new_problem(form: NewCampaignForm, text: str) -> None:
             form.add_error(field if field in form.fields else None, message if field in form.fields else part)
 
 
-class AnswersForm(forms.Form):
-    """Says how many answers each item needs."""
+class AnswersForm(_OptionsForm):
+    """Form that changes the number of answers per item."""
 
-    answers = forms.IntegerField(
-        label="Answers of each item",
-        min_value=1,
-        max_value=MOST_ANSWERS,
-        help_text="With fewer, what is beyond stays stored and no longer counts.",
-    )
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__({"answers": CampaignOptions.described()["answers"]}, *arguments, **options)
 
 
-class QualityForm(forms.Form):
-    """Changes the quality settings of a campaign."""
+class QualityForm(_OptionsForm):
+    """Form that changes the quality settings of a campaign."""
 
     def __init__(self, task: TaskType, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        for name in QUALITY_SETTINGS:
-            if name not in _settings_without_effect(task):
-                self.fields[name] = deepcopy(NewCampaignForm.base_fields[name])
+        described = CampaignOptions.described(task)
+        quality = {name: described[name] for name in QUALITY_SETTINGS if name in described}
+        super().__init__(quality, *arguments, **options)
 
 
 class ReasonForm(forms.Form):

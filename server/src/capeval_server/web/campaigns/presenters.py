@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from capeval_server.annotation.campaigns.progress import FEWEST_TO_FORECAST, PACE_DAYS, Pace
+from capeval_server.annotation.core.option_texts import counted, render_sentence
 from capeval_server.annotation.core.options import CampaignOptions
 from capeval_server.annotation.models import Campaign
 from capeval_server.annotation.task_types import TaskType
@@ -52,17 +53,6 @@ ACTIONS: dict[tuple[str, str], tuple[str, str]] = {
 }
 
 
-def counted(number: int, noun: str) -> str:
-    """A number with what it is of: 1 answer, 2 answers."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def _time(seconds: int) -> str:
-    if seconds % 3600 == 0:
-        return counted(seconds // 3600, "hour")
-    return counted(seconds // 60, "minute") if seconds % 60 == 0 else counted(seconds, "second")
-
-
 def pace_in_words(pace: Pace, *, is_open: bool) -> str:
     """Describe the latest answers and, for an open campaign, the forecast that they allow.
 
@@ -96,66 +86,10 @@ def _duration(hours: float) -> str:
 
 
 def options_in_words(task: TaskType, options: CampaignOptions) -> list[str]:
-    """How a campaign gives out work and looks at it, in sentences."""
-    answers = f"{counted(options.answers, 'answer')}, each of another person"
-    found = [
-        f"Each item gets at most {answers}: it ends when further answers can't change its winner."
-        if options.curtail
-        else f"Each item gets {answers}.",
-        f"A worker gets {counted(options.batch, 'item')} at once.",
-        f"An item is kept for a worker for {_time(options.lease_seconds)} without activity, and for"
-        f" {_time(options.longest_lease_seconds)} at most.",
-        f"{counted(options.reports_to_hold, 'report')} of workers take an item out of work.",
-        f"One answer in {options.check_every:,} is to a check, never two in a row, if there are checks."
-        if options.check_every
-        else "No checks are given out.",
-    ]
-    if options.confidence:
-        found.insert(
-            1,
-            f"All items of a pair end once its winner has a probability of {options.confidence:.4g}, after"
-            f" {counted(options.confidence_votes, 'vote')} at least"
-            + (": a vote is the majority of an item's answers." if task.votes_once else "."),
-        )
-    if options.next_pairs:
-        found.append(
-            f"{counted(options.next_pairs, 'item')} at a time are chosen to be given out next:"
-            f" {options.next_pairs_floor:.0%} of them evenly from all systems that are compared, the others"
-            " where it is least certain which of two systems is the better."
-        )
-    if options.check_every and options.check_pass_share:
-        found.append(
-            f"A check that fewer than {options.check_pass_share:.0%} of at least"
-            f" {counted(options.check_pass_answers, 'good worker')} pass is taken out of work."
-        )
-    if task.has_sides and options.repeat_every:
-        found.append(
-            f"After {counted(options.repeat_every, 'answer')}, one of a worker's own items is shown again,"
-            " mirrored, and counts in nothing."
-        )
-    if options.pay_per_answer:
-        found.append(f"An answer is paid {options.pay_per_answer} {options.currency}.")
-    if task.reviewed:
-        found.append(_reviews(options))
-    if options.reopened_for == "everybody":
-        found.append("Everybody gets the places of answers that were rejected, or whose worker was blocked.")
-    else:
-        least = counted(options.trust_answers, "answer")
-        found.append(
-            "Only trusted workers get the places of answers that were rejected, or whose worker was blocked:"
-            f" at least {least} of theirs were reviewed or were checks, and {options.trust_share:.0%} of"
-            " those were fine."
-        )
-    return found
-
-
-def _reviews(options: CampaignOptions) -> str:
-    parts = []
-    if options.review_first:
-        parts.append(f"the first {counted(options.review_first, 'answer')} of each worker")
-    if options.review_every:
-        parts.append(f"one answer in {options.review_every:,}, drawn at random")
-    return f"A person reviews {' and '.join(parts)}." if parts else "No answers are drawn for review."
+    """Return the summary of a campaign: a sentence for each option that has an effect."""
+    values = options.model_dump()
+    described = type(options).described(task)
+    return list(filter(None, (render_sentence(name, about, values) for name, about in described.items())))
 
 
 def early_end(options: CampaignOptions) -> str:

@@ -1,0 +1,82 @@
+"""Groups of options, and the sentences by which a campaign's summary describes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from string import Formatter
+from typing import Any
+
+from pydantic import Field
+
+from capeval_server.annotation.task_types import TaskType
+
+__all__ = ["OptionGroup", "counted", "render_sentence"]
+
+Sentence = str | Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class OptionGroup:
+    """Options that belong together: a fieldset of a form.
+
+    Attributes:
+        title: Heading.
+        is_quality: Whether these are quality settings, which can change in every state of a campaign.
+        applies_to: Whether the options have an effect on campaigns of a task type.
+    """
+
+    title: str
+    is_quality: bool = False
+    applies_to: Callable[[TaskType], bool] = lambda _: True
+
+    def option(
+        self, title: str, default: Any = ..., sentence: Sentence = "", *, off: str = "", needs: str = ""
+    ) -> Any:
+        """Declare an option of the group.
+
+        Args:
+            title: Label, with the unit.
+            default: Default value; without one, the default of the task type.
+            sentence: Template of the sentence in the summary, or templates by value. `{batch:item}` becomes
+                "1 item" or "5 items", `{lease_seconds:time}` "10 minutes"; other formats are Python's. An
+                option that occurs in the sentence of another needs none.
+            off: Template if the option is 0, false or empty.
+            needs: Another option; if that is off, this one has no sentence.
+        """
+        extra = {"group": self.title, "sentence": sentence, "off": off, "needs": needs}
+        return Field(default, title=title, json_schema_extra=extra)
+
+
+class _Template(Formatter):
+    def format_field(self, value: Any, format_spec: str) -> str:
+        if format_spec == "time":
+            return _duration(value)
+        is_noun = format_spec.replace(" ", "").isalpha()
+        return counted(value, format_spec) if is_noun else format(value, format_spec)
+
+
+def render_sentence(name: str, about: Mapping[str, Any], values: Mapping[str, Any]) -> str:
+    """Return the sentence of an option; empty if there is nothing to say.
+
+    Args:
+        name: Name of the option.
+        about: Its description, of `CampaignOptions.described`.
+        values: Values of all options.
+    """
+    if about["needs"] and not values[about["needs"]]:
+        return ""
+    sentence = about["sentence"] if values[name] else about["off"]
+    template = sentence[values[name]] if isinstance(sentence, Mapping) else sentence
+    return _Template().vformat(template, (), values)
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun: 1 answer, 2 answers."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _duration(seconds: int) -> str:
+    if seconds % 3600 == 0:
+        return counted(seconds // 3600, "hour")
+    return counted(seconds // 60, "minute") if seconds % 60 == 0 else counted(seconds, "second")
