@@ -81,20 +81,23 @@ class StateOf(Schema):
     reason: Annotated[str, Field(max_length=LONGEST_NOTE, pattern=r"^[^\x00]*$")] = ""
 
 
-def _texts(name: str) -> dict[str, str]:
+def _texts(name: str) -> dict[str, Any]:
     """Return the title and the description of an option."""
     about = CampaignOptions.described()[name]
     return {"title": about["title"], "description": about["description"]}
 
 
+def _optional(name: str) -> tuple[Any, Any]:
+    """Return the field of a schema for an option that may be left out."""
+    kind: Any = CampaignOptions.model_fields[name].annotation
+    return kind | None, Field(None, **_texts(name))
+
+
 def with_quality_settings(schema: type[Schema]) -> type[Schema]:
     """Add the quality settings to a schema; each may be left out."""
-    fields: dict[str, Any] = {
-        name: (CampaignOptions.model_fields[name].annotation | None, Field(None, **_texts(name)))
-        for name in QUALITY_SETTINGS
-    }
+    fields: dict[str, Any] = {name: _optional(name) for name in QUALITY_SETTINGS}
     return create_model(
-        schema.__name__, __base__=schema, __doc__=schema.__doc__, __module__=__name__, **fields
+        schema.__name__, __base__=schema, __doc__=schema.__doc__, __module__=schema.__module__, **fields
     )
 
 

@@ -44,7 +44,7 @@ class OptionGroup:
             off: Template if the option is 0, false or empty.
             needs: Another option; if that is off, this one has no sentence.
         """
-        extra = {"group": self.title, "sentence": sentence, "off": off, "needs": needs}
+        extra: dict[str, Any] = {"group": self.title, "sentence": sentence, "off": off, "needs": needs}
         return Field(default, title=title, json_schema_extra=extra)
 
 
