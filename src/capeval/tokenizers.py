@@ -5,19 +5,32 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from capeval import _native
+from capeval._internal.plugins import PluginGroup, Registry
 from capeval._internal.validation import checked_choice, checked_flag, checked_integer
 from capeval.data.captions import Candidates, ImageId, References, ReferencesLike
 from capeval.data.scores import Digest
 from capeval.errors import CaptionError, MismatchError, OptionError
 from capeval.errors.messages import first_few, id_types, shortened
 
-__all__ = ["TokenizedCandidates", "TokenizedReferences", "Tokenizer", "set_threads", "tokenize", "tokenized"]
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+__all__ = [
+    "TOKENIZERS",
+    "TokenizedCandidates",
+    "TokenizedReferences",
+    "Tokenizer",
+    "as_tokenizer",
+    "set_threads",
+    "tokenize",
+    "tokenized",
+]
 
 Kind = Literal["ptb", "none", "function"]
 Punctuation = Literal["reference", "paper", "keep"]
@@ -127,6 +140,36 @@ class Tokenizer:
         case = "lower" if self.lowercase else "cased"
         context = "" if self.context == "file" else f"-context:{self.context}"
         return f"ptb-3.4.1-{case}-punctuation:{self.punctuation}{context}"
+
+
+def as_tokenizer(made: object, name: str, place: str) -> Tokenizer:
+    """Return a `Tokenizer` as it is, and a function as a tokenizer with a name.
+
+    Args:
+        made: A tokenizer, or a function from a caption to its tokens.
+        name: The name of a function in signatures.
+        place: The place where it was found, for the error.
+
+    Raises:
+        OptionError: It is something else.
+    """
+    if isinstance(made, Tokenizer):
+        return made
+    if not callable(made):
+        got = "nothing" if made is None else repr(made)
+        raise OptionError(f"{place} must be a function or a Tokenizer (got {got})")
+    return Tokenizer(function=made, name=name)
+
+
+def _adopt(entry: EntryPoint, loaded: object) -> None:
+    version = f"-{entry.dist.version}" if entry.dist is not None else ""
+    TOKENIZERS.add({entry.name: as_tokenizer(loaded, entry.name + version, entry.value)}, entry.module)
+
+
+TOKENIZERS: Registry[Tokenizer] = Registry("tokenizer", PluginGroup("capeval.tokenizers", _adopt))
+"""The tokenizers by name: `ptb`, `none`, and those of plug-ins (entry points of `capeval.tokenizers`)."""
+
+TOKENIZERS.add({"ptb": Tokenizer(), "none": Tokenizer(kind="none")}, __name__)
 
 
 def tokenize(captions: Sequence[str], tokenizer: Tokenizer | None = None) -> list[list[str]]:

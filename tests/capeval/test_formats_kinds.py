@@ -21,7 +21,7 @@ from capeval import load_candidates, load_references
 from capeval.errors import DependencyError, FormatError, OptionError
 from capeval.formats import load_subsets
 from capeval.formats.io.rows import text_lines
-from capeval.formats.registry import KINDS
+from capeval.formats.registry import FORMATS
 
 Write = Callable[..., Path]
 REFERENCES = {1: ["a man", "one man"], 2: ["a dog"]}
@@ -468,11 +468,11 @@ def test_what_is_not_read_is_said(write: Write, what: str) -> None:
 
 def test_the_error_of_an_unknown_kind_lists_the_kinds(write: Write) -> None:
     message = str(refusal(load_references, write("hello")))
-    assert KINDS
-    for kind in KINDS:
+    assert FORMATS
+    for kind in FORMATS.values():
         assert (f"{kind.name}, {kind.form}" in message) == (kind.references is not None)
     message = str(refusal(load_candidates, write("hello")))
-    for kind in KINDS:
+    for kind in FORMATS.values():
         assert (f"{kind.name}, {kind.form}" in message) == (kind.candidates is not None)
 
 

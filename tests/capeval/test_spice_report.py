@@ -96,7 +96,7 @@ def test_examples_show_both_graphs(metrics: tuple[str, ...]) -> None:
 def test_no_graphs_without_spice() -> None:
     page = page_of(system(metrics=["BLEU"]))
     assert '<svg class="scene-graph"' not in page
-    assert "scene graphs that SPICE compares" not in page
+    assert "the compared scene graphs" not in page
 
 
 @NEEDS_MODEL

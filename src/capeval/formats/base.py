@@ -1,4 +1,4 @@
-"""What a kind of file of captions is: how it is recognised, and how it is read."""
+"""Formats of caption files: how a file is recognized and read."""
 
 from __future__ import annotations
 
@@ -41,12 +41,15 @@ class ReadOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class CaptionFormat:
-    """A kind of file.
+    """A kind of file. Another distribution names one in its entry points, in the group `capeval.formats`.
 
     Attributes:
-        name: What it is called in messages.
-        form: What it looks like.
-        recognise: Whether a file is of this kind.
+        name: Its name in messages.
+        form: Its form, in a line.
+        priority: Its place in the order of recognition, lowest first. Formats that accept any file that is
+            left, such as any other JSON object, come last.
+        example: Returns a small file with captions of two images, for tests.
+        recognize: Whether a file is of this kind.
         references: Reads references; None where it has none.
         candidates: Reads candidates; None where it has none.
         has_columns: Whether columns can be named.
@@ -55,7 +58,9 @@ class CaptionFormat:
 
     name: str
     form: str
-    recognise: Callable[[Source, ReadOptions], bool]
+    priority: int
+    example: Callable[[], bytes]
+    recognize: Callable[[Source, ReadOptions], bool]
     references: Callable[[Source, ReadOptions], References] | None = None
     candidates: Callable[[Source, ReadOptions], Candidates] | None = None
     has_columns: bool = False

@@ -44,7 +44,7 @@ def load_references(
 
     The file is one of the kinds that docs/formats.md lists with their forms: COCO annotations, a list of
     entries, a mapping of image ids to captions, JSON Lines, Karpathy's datasets, token files, CSV and TSV,
-    Parquet and Arrow; also in gzip, xz or zip. The kind is recognised by the content, and then by the name.
+    Parquet and Arrow; also in gzip, xz or zip. The kind is recognized by the content, and then by the name.
 
     Image ids are all integers or all text. The keys of a mapping, which JSON can only write as text, and the
     ids of CSV are integers when every one of them is an integer written plainly.

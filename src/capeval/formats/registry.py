@@ -1,41 +1,45 @@
-"""All kinds of files of captions, in the order in which they are tried."""
+"""The registry of formats of caption files, in the order of recognition."""
 
 from __future__ import annotations
 
+import pkgutil
 import re
+from collections.abc import Callable
+from importlib import import_module
+from operator import attrgetter
+from typing import TYPE_CHECKING
 
+from capeval._internal.plugins import PluginGroup, Registry
 from capeval.data.captions import Candidates, References
 from capeval.data.columns import Role
 from capeval.errors import FormatError, FormatErrorKind, OptionError
-from capeval.formats.base import CaptionFormat, ReadOptions
-from capeval.formats.captions import (
-    coco,
-    delimited,
-    entries,
-    json_lines,
-    karpathy,
-    mapping,
-    tables,
-    token_files,
-    wrapped,
-)
+from capeval.formats import captions
+from capeval.formats.base import CaptionFormat, Captions, ReadOptions
+from capeval.formats.captions import entries
 from capeval.formats.io.rows import UTF16
 from capeval.formats.io.sources import Source
 
-__all__ = ["KINDS", "candidates_in", "references_in"]
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
-# Those that take what is left, such as any other object, come after the others.
-KINDS: tuple[CaptionFormat, ...] = (
-    tables.KIND,
-    karpathy.KIND,
-    coco.KIND,
-    wrapped.KIND,
-    json_lines.KIND,
-    entries.KIND,
-    mapping.KIND,
-    token_files.KIND,
-    delimited.KIND,
-)
+__all__ = ["FORMATS", "candidates_in", "references_in"]
+
+_ReaderOf = Callable[[CaptionFormat], Callable[[Source, ReadOptions], Captions] | None]
+
+
+def _adopt(entry: EntryPoint, loaded: object) -> None:
+    if not isinstance(loaded, CaptionFormat):
+        raise OptionError(f"{entry.value} must be a CaptionFormat (got {loaded!r})")
+    FORMATS.add({loaded.name: loaded}, entry.module)
+
+
+FORMATS: Registry[CaptionFormat] = Registry("format", PluginGroup("capeval.formats", _adopt))
+"""The formats by name: each module of `capeval.formats.captions` has one, and plug-ins add more."""
+
+for _module in pkgutil.iter_modules(captions.__path__, f"{captions.__name__}."):
+    _kind = import_module(_module.name).KIND
+    FORMATS.add({_kind.name: _kind}, _module.name)
+_OWN = tuple(sorted(FORMATS.registered(), key=attrgetter("priority")))
 
 _JSON = re.compile(r"\.(json|jsonl|ndjson)$")
 # What people have and what is not read, by its first bytes, with what to do instead.
@@ -58,10 +62,7 @@ def references_in(source: Source, options: ReadOptions) -> References:
         FormatError: It is of no kind that is read as references, or something is wrong with it.
         OptionError: Columns or splits are named, and a file of its kind has none.
     """
-    kind = _kind_of(source, options)
-    if kind.references is None:
-        raise _unsuited(kind, options.columns.role)
-    return kind.references(source, options)
+    return _read(attrgetter("references"), source, options)
 
 
 def candidates_in(source: Source, options: ReadOptions) -> Candidates:
@@ -71,25 +72,51 @@ def candidates_in(source: Source, options: ReadOptions) -> Candidates:
         FormatError: It is of no kind that is read as candidates, or something is wrong with it.
         OptionError: Columns are named, and a file of its kind has none.
     """
-    kind = _kind_of(source, options)
-    if kind.candidates is None:
+    return _read(attrgetter("candidates"), source, options)
+
+
+def _read(reader_of: _ReaderOf[Captions], source: Source, options: ReadOptions) -> Captions:
+    """Read a file as capeval's own format, or as that of a plug-in.
+
+    Plug-ins are asked only about files that no format of capeval reads, so that installing one does not
+    change how a file is read.
+    """
+    try:
+        return _read_as(_own_format(source, options), reader_of, source, options)
+    except (FormatError, OptionError):
+        plugins = (kind for kind in _in_order() if kind not in _OWN)
+        plugin = next((kind for kind in plugins if kind.recognize(source, options)), None)
+        if plugin is None:
+            raise
+    return _read_as(plugin, reader_of, source, options)
+
+
+def _read_as(
+    kind: CaptionFormat, reader_of: _ReaderOf[Captions], source: Source, options: ReadOptions
+) -> Captions:
+    if options.columns.are_named and not kind.has_columns:
+        raise OptionError(f"'id_column' and 'caption_column' are for files with columns (got {kind.name})")
+    if options.splits and not kind.has_splits:
+        raise OptionError(f"'split' is for files with splits (got {kind.name})")
+    read = reader_of(kind)
+    if read is None:
         raise _unsuited(kind, options.columns.role)
-    return kind.candidates(source, options)
+    return read(source, options)
 
 
-def _kind_of(source: Source, options: ReadOptions) -> CaptionFormat:
-    """The kind of a file, by its content and then by its name."""
+def _in_order() -> list[CaptionFormat]:
+    return sorted(FORMATS.values(), key=attrgetter("priority"))
+
+
+def _own_format(source: Source, options: ReadOptions) -> CaptionFormat:
+    """Return the format of a file, by its content and then by its name."""
     _refuse_others(source)
-    kind = next((kind for kind in KINDS if kind.recognise(source, options)), None)
+    kind = next((kind for kind in _OWN if kind.recognize(source, options)), None)
     if kind is None and _JSON.search(source.name) is not None:
         # Its reader says what is wrong with the JSON.
         kind = entries.KIND
     if kind is None:
         raise _unknown(source, options.columns.role)
-    if options.columns.are_named and not kind.has_columns:
-        raise OptionError(f"'id_column' and 'caption_column' are for files with columns (got {kind.name})")
-    if options.splits and not kind.has_splits:
-        raise OptionError(f"'split' is for files with splits (got {kind.name})")
     return kind
 
 
@@ -107,7 +134,7 @@ def _refuse_others(source: Source) -> None:
 
 def _expected(role: Role) -> str:
     readers = {Role.REFERENCES: "references", Role.CANDIDATES: "candidates"}
-    kinds = [kind for kind in KINDS if getattr(kind, readers[role]) is not None]
+    kinds = [kind for kind in _in_order() if getattr(kind, readers[role]) is not None]
     return f"what is read as {role}: " + "; ".join(f"{kind.name}, {kind.form}" for kind in kinds)
 
 

@@ -32,6 +32,7 @@ __all__ = [
     "Resource",
     "means",
     "shown_counts",
+    "shown_option",
     "signature_from",
     "unscored_images",
 ]
@@ -92,6 +93,7 @@ class Metric(ABC):
         page: Its page under `docs/metrics`, and its folder under `tests/conformance`.
         variants: Its names in the registry, each with the options that it stands for; by default the
             family's name with the default options.
+        featured: The variants that forms offer first; the others are behind "More metrics".
         note: What readers of its scores ask, answered in one sentence; shown below tables.
         higher_is_better: Whether a higher score is better. Bold numbers, ranks and tests depend on it.
         first_reference_counts: Whether, of equally good references, the first one gives the statistics of
@@ -101,6 +103,7 @@ class Metric(ABC):
     family: ClassVar[str]
     page: ClassVar[str]
     variants: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    featured: ClassVar[tuple[str, ...]] = ()
     note: ClassVar[str] = ""
     higher_is_better: ClassVar[bool] = True
     first_reference_counts: ClassVar[bool] = False
@@ -238,7 +241,7 @@ class Metric(ABC):
     def options(self) -> tuple[str, ...]:
         """The options as `name=value`, for the signature."""
         shown = (f for f in fields(self) if f.metadata.get("option", True))  # type: ignore[arg-type]
-        return tuple(f"{f.name}={_shown(getattr(self, f.name))}" for f in shown)
+        return tuple(f"{f.name}={shown_option(getattr(self, f.name))}" for f in shown)
 
     def signature(
         self,
@@ -441,8 +444,9 @@ def shown_counts(least: int, most: int) -> str:
     return str(least) if least == most else f"{least}-{most}"
 
 
-def _shown(value: object) -> str:
+def shown_option(value: object) -> str:
+    """Return the value of an option, as signatures write it."""
     if isinstance(value, tuple):
-        return ",".join(_shown(part) for part in value)
+        return ",".join(map(shown_option, value))
     # All digits, since the scores depend on all of them; 6.0 is written like 6, which is the same option.
     return repr(float(value)).removesuffix(".0") if isinstance(value, float) else str(value)

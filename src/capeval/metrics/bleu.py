@@ -41,6 +41,7 @@ class Bleu(Metric):
     """
 
     family: ClassVar[str] = "BLEU"
+    featured: ClassVar = ("BLEU",)
     page: ClassVar[str] = "bleu"
     variants: ClassVar = {"BLEU": {}, **{f"BLEU-{n}": {"orders": (n,)} for n in range(1, 5)}}
 

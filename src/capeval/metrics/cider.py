@@ -133,6 +133,7 @@ class CiderD(_Cider):
     """
 
     family: ClassVar[str] = "CIDEr-D"
+    featured: ClassVar = ("CIDEr-D",)
     note: ClassVar[str] = "CIDEr-D is what papers on COCO call CIDEr."
     variants: ClassVar = _variants("CIDEr-D")
 
@@ -184,6 +185,7 @@ class Cider(_Cider):
     """
 
     family: ClassVar[str] = "CIDEr"
+    featured: ClassVar = ("CIDEr",)
     note: ClassVar[str] = "CIDEr is that of its own paper; COCO's is CIDEr-D."
     variants: ClassVar = _variants("CIDEr")
 

@@ -114,6 +114,7 @@ class Meteor(Metric):
     """
 
     family: ClassVar[str] = "METEOR"
+    featured: ClassVar = ("METEOR",)
     page: ClassVar[str] = "meteor"
     variants: ClassVar = {
         "METEOR": {},

@@ -2,58 +2,86 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from types import MappingProxyType
 from typing import TypeVar
 
+from capeval._internal.plugins import PluginGroup, Registry
 from capeval._internal.validation import checked_choice
 from capeval.errors import OptionError
 from capeval.metrics.base import Metric
+from capeval.metrics.options import metric_options, parse_options, split_options
 
-__all__ = ["CLASSES", "DEFAULT", "METRICS", "metric_keys", "named", "register", "resolve"]
+__all__ = ["CLASSES", "DEFAULT", "METRICS", "canonical_name", "metric_keys", "named", "register", "resolve"]
 
 DEFAULT = ("BLEU", "METEOR", "ROUGE-L", "CIDEr-D")
 """The default metrics: those of the COCO Captions server."""
 
 _Class = TypeVar("_Class", bound=type[Metric])
+_MakeMetric = Callable[[], Metric]
 
-_classes: dict[str, type[Metric]] = {}
-_metrics: dict[str, Callable[[], Metric]] = {}
 
-CLASSES: Mapping[str, type[Metric]] = MappingProxyType(_classes)
+class _Metrics(Registry[_MakeMetric]):
+    """Functions that make metrics, also of names with options such as `CIDEr-D(sigma=6)`."""
+
+    def __getitem__(self, name: str) -> _MakeMetric:
+        if "(" not in name:
+            return super().__getitem__(name)
+        try:
+            base, options = split_options(name)
+            make = super().__getitem__(base)
+            return partial(make, **parse_options(type(make()), options))
+        except OptionError as error:
+            raise KeyError(str(error)) from None
+
+
+_plugins = PluginGroup("capeval.metrics")
+
+CLASSES: Registry[type[Metric]] = Registry("metric's class", _plugins)
 """The registered classes, by the name of the class."""
 
-METRICS: Mapping[str, Callable[[], Metric]] = MappingProxyType(_metrics)
-"""A function that makes each metric, by the metric's name."""
+METRICS: Registry[_MakeMetric] = _Metrics("metric", _plugins)
+"""A function that makes each metric, by the metric's name, which may have options: `CIDEr-D(sigma=6)`."""
 
 
 def register(metric: _Class) -> _Class:
     """Adds a metric's class to the registry; used as a decorator.
 
+    Another distribution names the module or the class in its entry points, in the group `capeval.metrics`.
+
     Raises:
         OptionError: Its name, or one of its variants', is another metric's.
     """
-    variants = metric.variants or {metric.family: {}}
-    taken = {name.lower() for name in METRICS}
-    for name in variants:
-        if name.lower() in taken:
-            raise OptionError(f"a metric's name must be new (got {name!r} again)")
-    if metric.__name__ in CLASSES:
-        raise OptionError(f"a metric's class must have a new name (got {metric.__name__!r} again)")
-    _classes[metric.__name__] = metric
-    _metrics.update({name: partial(metric, **options) for name, options in variants.items()})
+    variants = {
+        name: partial(metric, **options) for name, options in (metric.variants or {metric.family: {}}).items()
+    }
+    METRICS.check(variants, metric.__module__)
+    CLASSES.add({metric.__name__: metric}, metric.__module__)
+    METRICS.add(variants, metric.__module__)
     return metric
 
 
 def named(name: str) -> Metric:
-    """The metric of that name (upper or lower case).
+    """The metric of that name (upper or lower case), which may have options: `CIDEr-D(sigma=6)`.
 
     Raises:
-        OptionError: There is none.
+        OptionError: There is none, or an option is none of its options.
     """
-    known = {each.lower(): each for each in METRICS}
-    return METRICS[checked_choice("metrics", known.get(name.lower(), name), tuple(METRICS))]()
+    return METRICS[canonical_name(name)]()
+
+
+def canonical_name(text: str) -> str:
+    """Return a metric's name with the registry's spelling, and its options as signatures write them.
+
+    Raises:
+        OptionError: There is no such metric, or an option is none of its options.
+    """
+    name, options = split_options(text)
+    spelling = METRICS.spelling(name) or checked_choice("metrics", name, tuple(METRICS))
+    metric = type(METRICS[spelling]())
+    values, known = parse_options(metric, options), metric_options(metric)
+    shown = ",".join(f"{each}={known[each].show(value)}" for each, value in values.items())
+    return f"{spelling}({shown})" if shown else spelling
 
 
 def resolve(metrics: Iterable[str | Metric]) -> tuple[Metric, ...]:

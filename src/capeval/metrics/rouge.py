@@ -30,6 +30,7 @@ class RougeL(MeanMetric):
     """
 
     family: ClassVar[str] = "ROUGE-L"
+    featured: ClassVar = ("ROUGE-L",)
     page: ClassVar[str] = "rouge"
 
     beta: float = 1.2

@@ -111,6 +111,7 @@ class Spice(Metric):
     """
 
     family: ClassVar[str] = "SPICE"
+    featured: ClassVar = ("SPICE",)
     page: ClassVar[str] = "spice"
     variants: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "SPICE": {},

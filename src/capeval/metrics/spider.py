@@ -46,6 +46,7 @@ class Spider(Metric):
     """
 
     family: ClassVar[str] = "SPIDEr"
+    featured: ClassVar = ("SPIDEr",)
     note: ClassVar[str] = "SPIDEr is the mean of SPICE and CIDEr-D."
     page: ClassVar[str] = "spice"
 

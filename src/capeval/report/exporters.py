@@ -57,8 +57,11 @@ def comparison_to_json(comparisons: Mapping[str, Comparison], a: str, b: str) ->
 
 
 def _numbers(made: Interval | Comparison) -> dict[str, Any]:
-    """The fields, with None for NaN."""
-    return {name: without_nan(value) for name, value in asdict(made).items()}
+    """The fields, with None for NaN; `higher_is_better` only if it is not."""
+    numbers = {name: without_nan(value) for name, value in asdict(made).items()}
+    if numbers.get("higher_is_better"):
+        del numbers["higher_is_better"]
+    return numbers
 
 
 def _json(content: object, *, lines: bool) -> str:

@@ -126,7 +126,8 @@ def _examples(
         values = system.report.per_image[by]
         # Stable, so that images with the same score stay in the order of the references. Images that have
         # none come last, and are no examples.
-        order = np.argsort(-values, kind="stable")[: np.count_nonzero(~np.isnan(values))]
+        goodness = -values if by in system.report.lower_is_better else values
+        order = np.argsort(-goodness, kind="stable")[: np.count_nonzero(~np.isnan(values))]
         count = min(_EXAMPLES, len(order) // 2)
         chosen = {"Best": order[:count], "Worst": order[len(order) - count :][::-1]}
         images = [system.report.image_ids[row] for rows in chosen.values() for row in rows]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isnan, nan
 from typing import TYPE_CHECKING
@@ -86,7 +86,9 @@ def scores(
     subsets = tuple(systems[0].report.subsets)
     if any(tuple(system.report.subsets) != subsets for system in systems):
         raise MismatchError("systems in one table must have the same subsets")
-    rows = _ranked(names, [(system.name, system.report.corpus, system.intervals) for system in systems])
+    lower = systems[0].report.lower_is_better
+    whole = [(system.name, system.report.corpus, system.intervals) for system in systems]
+    rows = _ranked(names, lower, whole)
     for name, values in (published or {}).items():
         rows.append((Cell(value=name), *(Cell(value=values.get(metric)) for metric in names)))
     notes = (*systems[0].report.notes(source, unscored=False), *_of_intervals(systems), *_unscored(systems))
@@ -94,7 +96,7 @@ def scores(
         return Grid(columns=("System", *names), rows=tuple(rows), notes=notes)
     rows = [(row[0], Cell(value="all"), *row[1:]) for row in rows]
     for subset in subsets:
-        part = _ranked(names, [(system.name, system.report.subsets[subset], {}) for system in systems])
+        part = _ranked(names, lower, [(each.name, each.report.subsets[subset], {}) for each in systems])
         rows += [(row[0], Cell(value=subset), *row[1:]) for row in part]
     return Grid(columns=("System", "Images", *names), rows=tuple(rows), notes=notes)
 
@@ -144,8 +146,8 @@ def comparison(comparisons: Mapping[str, Comparison], a: str, b: str, *, notes: 
     rows = tuple(
         (
             Cell(value=name),
-            Cell(value=each.a, best=each.a > each.b),
-            Cell(value=each.b, best=each.b > each.a),
+            Cell(value=each.a, best=each.better == "a"),
+            Cell(value=each.b, best=each.better == "b"),
             Cell(value=each.difference, low=each.low, high=each.high, digits=4),
             Cell(value=each.p_value, digits=4),
         )
@@ -164,14 +166,16 @@ def _names(systems: Sequence[System]) -> tuple[str, ...]:
 
 
 def _ranked(
-    names: Sequence[str], systems: Sequence[tuple[str, Mapping[str, float], Mapping[str, Interval]]]
+    names: Sequence[str],
+    lower: Collection[str],
+    systems: Sequence[tuple[str, Mapping[str, float], Mapping[str, Interval]]],
 ) -> list[tuple[Cell, ...]]:
     """A row for each system, with the best of every column marked where there are several."""
-    # NaN, which equals nothing, where no system has the score.
-    best = {
-        name: max((score for _, values, _ in systems if not isnan(score := values[name])), default=nan)
-        for name in names
-    }
+    best = {}
+    for name in names:
+        known = [score for _, values, _ in systems if not isnan(score := values[name])]
+        # NaN, which equals nothing, if no system has the score.
+        best[name] = (min if name in lower else max)(known, default=nan)
     rows = []
     for label, values, intervals in systems:
         cells = [Cell(value=label)]

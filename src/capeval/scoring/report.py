@@ -73,6 +73,13 @@ class Report:
         signatures = [str(signature) for signature in self.signatures.values()]
         return html_table(columns, rows, notes={"Notes": self.notes(), "Signatures": signatures})
 
+    @property
+    def lower_is_better(self) -> frozenset[str]:
+        """The names of the scores of which a lower one is better."""
+        return frozenset(
+            name for metric, _ in self.scores if not metric.higher_is_better for name in metric.names
+        )
+
     def notes(self, source: str = "", *, unscored: bool = True) -> tuple[str, ...]:
         """What readers ask about the scores: of which references they are, and what names and numbers mean.
 

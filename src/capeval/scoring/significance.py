@@ -108,6 +108,7 @@ class Comparison:
         level: The part of the resamples between the two ends.
         samples: The number of resamples.
         seed: The seed that they were drawn with.
+        higher_is_better: Whether a higher score is better.
     """
 
     name: str
@@ -121,6 +122,13 @@ class Comparison:
     level: float
     samples: int
     seed: int
+    higher_is_better: bool = True
+
+    @property
+    def better(self) -> Literal["a", "b"] | None:
+        """The system with the better score; None if the scores are equal, or one has none."""
+        a, b = (self.a, self.b) if self.higher_is_better else (-self.a, -self.b)
+        return "a" if a > b else "b" if b > a else None
 
 
 class Comparisons(dict[str, Comparison]):
@@ -165,12 +173,14 @@ class Resampled:
         score: The score of all images.
         values: The score of each resample.
         seed: The seed that the resamples were drawn with.
+        higher_is_better: Whether a higher score is better.
     """
 
     name: str
     score: float
     values: FloatArray | NDArray[np.float32]
     seed: int = 0
+    higher_is_better: bool = True
 
     def interval(self, *, level: float = 0.95) -> Interval:
         """The percentile bootstrap interval.
@@ -351,8 +361,16 @@ def compare(
         (
             name,
             difference(
-                Resampled(name=name, score=scores_a[name], values=values_a[:, i], seed=seed),
-                Resampled(name=name, score=scores_b[name], values=values_b[:, i], seed=seed),
+                *(
+                    Resampled(
+                        name=name,
+                        score=scores[name],
+                        values=values[:, i],
+                        seed=seed,
+                        higher_is_better=metric.higher_is_better,
+                    )
+                    for scores, values in ((scores_a, values_a), (scores_b, values_b))
+                ),
                 level=level,
             ),
         )
@@ -401,6 +419,7 @@ def difference(a: Resampled, b: Resampled, *, level: float = 0.95) -> Comparison
         level=level,
         samples=len(first),
         seed=a.seed,
+        higher_is_better=a.higher_is_better,
     )
 
 
@@ -428,7 +447,13 @@ def _resampled(
     ):
         scores = metric.aggregate(own.sum(axis=0))
         for i, name in enumerate(metric.names):
-            resampled[name] = Resampled(name=name, score=float(scores[i]), values=values[:, i], seed=seed)
+            resampled[name] = Resampled(
+                name=name,
+                score=float(scores[i]),
+                values=values[:, i],
+                seed=seed,
+                higher_is_better=metric.higher_is_better,
+            )
     return resampled
 
 

@@ -3,6 +3,7 @@
 from capeval._internal.atomic_write import written_whole
 from capeval._internal.csv_escape import original, plain_row
 from capeval._internal.optional_packages import missing_package
+from capeval._internal.plugins import DuplicateNameError, PluginGroup, Registry
 from capeval._internal.progress import progress_to, report_progress
 from capeval._internal.validation import (
     checked_choice,
@@ -13,6 +14,9 @@ from capeval._internal.validation import (
 )
 
 __all__ = [
+    "DuplicateNameError",
+    "PluginGroup",
+    "Registry",
     "checked_choice",
     "checked_flag",
     "checked_integer",

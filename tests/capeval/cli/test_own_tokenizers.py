@@ -119,12 +119,12 @@ def test_the_command_finds_modules_of_the_current_folder_and_hides_none(folder: 
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("chinese", "--tokenizer must be MODULE:NAME, such as jieba:lcut (got chinese)"),
-        (":cut", "--tokenizer must be MODULE:NAME, such as jieba:lcut (got :cut)"),
+        ("chinese", "--tokenizer must be ptb, none or MODULE:NAME, such as jieba:lcut (got chinese)"),
+        (":cut", "--tokenizer must be ptb, none or MODULE:NAME, such as jieba:lcut (got :cut)"),
         ("nowhere:cut", "module nowhere can't be imported: ModuleNotFoundError: No module named 'nowhere'"),
         ("faulty:cut", "module faulty can't be imported: ModuleNotFoundError"),
-        ("chinese:slice", "slice must be a function or a Tokenizer in module chinese (got nothing)"),
-        ("chinese:number", "number must be a function or a Tokenizer in module chinese (got 3)"),
+        ("chinese:slice", "slice of module chinese must be a function or a Tokenizer (got nothing)"),
+        ("chinese:number", "number of module chinese must be a function or a Tokenizer (got 3)"),
         ("chinese:broken", "tokenizer 'chinese:broken' failed on caption '一只狗在跑': IndexError"),
         ("chinese:cut_all", "tokenizer 'chinese:cut_all' must make tokens"),
     ],

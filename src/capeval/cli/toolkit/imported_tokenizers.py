@@ -1,4 +1,4 @@
-"""`--tokenizer MODULE:NAME`: one's own tokenizer, from a module that Python finds."""
+"""`--tokenizer`: a registered tokenizer, or one of a module that Python finds."""
 
 from __future__ import annotations
 
@@ -9,23 +9,26 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from capeval.errors import OptionError
-from capeval.tokenizers import Tokenizer
+from capeval.tokenizers import TOKENIZERS, Tokenizer, as_tokenizer
 
 __all__ = ["load_tokenizer"]
 
 
 def load_tokenizer(spec: str) -> Tokenizer:
-    """The tokenizer `MODULE:NAME`: a function from a caption to its tokens, or a `Tokenizer`.
+    """Return a registered tokenizer, or `MODULE:NAME`: a function or a `Tokenizer`.
 
     The module is an installed one, or a file in the current folder. A function is named in signatures as
     it is given here, with the version of its package where the package has the module's name.
 
     Raises:
-        OptionError: There is no such module or name, or it is something else.
+        OptionError: There is no such tokenizer, module or name, or it is something else.
     """
-    module, _, name = spec.partition(":")
+    module, colon, name = spec.partition(":")
+    if not colon and (registered := TOKENIZERS.spelling(spec)):
+        return TOKENIZERS[registered]
     if not module or not name:
-        raise OptionError(f"--tokenizer must be MODULE:NAME, such as jieba:lcut (got {spec})")
+        names = ", ".join(TOKENIZERS)
+        raise OptionError(f"--tokenizer must be {names} or MODULE:NAME, such as jieba:lcut (got {spec})")
     # At the end: a file here never hides a module that is installed.
     sys.path.append(str(Path.cwd()))
     try:
@@ -34,14 +37,7 @@ def load_tokenizer(spec: str) -> Tokenizer:
         raise OptionError(
             f"--tokenizer {spec}: module {module} can't be imported: {type(error).__name__}: {error}"
         ) from error
-    made = getattr(found, name, None)
-    if isinstance(made, Tokenizer):
-        return made
-    if not callable(made):
-        raise OptionError(
-            f"--tokenizer {spec}: {name} must be a function or a Tokenizer in module {module}"
-            f" (got {'nothing' if made is None else repr(made)})"
-        )
+    signed = spec
     with suppress(PackageNotFoundError):
-        spec += f"-{version(module.partition('.')[0])}"
-    return Tokenizer(function=made, name=spec)
+        signed += f"-{version(module.partition('.')[0])}"
+    return as_tokenizer(getattr(found, name, None), signed, f"--tokenizer {spec}: {name} of module {module}")

@@ -146,8 +146,8 @@ TokenizerSpec = Annotated[
     str | None,
     Option(
         "--tokenizer",
-        metavar="MODULE:NAME",
-        help="Your own tokenizer: a function from a caption to its tokens, or a Tokenizer.",
+        metavar="NAME|MODULE:NAME",
+        help="A registered tokenizer, or your own: a function from a caption to its tokens.",
         show_default="the reference's",
     ),
 ]

@@ -11,7 +11,7 @@ from capeval.formats.io.sources import Source
 __all__ = ["KIND"]
 
 
-def _recognise(source: Source, _: ReadOptions) -> bool:
+def _recognize(source: Source, _: ReadOptions) -> bool:
     return source.json.kind == "object" and not {"annotations", "images"}.isdisjoint(source.json.fields)
 
 
@@ -35,7 +35,12 @@ def _candidates(source: Source, _: ReadOptions) -> Candidates:
 KIND = CaptionFormat(
     name="COCO annotations",
     form='{"images": [{"id"}, ...], "annotations": [{"image_id", "caption"}, ...]}',
-    recognise=_recognise,
+    priority=30,
+    example=lambda: (
+        b'{"images": [{"id": 1}, {"id": 2}], "annotations": [{"image_id": 1, "caption": "A dog."},'
+        b' {"image_id": 2, "caption": "Two cats."}]}'
+    ),
+    recognize=_recognize,
     references=_references,
     candidates=_candidates,
 )

@@ -28,7 +28,7 @@ _UNQUOTED = "|"
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,18}", re.ASCII)
 
 
-def _recognise(source: Source, options: ReadOptions) -> bool:
+def _recognize(source: Source, options: ReadOptions) -> bool:
     names = _header(source.first_line)[1]
     return source.name.endswith(_ENDINGS) or (len(names) > 1 and have_columns(names, options.columns))
 
@@ -108,7 +108,9 @@ def _list(place: str, text: str, field: str) -> object:
 KIND = CaptionFormat(
     name="a table",
     form="CSV or TSV, whose first line names the columns",
-    recognise=_recognise,
+    priority=90,
+    example=lambda: b"image_id,caption\n1,A dog.\n2,Two cats.\n",
+    recognize=_recognize,
     references=lambda source, options: _read(References, source, options),
     candidates=lambda source, options: _read(Candidates, source, options),
     has_columns=True,

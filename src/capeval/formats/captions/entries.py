@@ -68,7 +68,9 @@ def _candidates(source: Source, options: ReadOptions) -> Candidates:
 KIND = CaptionFormat(
     name="a list of entries",
     form='[{"image_id", "caption"}, ...], such as COCO results',
-    recognise=lambda source, _: source.json.kind == "list",
+    priority=60,
+    example=lambda: b'[{"image_id": 1, "caption": "A dog."}, {"image_id": 2, "caption": "Two cats."}]',
+    recognize=lambda source, _: source.json.kind == "list",
     references=_references,
     candidates=_candidates,
     has_columns=True,

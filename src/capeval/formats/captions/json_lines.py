@@ -18,7 +18,7 @@ _ENDINGS = (".jsonl", ".ndjson")
 _TWO_LINES = re.compile(rb"\s*\{[^\n]*\}\s*\n\s*\{")
 
 
-def _recognise(source: Source, _: ReadOptions) -> bool:
+def _recognize(source: Source, _: ReadOptions) -> bool:
     # An entry is an object, so what begins as a list is one, whatever the file is called.
     if source.json.kind == "list":
         return False
@@ -51,7 +51,9 @@ def _candidates(source: Source, options: ReadOptions) -> Candidates:
 KIND = CaptionFormat(
     name="JSON Lines",
     form='{"image_id", "caption"} in each line',
-    recognise=_recognise,
+    priority=50,
+    example=lambda: b'{"image_id": 1, "caption": "A dog."}\n{"image_id": 2, "caption": "Two cats."}\n',
+    recognize=_recognize,
     references=_references,
     candidates=_candidates,
     has_columns=True,

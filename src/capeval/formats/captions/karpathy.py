@@ -15,7 +15,7 @@ __all__ = ["KIND"]
 _IDS = ("cocoid", "filename", "imgid")
 
 
-def _recognise(source: Source, _: ReadOptions) -> bool:
+def _recognize(source: Source, _: ReadOptions) -> bool:
     return source.json.kind == "object" and "sentences" in _first_image(source).fields
 
 
@@ -58,7 +58,12 @@ def _id(source: Source, options: ReadOptions) -> str:
 KIND = CaptionFormat(
     name="a dataset with splits",
     form='{"images": [{"cocoid", "split", "sentences": [{"raw"}, ...]}, ...]}, as dataset_coco.json',
-    recognise=_recognise,
+    priority=20,
+    example=lambda: (
+        b'{"images": [{"cocoid": 1, "split": "test", "sentences": [{"raw": "A dog."}]}, {"cocoid": 2,'
+        b' "split": "test", "sentences": [{"raw": "Two cats."}]}]}'
+    ),
+    recognize=_recognize,
     references=_references,
     has_columns=True,
     has_splits=True,

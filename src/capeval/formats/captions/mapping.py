@@ -21,7 +21,9 @@ def _candidates(source: Source, _: ReadOptions) -> Candidates:
 KIND = CaptionFormat(
     name="captions by image id",
     form='{"391895": ["...", ...], ...}',
-    recognise=lambda source, _: source.json.kind == "object",
+    priority=70,
+    example=lambda: b'{"1": ["A dog."], "2": ["Two cats."]}',
+    recognize=lambda source, _: source.json.kind == "object",
     references=_references,
     candidates=_candidates,
 )

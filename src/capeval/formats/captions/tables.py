@@ -86,10 +86,22 @@ def _batches(data: bytes, names: list[str]) -> Iterator[pa.RecordBatch]:
         yield from pa.ipc.open_stream(source)
 
 
+def _write_example() -> bytes:
+    import pyarrow as pa
+
+    table = pa.table({"image_id": [1, 2], "caption": ["A dog.", "Two cats."]})
+    out = pa.BufferOutputStream()
+    with pa.ipc.new_stream(out, table.schema) as writer:
+        writer.write_table(table)
+    return out.getvalue().to_pybytes()
+
+
 KIND = CaptionFormat(
     name="Parquet or Arrow",
     form="a table with named columns (needs pyarrow)",
-    recognise=lambda source, _: source.data.startswith(_TABLES),
+    priority=10,
+    example=_write_example,
+    recognize=lambda source, _: source.data.startswith(_TABLES),
     references=lambda source, options: _read(References, source, options),
     candidates=lambda source, options: _read(Candidates, source, options),
     has_columns=True,

@@ -17,7 +17,7 @@ _LINE = re.compile(r"([^\t]+)#(\d+)\t(.*)", re.DOTALL)
 _FIELDS = ("image", "caption")
 
 
-def _recognise(source: Source, _: ReadOptions) -> bool:
+def _recognize(source: Source, _: ReadOptions) -> bool:
     return _LINE.match(source.first_line) is not None
 
 
@@ -42,7 +42,9 @@ def _rows(source: Source) -> Iterator[Row]:
 KIND = CaptionFormat(
     name="a token file",
     form="IMAGE#NUMBER, a tab and a caption in each line, as in Flickr8k.token.txt",
-    recognise=_recognise,
+    priority=80,
+    example=lambda: b"1.jpg#0\tA dog.\n2.jpg#0\tTwo cats.\n",
+    recognize=_recognize,
     references=lambda source, _: captions_of(References, _rows(source), _FIELDS),
     candidates=lambda source, _: captions_of(Candidates, _rows(source), _FIELDS),
 )

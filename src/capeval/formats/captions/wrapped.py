@@ -31,7 +31,11 @@ def _candidates(source: Source, options: ReadOptions) -> Candidates:
 KIND = CaptionFormat(
     name="results in an object",
     form='{"results": [{"image_id", "caption"}, ...]}, also "predictions"',
-    recognise=lambda source, _: source.json.kind == "object" and bool(_keys(source)),
+    priority=40,
+    example=lambda: (
+        b'{"results": [{"image_id": 1, "caption": "A dog."}, {"image_id": 2, "caption": "Two cats."}]}'
+    ),
+    recognize=lambda source, _: source.json.kind == "object" and bool(_keys(source)),
     candidates=_candidates,
     has_columns=True,
 )

@@ -123,8 +123,13 @@ class PairScorer:
         return scores
 
     def differences(self, chosen: Sequence[NDArray[np.int64]] | None = None) -> dict[str, FloatArray]:
-        """The score of the first minus that of the second, for each pair, by name."""
-        return {name: both[:, 0] - both[:, 1] for name, both in self.scores(chosen).items()}
+        """Return by how much the first has a better score than the second, for each pair, by name."""
+        signs = {
+            name: 1 if contender.metric.higher_is_better else -1
+            for contender in self.contenders
+            for name in contender.names
+        }
+        return {name: signs[name] * (both[:, 0] - both[:, 1]) for name, both in self.scores(chosen).items()}
 
     def draw(self, count: int, *, seed: int = 0) -> list[NDArray[np.int64]]:
         """`count` references of each pair, drawn at random; a larger number adds to what a smaller one draws.

@@ -1,0 +1,161 @@
+"""Options of metrics: their descriptions, and their values in names such as `CIDEr-D(sigma=6)`."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cache
+from types import NoneType
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from capeval.errors import OptionError
+from capeval.metrics.base import Metric, shown_option
+
+__all__ = ["MetricOption", "metric_options", "parse_options", "split_metrics", "split_options"]
+
+_TYPES: Mapping[object, Literal["flag", "integer", "number", "text"]] = {
+    bool: "flag",
+    int: "integer",
+    float: "number",
+    str: "text",
+}
+_FLAGS = {"true": True, "false": False}
+_ARGUMENT = re.compile(r"^ {4}(\w+): (.+(?:\n {8,}.+)*)", re.MULTILINE)
+_SPEC = re.compile(r"\s*([^()]*?)\s*(?:\((.*)\)\s*)?", re.DOTALL)
+_BETWEEN_METRICS = re.compile(r",(?![^(]*\))")
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetricOption:
+    """An option of a metric, as its dataclass declares and documents it.
+
+    Attributes:
+        name: The name of the field.
+        type: The type of its value, or of each value of a tuple.
+        default: The default value.
+        help: Its description in the docstring of the class.
+        choices: The allowed values of a `choice`.
+        is_tuple: Whether the value is a tuple, written with commas.
+        is_optional: Whether it may be None, written `none`.
+    """
+
+    name: str
+    type: Literal["flag", "integer", "number", "text", "choice"]
+    default: Any
+    help: str
+    choices: tuple[str, ...] = ()
+    is_tuple: bool = False
+    is_optional: bool = False
+
+    def parse(self, text: str) -> Any:
+        """Return the value that a text stands for.
+
+        Raises:
+            OptionError: The text is no value of this type.
+        """
+        if self.is_optional and text.strip().lower() == "none":
+            return None
+        if self.is_tuple:
+            return tuple(self._parse_one(part.strip()) for part in text.split(","))
+        return self._parse_one(text.strip())
+
+    def show(self, value: object) -> str:
+        """Return a value as text, which `parse` reads."""
+        text = shown_option(value)
+        return text.lower() if value is None or isinstance(value, bool) else text
+
+    def _parse_one(self, text: str) -> Any:
+        try:
+            if self.type == "flag":
+                return _FLAGS[text.lower()]
+            if self.type == "integer":
+                return int(text)
+            if self.type == "number":
+                return float(text)
+        except (KeyError, ValueError):
+            expected = {"flag": "true or false", "integer": "an integer", "number": "a number"}[self.type]
+            message = f"{self.name!r} must be {expected}{', or none' * self.is_optional} (got {text!r})"
+            raise OptionError(message) from None
+        return text
+
+
+@cache
+def metric_options(metric: type[Metric]) -> Mapping[str, MetricOption]:
+    """Return the options of a metric's class by name, in the order of its fields.
+
+    Fields that are data (`NOT_AN_OPTION`) are left out, and all types but flags, numbers, strings, literals
+    and tuples of these.
+    """
+    types = get_type_hints(metric)
+    helps = dict(_ARGUMENT.findall(inspect.cleandoc(metric.__doc__ or "")))
+    found = {}
+    for field in fields(metric):  # type: ignore[arg-type]
+        kinds = _kinds(types[field.name]) if field.metadata.get("option", True) else None
+        if kinds is not None:
+            text = " ".join(helps.get(field.name, "").split())
+            found[field.name] = MetricOption(name=field.name, default=field.default, help=text, **kinds)
+    return found
+
+
+def _kinds(annotation: Any) -> dict[str, Any] | None:
+    """Return the properties of an option of some type; None for a type without a form as text."""
+    if annotation in _TYPES:
+        return {"type": _TYPES[annotation]}
+    parts = get_args(annotation)
+    if get_origin(annotation) is Literal and all(isinstance(part, str) for part in parts):
+        return {"type": "choice", "choices": parts}
+    if get_origin(annotation) is tuple and parts[1:] == (...,):
+        one = _kinds(parts[0])
+        return None if one is None else {**one, "is_tuple": True}
+    if NoneType in parts and len(parts) == 2:
+        (other,) = (part for part in parts if part is not NoneType)
+        one = _kinds(other)
+        return None if one is None else {**one, "is_optional": True}
+    return None
+
+
+def split_metrics(text: str) -> tuple[str, ...]:
+    """Return the metrics in a list with commas, such as `BLEU,CIDEr-D(n=2,order=2)`."""
+    return tuple(part.strip() for part in _BETWEEN_METRICS.split(text))
+
+
+def split_options(text: str) -> tuple[str, dict[str, str]]:
+    """Return the name and the options in a text such as `CIDEr-D(sigma=6)`.
+
+    Raises:
+        OptionError: It has another form.
+    """
+    found = _SPEC.fullmatch(text)
+    if found is None:
+        raise OptionError(
+            f"a metric must be NAME or NAME(OPTION=VALUE,...), such as CIDEr-D(n=2) (got {text!r})"
+        )
+    name, inside = found.groups()
+    options: dict[str, str] = {}
+    last = ""
+    for part in inside.split(",") if inside else ():
+        option, equals, value = (each.strip() for each in part.partition("="))
+        if not equals and last:
+            # Another value of a tuple: `orders=1,2`.
+            options[last] += f",{option}"
+            continue
+        if not equals or not option or option in options:
+            raise OptionError(f"options of {name} must be OPTION=VALUE, each once (got {part.strip()!r})")
+        options[last := option] = value
+    return name, options
+
+
+def parse_options(metric: type[Metric], options: Mapping[str, str]) -> dict[str, Any]:
+    """Return the values of options that are given as text.
+
+    Raises:
+        OptionError: The metric has no such option, or the text is no value of its type.
+    """
+    known = metric_options(metric)
+    for name in options:
+        if name not in known:
+            has = f"must be one of {', '.join(known)}" if known else "do not exist"
+            raise OptionError(f"options of {metric.family} {has} (got {name!r})")
+    return {name: known[name].parse(text) for name, text in options.items()}
