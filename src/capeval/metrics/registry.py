@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TypeVar
@@ -17,6 +18,8 @@ __all__ = ["CLASSES", "DEFAULT", "METRICS", "canonical_name", "metric_keys", "na
 DEFAULT = ("BLEU", "METEOR", "ROUGE-L", "CIDEr-D")
 """The default metrics: those of the COCO Captions server."""
 
+# The other characters separate metrics and their options.
+_NAME = re.compile(r"[^\s,()]+")
 _Class = TypeVar("_Class", bound=type[Metric])
 _MakeMetric = Callable[[], Metric]
 
@@ -50,11 +53,15 @@ def register(metric: _Class) -> _Class:
     Another distribution names the module or the class in its entry points, in the group `capeval.metrics`.
 
     Raises:
-        OptionError: Its name, or one of its variants', is another metric's.
+        OptionError: Its name, or one of its variants', is another metric's or has a space, comma or
+            parenthesis.
     """
     variants = {
         name: partial(metric, **options) for name, options in (metric.variants or {metric.family: {}}).items()
     }
+    for name in variants:
+        if not _NAME.fullmatch(name):
+            raise OptionError(f"a metric's name must have no space, comma or parenthesis (got {name!r})")
     METRICS.check(variants, metric.__module__)
     CLASSES.add({metric.__name__: metric}, metric.__module__)
     METRICS.add(variants, metric.__module__)

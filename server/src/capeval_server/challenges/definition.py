@@ -8,10 +8,18 @@ from datetime import datetime
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    AwareDatetime,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from capeval.errors import OptionError
-from capeval.metrics import DEFAULT, METRICS
+from capeval.metrics import DEFAULT, METRICS, canonical_name, named
 from capeval.toolkit import checked_choice
 from capeval_server.challenges.link_validation import safe_link
 from capeval_server.challenges.models import ALGORITHM, IMAGE_ID, LEAST_SUBSET, MOST_IN_ALL, MOST_PER_DAY
@@ -20,6 +28,9 @@ from capeval_server.core.errors import ChallengeError
 
 __all__ = ["ChallengeDefinition", "read_definition"]
 
+
+# Results are stored by the metric's name.
+_LONGEST_METRIC = 50
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=50)]
 
@@ -127,6 +138,22 @@ class SplitDefinition(_Part):
     metrics: Annotated[list[str], Field(min_length=1)] = list(DEFAULT)
     sort_by: str
 
+    @field_validator("metrics")
+    @classmethod
+    def _check_metrics(cls, metrics: list[str]) -> list[str]:
+        try:
+            names = [canonical_name(metric) for metric in metrics]
+            for name in names:
+                named(name)
+        except OptionError as error:
+            raise ValueError(str(error)) from None
+        for name in names:
+            if len(name) > _LONGEST_METRIC:
+                raise ValueError(
+                    f"a metric with its options must have at most {_LONGEST_METRIC} characters (got {name!r})"
+                )
+        return names
+
     @property
     def score_names(self) -> list[str]:
         """The names of the scores of its metrics, in order."""
@@ -138,8 +165,6 @@ class SplitDefinition(_Part):
             raise ValueError(f"results must be a file name with one {ALGORITHM}, ending in .json")
         if not self.results.isprintable():
             raise ValueError(f"results must be a name that can be printed (got {self.results!r})")
-        for metric in self.metrics:
-            checked_choice("metrics", metric, tuple(METRICS), error=ValueError)
         _different("metrics", self.score_names)
         checked_choice("sort_by", self.sort_by, self.score_names, error=ValueError)
         _different("references", [references.name for references in self.references])

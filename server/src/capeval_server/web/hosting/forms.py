@@ -12,6 +12,7 @@ from capeval_server.challenges.models import MOST_IN_ALL, MOST_PER_DAY, Challeng
 from capeval_server.hosting.services.settings import FieldsError
 from capeval_server.notifications.services import LONGEST_TEXT, LONGEST_TITLE
 from capeval_server.submissions.models import LONGEST_REASON, Submission
+from capeval_server.web.hosting.metric_choice import MetricsField, list_scores
 
 __all__ = [
     "AboutForm",
@@ -94,14 +95,13 @@ class NewChallengeForm(forms.Form):
         help_text="JSON with the image ids of each subset, which gets scores of its own.",
         max_length=100,
     )
-    metrics = forms.MultipleChoiceField(
-        choices=[(name, name) for name in (*DEFAULT, "CIDEr", "SPICE", "SPIDEr")],
-        initial=list(DEFAULT),
-        widget=forms.CheckboxSelectMultiple,
-        help_text="Each submission is scored with all of these. A zip of files can name others.",
-    )
+    metrics = MetricsField(help_text="Each submission is scored with all of these.")
     sort_by = forms.CharField(
-        label="Score that ranks", max_length=50, initial="CIDEr-D", help_text="Such as CIDEr-D or BLEU-4."
+        label="Score that ranks",
+        max_length=50,
+        initial=DEFAULT[-1],
+        help_text="The name of a score of one of the metrics.",
+        widget=forms.TextInput({"list": "scores", "autocomplete": "off"}),
     )
     phase = forms.CharField(
         label="Phase", max_length=50, initial="open", help_text="The name of the time in which to submit."
@@ -120,6 +120,10 @@ class NewChallengeForm(forms.Form):
         super().__init__(*arguments, **options)
         for name in ("opens", "closes"):
             self.fields[name].widget = _time_input()
+
+    def scores(self) -> list[str]:
+        """Return the names of scores that the page suggests."""
+        return list_scores()
 
 
 # What a problem's place in a definition is called, by the fields that it is about.

@@ -1,0 +1,155 @@
+"""Form field of metrics with their options, from the registry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+
+from capeval.errors import OptionError
+from capeval.metrics import DEFAULT, METRICS, Metric, MetricOption, canonical_name, metric_options, named
+
+__all__ = ["MetricsField", "list_scores"]
+
+# The text of each option that was sent, by metric and option.
+_Chosen = Mapping[str, Mapping[str, str]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _OfferedOption:
+    """An option of a metric, as an input of the form."""
+
+    option: MetricOption
+    input: str
+    value: str
+
+    @property
+    def choices(self) -> list[str]:
+        """The values to select from; empty for an input of text."""
+        return ["true", "false"] if self.option.type == "flag" else list(self.option.choices)
+
+    @property
+    def help(self) -> str:
+        """The description of the option, without marks of code."""
+        return self.option.help.replace("`", "")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _OfferedMetric:
+    """A metric of the registry, as a checkbox with its options."""
+
+    name: str
+    scores: str
+    is_chosen: bool
+    options: list[_OfferedOption]
+
+
+def _variant_options(name: str) -> dict[str, tuple[MetricOption, str]]:
+    """Return the options that a name of the registry leaves open, with their defaults as text."""
+    metric = type(made := METRICS[name]())
+    fixed = metric.variants.get(name, {})
+    return {
+        option.name: (option, option.show(getattr(made, option.name)))
+        for option in metric_options(metric).values()
+        if option.name not in fixed
+    }
+
+
+def _in_order() -> dict[str, Metric]:
+    """Return all metrics by name: the default ones first, then the other featured ones, then the rest."""
+    found = {name: make() for name, make in METRICS.items()}
+    ranks = {name: place for place, name in enumerate(DEFAULT)}
+
+    def rank(name: str) -> tuple[int, bool]:
+        return ranks.get(name, len(ranks)), name not in found[name].featured
+
+    return {name: found[name] for name in sorted(found, key=rank)}
+
+
+def list_scores() -> list[str]:
+    """Return the names of the scores of all metrics, those of featured metrics first."""
+    return list(dict.fromkeys(name for metric in _in_order().values() for name in metric.names))
+
+
+class _MetricsWidget(forms.Widget):
+    """Checkboxes of metrics with their options; metrics that are not featured are behind "More metrics"."""
+
+    template_name = "web/hosting/_metrics.html"
+    use_fieldset = True
+
+    def id_for_label(self, id_: str | None) -> str:
+        # A fieldset has a legend.
+        return ""
+
+    def get_context(self, name: str, value: _Chosen | None, attrs: dict[str, Any] | None) -> dict[str, Any]:
+        context = super().get_context(name, None, attrs)
+        chosen = value or {}
+        featured, others = [], []
+        for each, metric in _in_order().items():
+            offered = _OfferedMetric(
+                name=each,
+                scores="" if metric.names == (each,) else ", ".join(metric.names),
+                is_chosen=each in chosen,
+                options=list(self._options(name, each, chosen.get(each, {}))),
+            )
+            (featured if each in metric.featured or each in DEFAULT else others).append(offered)
+        context["widget"] |= {
+            "featured": featured,
+            "others": others,
+            "is_open": any(each.is_chosen for each in others),
+        }
+        return context
+
+    def _options(self, name: str, metric: str, sent: Mapping[str, str]) -> Iterator[_OfferedOption]:
+        for option, default in _variant_options(metric).values():
+            place = f"{name}-{metric}-{option.name}"
+            yield _OfferedOption(option=option, input=place, value=sent.get(option.name, default))
+
+    def value_from_datadict(self, data: Any, files: Any, name: str) -> _Chosen:
+        del files
+        return {
+            metric: {
+                option: data[place]
+                for option in (_variant_options(metric) if metric in METRICS else ())
+                if (place := f"{name}-{metric}-{option}") in data
+            }
+            for metric in data.getlist(name)
+        }
+
+    def value_omitted_from_data(self, data: Any, files: Any, name: str) -> bool:
+        # No checkbox is sent if none is checked.
+        del data, files, name
+        return False
+
+
+class MetricsField(forms.Field):
+    """Metrics by the names that definitions have, with the options that differ from their defaults."""
+
+    widget = _MetricsWidget
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(initial={name: {} for name in DEFAULT}, **options)
+
+    def to_python(self, value: _Chosen) -> list[str]:
+        """Return the chosen metrics, such as `CIDEr-D(sigma=3)`.
+
+        Raises:
+            ValidationError: There is no such metric, or an option has another value.
+        """
+        made = []
+        for metric, sent in value.items():
+            try:
+                name = canonical_name(metric)
+                defaults = _variant_options(name)
+                changed = [
+                    f"{option}={text}"
+                    for option, text in sent.items()
+                    if text.strip() not in ("", defaults[option][1])
+                ]
+                made.append(canonical_name(f"{name}({','.join(changed)})"))
+                named(made[-1])
+            except OptionError as error:
+                raise forms.ValidationError(f"{metric}: {error}") from None
+        return made
