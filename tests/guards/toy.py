@@ -1,13 +1,13 @@
-"""Metrics in one module, as somebody else's package would add them: what `test_toy_metric.py` looks for.
+"""Toys in one module, as another distribution would add them: metrics, a format and a tokenizer.
 
 `Toy` needs a resource, and reads tokens or captions as they were written. `ToyMean` is made of two other
-metrics.
+metrics. Of `ToyErrors`, lower scores are better. The contract tests install the module by `tests/plugins.py`.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,8 +15,12 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from capeval.data.captions import Candidates, References
 from capeval.data.scores import FloatArray
-from capeval.errors import ResourceError
+from capeval.errors import FormatError, FormatErrorKind, ResourceError
+from capeval.formats.base import CaptionFormat, Row, captions_of
+from capeval.formats.io.rows import lines_of, wrong_line
+from capeval.formats.io.sources import Source
 from capeval.metrics.base import Kernel, MeanMetric, Metric, Reads, Resource
 from capeval.metrics.registry import named, register
 from capeval.metrics.scene_graphs import ComparedGraphs, SceneGraph, SceneObject
@@ -50,11 +54,16 @@ TOY_WORDS = Resource(
 @register
 @dataclass(frozen=True, kw_only=True)
 class Toy(MeanMetric):
-    """The share of a candidate's words that a reference has, without the words of a list."""
+    """The share of a candidate's words that a reference has, without the words of a list.
+
+    Args:
+        text: The words of `tokens`, or of captions as they were written, `raw`.
+    """
 
     family: ClassVar[str] = "Toy"
     page: ClassVar[str] = "toy"
     variants: ClassVar = {"Toy": {}}
+    featured: ClassVar = ("Toy",)
 
     text: Literal["tokens", "raw"] = "tokens"
 
@@ -99,14 +108,14 @@ class Toy(MeanMetric):
 @register
 @dataclass(frozen=True, kw_only=True)
 class ToyMean(Metric):
-    """The mean of Toy and CIDEr-D: a metric made of two others, found by their names."""
+    """The mean of Toy and ROUGE-L: a metric made of two others, found by their names."""
 
     family: ClassVar[str] = "ToyMean"
     page: ClassVar[str] = "toy"
 
     @cached_property
     def _parts(self) -> tuple[Metric, ...]:
-        return named("Toy"), named("CIDEr-D")
+        return named("Toy"), named("ROUGE-L")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -120,10 +129,6 @@ class ToyMean(Metric):
     def needs(self) -> tuple[Resource, ...]:
         return tuple(resource for part in self._parts for resource in part.needs)
 
-    @property
-    def document_frequencies(self) -> str | None:
-        return self._parts[1].document_frequencies
-
     def kernel(self, references: TokenizedReferences) -> Kernel:
         kernels = [part.kernel(references) for part in self._parts]
         return lambda candidates: np.hstack([kernel(candidates) for kernel in kernels])
@@ -135,3 +140,61 @@ class ToyMean(Metric):
             first.aggregate(statistics[..., :width]) + second.aggregate(statistics[..., width:])
         ) / 2
         return scores
+
+
+@register
+@dataclass(frozen=True, kw_only=True)
+class ToyErrors(MeanMetric):
+    """The number of a candidate's words that no reference has.
+
+    Args:
+        weight: The weight of each word.
+    """
+
+    family: ClassVar[str] = "ToyErrors"
+    page: ClassVar[str] = "toy"
+    higher_is_better: ClassVar[bool] = False
+
+    weight: float = 1.0
+
+    def kernel(self, references: TokenizedReferences) -> Kernel:
+        known = [{*" ".join(references.texts(image)).split()} for image in references.references]
+
+        def statistics(candidates: TokenizedCandidates) -> FloatArray:
+            pairs = zip(candidates.texts(), candidates.positions.tolist(), strict=True)
+            errors = [len({*text.split()} - known[image]) for text, image in pairs]
+            return np.array([(self.weight * each, 1.0) for each in errors])
+
+        return statistics
+
+
+_HEADER = "toy captions"
+
+
+def _rows(source: Source) -> Iterator[Row]:
+    for line, text in lines_of(source.data):
+        image, arrow, caption = text.partition(" -> ")
+        if line == 1 or not text:
+            continue
+        if not arrow or not image.isdecimal():
+            raise wrong_line(line, "IMAGE -> CAPTION", repr(text))
+        if not caption:
+            message = f"line {line}: caption must not be empty (got nothing)"
+            raise FormatError(message, kind=FormatErrorKind.WRONG_VALUE, line=line, field="caption")
+        yield f"line {line}", int(image), caption
+
+
+KIND = CaptionFormat(
+    name="toy captions",
+    form="IMAGE -> CAPTION in each line after the first",
+    priority=100,
+    example=lambda: b"toy captions\n1 -> A dog.\n2 -> Two cats.\n",
+    recognize=lambda source, _: source.first_line.strip() == _HEADER,
+    references=lambda source, _: captions_of(References, _rows(source), ("image", "caption")),
+    candidates=lambda source, _: captions_of(Candidates, _rows(source), ("image", "caption")),
+)
+
+
+def split_words(caption: str) -> list[str]:
+    """Return the words between white space, in lower case."""
+    return caption.lower().split()
