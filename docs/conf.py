@@ -15,7 +15,7 @@ from sphinx.util.docutils import SphinxDirective
 from sphinx.util.inspect import TypeAliasForwardRef
 
 import capeval
-from capeval.metrics import CLASSES
+from capeval.metrics import CLASSES, METRICS
 from capeval_server.annotation.core.options import QUALITY_SETTINGS, CampaignOptions
 from capeval_server.annotation.task_types import TASKS
 
@@ -144,9 +144,36 @@ class CampaignOptionsTables(SphinxDirective):
         return self.parse_text_to_nodes(options_tables())
 
 
+class MetricTable(SphinxDirective):
+    """A table of all registered metrics: page, first sentence of the documentation, names of the scores."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return the table, with a row for each class."""
+        rows = [
+            ".. list-table::",
+            "   :header-rows: 1",
+            "",
+            "   * - Metric",
+            "     - Compares",
+            "     - Scores",
+        ]
+        for metric in CLASSES.values():
+            makers = (make for make in METRICS.values() if isinstance(make(), metric))
+            names = list(dict.fromkeys(name for make in makers for name in make().names))
+            scores = f"{names[0]} to {names[-1]}" if len(names) > 4 else ", ".join(names)
+            sentence = (metric.__doc__ or "").split("\n\n")[0].rstrip(".")
+            rows += [
+                f"   * - :doc:`{metric.family} <{metric.page}>`",
+                f"     - {sentence}",
+                f"     - {scores}",
+            ]
+        return self.parse_text_to_nodes("\n".join(rows))
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Adds the above to Sphinx."""
     app.add_transform(DarkPictures)
     app.add_directive("registered-metrics", RegisteredMetrics)
     app.add_directive("campaign-options", CampaignOptionsTables)
+    app.add_directive("metric-table", MetricTable)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

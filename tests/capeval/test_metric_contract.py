@@ -18,7 +18,9 @@ import capeval
 from capeval.cli.app import app
 from capeval.distributed import Sums
 from capeval.errors import OptionError
-from capeval.metrics import CLASSES, DEFAULT, METRICS, Metric, canonical_name, metric_options, named
+from capeval.metrics import CLASSES, DEFAULT, METRICS, Metric
+from capeval.metrics.options import metric_options
+from capeval.metrics.registry import canonical_name, named
 from capeval.tokenizers import TokenizedReferences
 from capeval_server.challenges.models import Challenge
 from tests.plugins import TOY_METRICS, install_toy, plugins_in, write_distribution
@@ -210,6 +212,11 @@ def test_a_plugin_that_fails_is_reported_and_changes_nothing_else(run: Run, tmp_
     score = ("score", "references.json", "good.json", "-m")
     done = capeval_process(folder, *score, "BLEU")
     assert (done.returncode, done.stderr) == (0, "")
+    # Entry points are not searched at all.
+    code = "import importlib.metadata as m; del m.entry_points; from capeval.cli import main; main()"
+    paths = (str(tmp_path / name) for name in score[1:3])
+    done = capeval_process(folder, "score", *paths, "-m", "bleu,CIDEr-D(n=2)", code=code)
+    assert (done.returncode, done.stderr) == (0, "")
     warning = (
         "capeval: warning: capeval-broken: plug-in 'bad' of capeval.metrics can't be loaded: "
         "ModuleNotFoundError: No module named 'nowhere'"
@@ -245,6 +252,14 @@ def test_a_missing_resource_is_reported_with_a_fix(
     done = capeval_process(toys, "score", "references.json", "good.json", "-m", "Toy,BLEU,ToyMean")
     assert done.returncode == 2
     assert done.stderr.endswith(f"mkdir {missing}; to score without Toy, ToyMean: --metrics BLEU\n")
+
+
+def test_the_command_line_takes_options(run: Run) -> None:
+    chosen = "toy(text=raw),BLEU(orders=1,2,level=sentence)"
+    found = json.loads(run("score", "references.json", "bad.json", "-m", chosen, "-f", "json"))
+    assert list(found["metrics"]) == ["Toy", "BLEU-1", "BLEU-2"]
+    assert found["signatures"]["Toy"]["options"] == ["text=raw"]
+    assert "level=sentence" in found["signatures"]["BLEU"]["options"]
 
 
 def test_memory_limits_include_resources(settings: Any) -> None:

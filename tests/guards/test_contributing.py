@@ -11,13 +11,12 @@ SECTIONS = dict(re.findall(r"^## Adding an? (\w+)\n(.*?)(?=^## )", TEXT, re.DOTA
 SERVER = "server/src/capeval_server"
 # Entries that a section requires in files that exist already, with the example for {}.
 ENTRIES = {
-    "metric": {"docs/metrics/index.md": "\n{}\n", "src/capeval/__init__.py": "capeval.metrics.{} import"},
+    "metric": {"src/capeval/__init__.py": "capeval.metrics.{} import"},
     "study": {
         "docs/studies/index.md": "\n{}\n",
         "docs/api/studies.md": "capeval.studies.{}\n",
         "src/capeval/cli/studies.py": '    "{}",',
     },
-    "format": {"src/capeval/formats/registry.py": "    {}.KIND,"},
     "page": {f"{SERVER}/web/hosting/__init__.py": " {}."},
     "task": {
         f"{SERVER}/annotation/task_types/triplet.py": '    name = "{}"\n',

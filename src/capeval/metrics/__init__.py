@@ -7,24 +7,9 @@ import pkgutil
 from importlib import import_module
 
 from capeval.metrics.base import Metric, Prepared, Resource
-from capeval.metrics.options import MetricOption, metric_options, split_metrics
-from capeval.metrics.registry import CLASSES, DEFAULT, METRICS, canonical_name, metric_keys, named, register
+from capeval.metrics.registry import CLASSES, DEFAULT, METRICS, metric_keys, register
 
-__all__ = [
-    "CLASSES",
-    "DEFAULT",
-    "METRICS",
-    "Metric",
-    "MetricOption",
-    "Prepared",
-    "Resource",
-    "canonical_name",
-    "metric_keys",
-    "metric_options",
-    "named",
-    "register",
-    "split_metrics",
-]
+__all__ = ["CLASSES", "DEFAULT", "METRICS", "Metric", "Prepared", "Resource", "metric_keys", "register"]
 
 for module in pkgutil.iter_modules(__path__):
     import_module(f"{__name__}.{module.name}")

@@ -19,7 +19,8 @@ from pydantic import (
 )
 
 from capeval.errors import OptionError
-from capeval.metrics import DEFAULT, METRICS, canonical_name, named
+from capeval.metrics import DEFAULT, METRICS
+from capeval.metrics.registry import canonical_name, named
 from capeval.toolkit import checked_choice
 from capeval_server.challenges.link_validation import safe_link
 from capeval_server.challenges.models import ALGORITHM, IMAGE_ID, LEAST_SUBSET, MOST_IN_ALL, MOST_PER_DAY

@@ -190,8 +190,9 @@ def metric_names(values: Sequence[str] | None) -> tuple[str, ...]:
     Raises:
         OptionError: A name is not known, or two give scores of the same name.
     """
+    from capeval.metrics.options import split_metrics
     from capeval.metrics.registry import DEFAULT, resolve
 
-    names = tuple(name.strip() for value in values or DEFAULT for name in value.split(","))
+    names = tuple(name.strip() for value in values or DEFAULT for name in split_metrics(value))
     resolve(names)
     return names

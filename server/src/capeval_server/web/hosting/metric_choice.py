@@ -9,7 +9,9 @@ from typing import Any
 from django import forms
 
 from capeval.errors import OptionError
-from capeval.metrics import DEFAULT, METRICS, Metric, MetricOption, canonical_name, metric_options, named
+from capeval.metrics import DEFAULT, METRICS, Metric
+from capeval.metrics.options import MetricOption, metric_options
+from capeval.metrics.registry import canonical_name, named
 
 __all__ = ["MetricsField", "list_scores"]
 
