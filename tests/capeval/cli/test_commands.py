@@ -4,40 +4,41 @@ from __future__ import annotations
 
 import pkgutil
 from collections.abc import Mapping
-from enum import StrEnum
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 import click
 import pytest
 from click.testing import CliRunner
 
 from capeval import studies
+from capeval._internal.options import check_options
 from capeval.cli import commands
 from capeval.cli.app import app
 from capeval.cli.studies import app as study
 from capeval.cli.toolkit.click_commands import Argument, Command, Group, Option
 
 
-class Colour(StrEnum):
-    """Colours."""
+@dataclass(frozen=True, kw_only=True)
+class Finish:
+    """Options of the last layer."""
 
-    RED = "red"
-    DARK_BLUE = "dark-blue"
+    colour: Annotated[
+        Literal["red", "dark-blue"], Option("--colour", "-c", help="Color of the last layer.")
+    ] = "dark-blue"
+    share: Annotated[float, Option(between=(0, 1), help="Part of the wall.", show_default="half")] = 0.5
+    coats: Annotated[tuple[int, ...], Option(help="Numbers of coats.")] = ()
 
-
-def _even(number: int) -> int:
-    if number % 2:
-        raise click.BadParameter(f"{number} is odd.")
-    return number
+    def __post_init__(self) -> None:
+        check_options(self)
 
 
 def paint(
-    walls: Annotated[list[Path], Argument(metavar="WALL...", help="What to paint.")],
-    colour: Annotated[Colour, Option("--colour", "-c", help="The colour.")] = Colour.DARK_BLUE,
-    layers: Annotated[int, Option(min=1, max=8, callback=_even, help="How many layers.")] = 2,
-    share: Annotated[float, Option(help="How much of it.", show_default="all")] = 1.0,
+    walls: Annotated[list[Path], Argument(help="Walls to paint.")],
+    finish: Finish,
+    layers: Annotated[int, Option(min=1, max=8, help="Number of layers.")] = 2,
     doors: Annotated[list[str] | None, Option("--door", help="A door to leave out.")] = None,
     note: Annotated[str | None, Option(metavar="TEXT", help="A note.")] = None,
     quick: Annotated[bool, Option("--quick/--slow", help="How.")] = False,
@@ -46,7 +47,7 @@ def paint(
 
     It takes a while.
     """
-    print([walls, colour, layers, share, doors, note, quick])
+    print([walls, finish, layers, doors, note, quick])
 
 
 def lend(
@@ -69,21 +70,23 @@ LEND = Command(lend, "lend")
 
 def test_values_come_as_their_types() -> None:
     assert _run(
-        PAINT, "a", "b", "-c", "red", "--layers", "4", "--share", "0.5", "--door", "x", "--quick"
+        PAINT, "a", "b", "-c", "red", "--layers", "4", "--coats", "1,5", "--door", "x", "--quick"
     ) == (
         0,
-        f"{[[Path('a'), Path('b')], Colour.RED, 4, 0.5, ['x'], None, True]}\n",
+        f"{[[Path('a'), Path('b')], Finish(colour='red', coats=(1, 5)), 4, ['x'], None, True]}\n",
     )
-    assert _run(PAINT, "a") == (0, f"{[[Path('a')], Colour.DARK_BLUE, 2, 1.0, None, None, False]}\n")
+    assert _run(PAINT, "a") == (0, f"{[[Path('a')], Finish(), 2, None, None, False]}\n")
     assert _run(LEND) == (0, f"{['brush', None, False]}\n")
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "Missing argument 'WALL...'."),
+        ([], "Missing argument 'WALLS...'."),
         (["a", "--layers", "9"], "9 is not in the range 1<=x<=8."),
-        (["a", "--layers", "3"], "3 is odd."),
+        (["a", "--share", "nan"], "nan is not between 0 and 1."),
+        (["a", "--share", "1"], "1.0 is not between 0 and 1."),
+        (["a", "--coats", "1,b"], "must be integers separated by commas, such as 1,5,10 (got '1,b')"),
         (["a", "--layers", "x"], "'x' is not a valid integer range."),
         (["a", "-c", "DARK_BLUE"], "'DARK_BLUE' is not one of 'red', 'dark-blue'."),
         (["a", "--colur", "red"], "No such option '--colur'."),
@@ -93,16 +96,17 @@ def test_wrong_values_are_refused(arguments: list[str], message: str) -> None:
     code, output = _run(PAINT, *arguments)
     assert code == 2
     assert message in output
-    assert "Usage: it [OPTIONS] WALL..." in output
+    assert "Usage: it [OPTIONS] WALLS..." in output
 
 
 def test_help_says_what_there_is() -> None:
     code, text = _run(PAINT, "--help")
     lines = [" ".join(line.split()) for line in text.splitlines()]
     assert code == 0
-    assert "WALL... What to paint. [required]" in lines
-    assert "-c, --colour [red|dark-blue] The colour. [default: dark-blue]" in lines
-    assert "[default: (all)]" in text
+    assert "WALLS... Walls to paint. [required]" in lines
+    assert "-c, --colour [red|dark-blue] Color of the last layer." in lines
+    assert "--coats N,... Numbers of coats." in lines
+    assert "[default: (half)]" in text
     # An example that is wrapped can't be copied.
     assert ("it wall " * 20).strip() in lines
     _, text = _run(LEND, "--help")

@@ -28,18 +28,12 @@ EXAMPLES = examples(
 
 
 def run(
-    checkpoint: Annotated[
-        Path, Argument(metavar="CHECKPOINT", help="Model of 'capeval baselines train', or a published one.")
-    ],
-    features: Annotated[Path, Argument(metavar="FEATURES", help="HDF5 file with the features of images.")],
+    checkpoint: Annotated[Path, Argument(help="Model of 'capeval baselines train', or a published one.")],
+    features: Annotated[Path, Argument(help="HDF5 file with the features of images.")],
     output: Annotated[
-        Path | None,
-        Option("--output", "-o", metavar="FILE", help="File of the results.", show_default="standard output"),
+        Path | None, Option("--output", "-o", help="File of the results.", show_default="standard output")
     ] = None,
-    vocabulary: Annotated[
-        Path | None,
-        Option(metavar="FILE", help="Words of a published model, one a line.", show_default=False),
-    ] = None,
+    vocabulary: Annotated[Path | None, Option(help="Words of a published model, one a line.")] = None,
     constraints: ConstraintsFile = None,
     at_least: Annotated[
         int, Option(min=0, help="How many of an image's constraints its caption must meet.")

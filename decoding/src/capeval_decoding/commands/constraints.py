@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from capeval.errors import MismatchError, OptionError
 from capeval.toolkit.command_line import (
     Argument,
     FormatOption,
     Option,
-    OutputFormat,
     check_outputs,
     examples,
     render,
@@ -33,58 +31,37 @@ EXAMPLES = examples(
 )
 
 
-class ConstraintRule(StrEnum):
-    """How constraints are chosen."""
-
-    PAPER = "paper"
-    PUBLISHED = "published"
+ConstraintRule = Literal["paper", "published"]
 
 
-class BoxForm(StrEnum):
-    """What the four numbers of a detector's box are."""
-
-    CORNERS = "corners"
-    SIZE = "size"
+BoxForm = Literal["corners", "size"]
 
 
 def run(
     boxes: Annotated[
-        Path,
-        Argument(
-            metavar="BOXES",
-            help="Boxes of Open Images classes: ground truth as CSV, or detections as JSON.",
-            show_default=False,
-        ),
+        Path, Argument(help="Boxes of Open Images classes: ground truth as CSV, or detections as JSON.")
     ],
-    class_names: Annotated[Path, Option(metavar="FILE", help="Names of Open Images classes.")],
-    hierarchy: Annotated[Path, Option(metavar="FILE", help="Open Images hierarchy.")],
+    class_names: Annotated[Path, Option(help="Names of Open Images classes.")],
+    hierarchy: Annotated[Path, Option(help="Open Images hierarchy.")],
     image_info: Annotated[
-        Path | None,
-        Option(
-            metavar="FILE",
-            help="nocaps's image information: image ids by Open Images ids.",
-            show_default=False,
-        ),
+        Path | None, Option(help="nocaps's image information: image ids by Open Images ids.")
     ] = None,
     rule: Annotated[
         ConstraintRule, Option(help="What the paper describes, or what the published code does.")
-    ] = ConstraintRule.PAPER,
+    ] = "paper",
     box_form: Annotated[
         BoxForm, Option(help="Boxes of detections: X1, Y1, X2, Y2, or X, Y, width, height.")
-    ] = BoxForm.CORNERS,
+    ] = "corners",
     overlap: Annotated[float, Option(help="Boxes overlap from this intersection over union on.")] = 0.85,
     most: Annotated[int, Option(min=1, help="The most constraints of an image.")] = 3,
     seed: Annotated[int, Option(min=0, help="Seed of the choice among boxes of equal confidence.")] = 0,
     dropped: Annotated[
-        bool, Option("--dropped", help="Show the other boxes too, and why they are no constraints.")
+        bool, Option(help="Show the other boxes too, and why they are no constraints.")
     ] = False,
     output: Annotated[
-        Path | None,
-        Option(
-            "--output", "-o", metavar="FILE", help="Also write the constraints as JSON.", show_default=False
-        ),
+        Path | None, Option("--output", "-o", help="Also write the constraints as JSON.")
     ] = None,
-    form: FormatOption = OutputFormat.TABLE,
+    form: FormatOption = "table",
 ) -> None:
     """Shows for a file of boxes what the captions of each image shall mention, and by which words."""
     from capeval.datasets.nocaps import load_image_ids
@@ -94,16 +71,16 @@ def run(
     from capeval_decoding.constraint_filter import ConstraintFilter, load_hierarchy
     from capeval_decoding.word_forms import load_word_forms
 
-    if form is OutputFormat.JSON:
+    if form == "json":
         raise OptionError("constraints are written as JSON with --output")
     check_outputs([boxes, class_names, hierarchy], [output])
-    options = ConstraintFilter(rule=rule.value, overlap=overlap, most=most, seed=seed)
+    options = ConstraintFilter(rule=rule, overlap=overlap, most=most, seed=seed)
     forms, names = load_word_forms(), load_class_names(class_names)
     tree = load_hierarchy(hierarchy, names, forms)
     if ".csv" in boxes.name.lower() or ".tsv" in boxes.name.lower():
         images = load_ground_truth(boxes, names)
     else:
-        images = load_detections(boxes, form=box_form.value)
+        images = load_detections(boxes, form=box_form)
     if image_info is not None:
         ids = load_image_ids(image_info)
         images = {ids[image]: each for image, each in images.items() if image in ids}

@@ -17,17 +17,14 @@ EXAMPLES = examples(
 
 
 def run(
-    captions: Annotated[Path, Argument(metavar="CAPTIONS", help="Captions to learn from, as references.")],
-    features: Annotated[
-        Path, Argument(metavar="FEATURES", help="HDF5 file with the features of their images.")
-    ],
+    captions: Annotated[Path, Argument(help="Captions to learn from, as references.")],
+    features: Annotated[Path, Argument(help="HDF5 file with the features of their images.")],
     output: Annotated[
-        Path, Option("--output", "-o", metavar="FILE", help="The checkpoint; training goes on from it.")
+        Path, Option("--output", "-o", help="The checkpoint; training goes on from it.")
     ] = Path("updown.pt"),
     vectors: Annotated[
         list[Path] | None,
         Option(
-            metavar="FILE",
             help="Fixed vectors of words, of GloVe or dependency-based; several are joined. The vocabulary"
             " gets the words of all Open Images classes.",
             show_default="vectors are learned",

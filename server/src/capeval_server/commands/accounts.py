@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 from capeval.errors import OptionError
 from capeval.toolkit.command_line import Argument, Option
@@ -13,21 +12,14 @@ from capeval_server.commands.common import UserName, set_up, user_named
 __all__ = ["token", "user"]
 
 
-class Scope(StrEnum):
-    """What a token allows."""
-
-    READ = "read"
-    SUBMIT = "submit"
-    ORGANISE = "organise"
+Scope = Literal["read", "submit", "organise"]
 
 
 def user(
     name: UserName,
     email: Annotated[str, Option(help="An email address, which counts as verified.")] = "",
-    staff: Annotated[bool, Option("--staff", help="Let the user administer the site.")] = False,
-    password_stdin: Annotated[
-        bool, Option("--password-stdin", help="Read a password from standard input.")
-    ] = False,
+    staff: Annotated[bool, Option(help="Let the user administer the site.")] = False,
+    password_stdin: Annotated[bool, Option(help="Read a password from standard input.")] = False,
 ) -> None:
     """Creates a user, who without a password can set one by "Forgot your password?" or use only tokens."""
     set_up()
@@ -50,10 +42,10 @@ def user(
 
 def token(
     user: UserName,
-    name: Annotated[str, Argument(metavar="NAME", help="A name to recognise the token.", show_default=False)],
-    scope: Annotated[Scope, Option(help="What it allows.")] = Scope.SUBMIT,
+    name: Annotated[str, Argument(help="A name to recognise the token.")],
+    scope: Annotated[Scope, Option(help="What it allows.")] = "submit",
     days: Annotated[int, Option(help="How many days it is valid.", min=1, max=3650)] = 365,
-    revoke: Annotated[bool, Option("--revoke", help="Revoke the token of that name instead.")] = False,
+    revoke: Annotated[bool, Option(help="Revoke the token of that name instead.")] = False,
 ) -> None:
     """Creates a token for the API and shows it once, or revokes one."""
     set_up()

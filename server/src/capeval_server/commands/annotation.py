@@ -15,9 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["group"]
 
-Slug = Annotated[
-    str, Argument(metavar="CAMPAIGN", help="The campaign, as its file names it.", show_default=False)
-]
+Slug = Annotated[str, Argument(metavar="CAMPAIGN", help="The campaign, as its file names it.")]
 
 
 def _campaign_named(slug: str) -> Campaign:
@@ -38,10 +36,8 @@ def _worker_named(slug: str, pseudonym: str) -> Participation:
 
 
 def create(
-    path: Annotated[Path, Argument(metavar="FILE", help="Its campaign.toml.", show_default=False)],
-    manager: Annotated[
-        str, Option("--manager", help="The user who manages it, beside the challenge's organisers.")
-    ] = "",
+    path: Annotated[Path, Argument(metavar="FILE", help="Its campaign.toml.")],
+    manager: Annotated[str, Option(help="The user who manages it, beside the challenge's organisers.")] = "",
 ) -> None:
     """Makes a campaign, as a draft, from its file and items."""
     set_up()
@@ -60,13 +56,8 @@ def _warn(campaign: Campaign) -> None:
 
 
 def fetch(
-    path: Annotated[
-        Path, Argument(metavar="FILE", help="CSV with the columns image and address.", show_default=False)
-    ],
-    folder: Annotated[
-        Path,
-        Argument(metavar="FOLDER", help="Where the pictures are stored; made if needed.", show_default=False),
-    ],
+    path: Annotated[Path, Argument(metavar="FILE", help="CSV with the columns image and address.")],
+    folder: Annotated[Path, Argument(help="Where the pictures are stored; made if needed.")],
 ) -> None:
     """Fetches pictures from hosts that the settings allow into a folder; exits with 1 if some failed.
 
@@ -88,10 +79,7 @@ def fetch(
 
 def state(
     slug: Slug,
-    to: Annotated[
-        str,
-        Argument(metavar="STATE", help="pilot, open, paused, closing, closed or draft.", show_default=False),
-    ],
+    to: Annotated[str, Argument(metavar="STATE", help="pilot, open, paused, closing, closed or draft.")],
     reason: Annotated[str, Option(help="Why; to open a closed campaign again, it must be given.")] = "",
 ) -> None:
     """Opens, pauses or closes a campaign."""
@@ -108,7 +96,6 @@ def quality(
         Argument(
             metavar="SETTING=VALUE",
             help="New values, such as reopened_for=everybody; without any, shows all.",
-            show_default=False,
         ),
     ] = None,
 ) -> None:
@@ -138,12 +125,8 @@ def _setting(text: str) -> tuple[str, object]:
 
 
 def quiz(
-    text: Annotated[
-        str, Argument(metavar="TEXT", help="The text on whose rules it is.", show_default=False)
-    ] = "write-coco",
-    output: Annotated[
-        Path | None, Option("--output", "-o", metavar="FILE", help="Write to this file.", show_default=False)
-    ] = None,
+    text: Annotated[str, Argument(help="The text on whose rules it is.")] = "write-coco",
+    output: Annotated[Path | None, Option("--output", "-o", help="Write to this file.")] = None,
 ) -> None:
     """Writes the quiz that ships for a text, as lines of a file of items, to change them."""
     set_up(database=False)
@@ -156,10 +139,7 @@ def quiz(
 def rules(
     slug: Slug,
     path: Annotated[
-        Path | None,
-        Argument(
-            metavar="FILE", help="TOML with the part rules; without it, shows them.", show_default=False
-        ),
+        Path | None, Argument(metavar="FILE", help="TOML with the part rules; without it, shows them.")
     ] = None,
 ) -> None:
     """Shows the rules for sentences, or sets them, as a new version of the campaign's texts."""
@@ -183,14 +163,11 @@ def rules(
 def known(
     slug: Slug,
     path: Annotated[
-        Path | None,
-        Argument(metavar="FILE", help="Captions, as references are written.", show_default=False),
+        Path | None, Argument(metavar="FILE", help="Captions, as references are written.")
     ] = None,
-    any_image: Annotated[
-        bool, Option("--any-image", help="The file's captions are known whatever the image.")
-    ] = False,
+    any_image: Annotated[bool, Option(help="The file's captions are known whatever the image.")] = False,
     submissions: Annotated[
-        bool, Option("--submissions", help="The captions of the systems submitted to the challenge.")
+        bool, Option(help="The captions of the systems submitted to the challenge.")
     ] = False,
 ) -> None:
     """Adds captions that are known elsewhere, by hashes alone: who sends the same is reviewed."""
@@ -223,7 +200,7 @@ def compare(slug: Slug) -> None:
 
 def invite(
     slug: Slug,
-    number: Annotated[int, Option(help="How many.", min=1, max=10_000)] = 1,
+    number: Annotated[int, Option(help="How many.", min=1, max=10000)] = 1,
 ) -> None:
     """Makes invite tokens, one a person, and shows them once."""
     set_up()
@@ -235,12 +212,8 @@ def invite(
 
 def texts(
     slug: Slug,
-    instructions: Annotated[
-        Path | None, Option(help="A file of Markdown.", metavar="FILE", show_default=False)
-    ] = None,
-    consent: Annotated[
-        Path | None, Option(help="A file of Markdown.", metavar="FILE", show_default=False)
-    ] = None,
+    instructions: Annotated[Path | None, Option(help="A file of Markdown.")] = None,
+    consent: Annotated[Path | None, Option(help="A file of Markdown.")] = None,
 ) -> None:
     """Makes a new version of what workers read and agree to; they agree again before they get more work."""
     set_up()
@@ -256,9 +229,7 @@ def texts(
 
 def panel(
     slug: Slug,
-    path: Annotated[
-        Path | None, Argument(metavar="FILE", help="Its panel.toml; to set it.", show_default=False)
-    ] = None,
+    path: Annotated[Path | None, Argument(metavar="FILE", help="Its panel.toml; to set it.")] = None,
 ) -> None:
     """Sets the panel that sends workers to a campaign, and shows it with its end codes."""
     set_up()
@@ -278,7 +249,7 @@ def panel(
 
 def link(
     slug: Slug,
-    worker: Annotated[str, Argument(metavar="WORKER", help="The worker's pseudonym.", show_default=False)],
+    worker: Annotated[str, Argument(help="The worker's pseudonym.")],
     user: UserName,
 ) -> None:
     """Says which account a worker has, who came by a link or from a panel; who competes is blocked."""
@@ -291,8 +262,8 @@ def link(
 
 def warn(
     slug: Slug,
-    image: Annotated[str, Argument(metavar="IMAGE", help="The picture's name.", show_default=False)],
-    text: Annotated[str, Argument(metavar="TEXT", help="Such as blood; empty for none.", show_default=False)],
+    image: Annotated[str, Argument(help="The picture's name.")],
+    text: Annotated[str, Argument(help="Such as blood; empty for none.")],
 ) -> None:
     """Hides a picture until a worker asks for it, and says why."""
     set_up()
@@ -305,14 +276,10 @@ def hold(
     slug: Slug,
     key: Annotated[
         str,
-        Argument(
-            metavar="ITEM",
-            help="The item's key; without it, shows those that are out of work.",
-            show_default=False,
-        ),
+        Argument(metavar="ITEM", help="The item's key; without it, shows those that are out of work."),
     ] = "",
-    reason: Annotated[str, Option(help="Why it is taken out.", show_default=False)] = "",
-    give: Annotated[bool, Option("--give", help="Give it out again.")] = False,
+    reason: Annotated[str, Option(help="Why it is taken out.")] = "",
+    give: Annotated[bool, Option(help="Give it out again.")] = False,
 ) -> None:
     """Takes an item out of work, or gives it out again, and names the releases that have answers of it."""
     set_up()
@@ -337,8 +304,8 @@ def hold(
 
 def resume(
     slug: Slug,
-    worker: Annotated[str, Argument(metavar="WORKER", help="The worker's pseudonym.", show_default=False)],
-    reason: Annotated[str, Option(help="What was found.", show_default=False)],
+    worker: Annotated[str, Argument(help="The worker's pseudonym.")],
+    reason: Annotated[str, Option(help="What was found.")],
 ) -> None:
     """Lets a worker go on who was paused, as they had failed checks."""
     set_up()
@@ -349,8 +316,8 @@ def resume(
 
 def rate(
     slug: Slug,
-    amount: Annotated[str, Argument(metavar="AMOUNT", help="Such as 0.12.", show_default=False)],
-    currency: Annotated[str, Argument(metavar="CURRENCY", help="Such as EUR.", show_default=False)],
+    amount: Annotated[str, Argument(help="Such as 0.12.")],
+    currency: Annotated[str, Argument(help="Such as EUR.")],
 ) -> None:
     """Sets what an answer is paid."""
     set_up()
@@ -362,9 +329,7 @@ def rate(
 
 def payments(
     slug: Slug,
-    output: Annotated[
-        Path | None, Option("--output", "-o", metavar="FILE", help="Write to this file.", show_default=False)
-    ] = None,
+    output: Annotated[Path | None, Option("--output", "-o", help="Write to this file.")] = None,
 ) -> None:
     """Writes what each worker is to be paid, as CSV."""
     set_up()
@@ -376,7 +341,7 @@ def payments(
 
 def withdraw(
     slug: Slug,
-    worker: Annotated[str, Argument(metavar="WORKER", help="The worker's pseudonym.", show_default=False)],
+    worker: Annotated[str, Argument(help="The worker's pseudonym.")],
 ) -> None:
     """Withdraws a worker who asked for it, for good: texts in no frozen release are removed."""
     set_up()
@@ -402,9 +367,7 @@ def status(slug: Slug) -> None:
 
 
 def audit(
-    slug: Annotated[
-        str, Argument(metavar="CAMPAIGN", help="The campaign; all by default.", show_default=False)
-    ] = "",
+    slug: Annotated[str, Argument(metavar="CAMPAIGN", help="The campaign; all by default.")] = "",
 ) -> None:
     """Checks from the tables alone that all holds that must hold of campaigns; exits with 1 if not."""
     set_up()
@@ -442,19 +405,12 @@ def replay(slug: Slug) -> None:
 
 
 def items(
-    plan: Annotated[
-        Path, Argument(metavar="PLAN", help="Folder that 'study plan' wrote.", show_default=False)
-    ],
+    plan: Annotated[Path, Argument(help="Folder that 'study plan' wrote.")],
     kind: Annotated[
         str,
-        Option(
-            help="triplet, or pairwise for its pairs with their images.  [default: triplet]",
-            show_default=False,
-        ),
+        Option(help="triplet, or pairwise for its pairs with their images.", show_default="triplet"),
     ] = "",
-    output: Annotated[
-        Path | None, Option("--output", "-o", metavar="FILE", help="Write to this file.", show_default=False)
-    ] = None,
+    output: Annotated[Path | None, Option("--output", "-o", help="Write to this file.")] = None,
 ) -> None:
     """Makes the items of a campaign, one JSON object a line, from a plan of 'capeval study plan'."""
     set_up()
@@ -470,10 +426,8 @@ def items(
 
 def results(
     slug: Slug,
-    folder: Annotated[Path, Argument(metavar="FOLDER", help="Where to write.", show_default=False)],
-    release: Annotated[
-        str, Option(help="The name of these judgements, for human.csv.", show_default=False)
-    ] = "",
+    folder: Annotated[Path, Argument(help="Where to write.")],
+    release: Annotated[str, Option(help="The name of these judgements, for human.csv.")] = "",
 ) -> None:
     """Writes the answers that count of a campaign of judgements, as 'capeval study' reads them."""
     set_up()
@@ -483,7 +437,7 @@ def results(
         print(path)
 
 
-Name = Annotated[str, Argument(metavar="NAME", help="The release, such as 1.0.", show_default=False)]
+Name = Annotated[str, Argument(metavar="NAME", help="The release, such as 1.0.")]
 
 
 def _release_named(slug: str, name: str) -> Release:
@@ -496,19 +450,13 @@ def _release_named(slug: str, name: str) -> Release:
 def freeze(
     slug: Slug,
     name: Name,
-    plans: Annotated[
-        Path | None, Option("--plans", help="A JSON file that says which splits to make.", metavar="FILE")
-    ] = None,
+    plans: Annotated[Path | None, Option(help="A JSON file that says which splits to make.")] = None,
     seed: Annotated[int, Option(help="The seed of what is drawn.", min=0)] = 0,
     leave_out: Annotated[
-        bool, Option("--leave-out", help="Leave out images that lack captions, in place of refusing.")
+        bool, Option(help="Leave out images that lack captions, in place of refusing.")
     ] = False,
     without_invisible: Annotated[
-        bool,
-        Option(
-            "--without-invisible",
-            help="Remove invisible characters from captions, and record it in the manifest.",
-        ),
+        bool, Option(help="Remove invisible characters from captions, and record it in the manifest.")
     ] = False,
 ) -> None:
     """Freezes the captions that count now into a release, which never changes."""
@@ -543,9 +491,7 @@ def verify(slug: Slug, name: Name) -> None:
 def challenge(
     slug: Slug,
     name: Name,
-    folder: Annotated[
-        Path, Argument(metavar="FOLDER", help="Where to write; made if needed.", show_default=False)
-    ],
+    folder: Annotated[Path, Argument(help="Where to write; made if needed.")],
 ) -> None:
     """Writes the files of a new challenge from a release, to look at and to import."""
     set_up()
@@ -559,15 +505,10 @@ def publish(
     name: Name,
     user: UserName,
     to: Annotated[
-        str,
-        Argument(
-            metavar="CHALLENGE/SPLIT/REFERENCES",
-            help="The references that get a new version.",
-            show_default=False,
-        ),
+        str, Argument(metavar="CHALLENGE/SPLIT/REFERENCES", help="The references that get a new version.")
     ],
     split: Annotated[str, Option(help="The release's split, if it is called otherwise.")] = "",
-    many: Annotated[bool, Option("--many", help="Take the larger set, such as c40.")] = False,
+    many: Annotated[bool, Option(help="Take the larger set, such as c40.")] = False,
 ) -> None:
     """Makes a release the next version of a challenge's references: all is scored again."""
     set_up()

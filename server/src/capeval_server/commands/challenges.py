@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from capeval.errors import OptionError
 from capeval.toolkit import written_whole
@@ -32,21 +31,17 @@ __all__ = [
 # Longer values are cut in the list of changes.
 _LONGEST = 80
 
-Slug = Annotated[
-    str,
-    Argument(metavar="CHALLENGE", help="The challenge, as its address names it.", show_default=False),
-]
+Slug = Annotated[str, Argument(metavar="CHALLENGE", help="The challenge, as its address names it.")]
 
 
 def import_files(
-    path: Annotated[Path, Argument(metavar="FILE", help="Its challenge.toml.", show_default=False)],
-    dry_run: Annotated[bool, Option("--dry-run", help="Show the changes without making them.")] = False,
+    path: Annotated[Path, Argument(metavar="FILE", help="Its challenge.toml.")],
+    dry_run: Annotated[bool, Option(help="Show the changes without making them.")] = False,
     delete: Annotated[
         list[str] | None,
         Option(
             metavar="PLACE",
             help="Delete the entry, such as splits.val.references.c5.reported.coco-2015; repeatable.",
-            show_default=False,
         ),
     ] = None,
 ) -> None:
@@ -103,12 +98,8 @@ def _short(text: str) -> str:
 
 
 def example(
-    name: Annotated[
-        str, Argument(metavar="NAME", help="`small`, `nocaps` or `coco-captions`.", show_default=False)
-    ],
-    folder: Annotated[
-        Path, Argument(metavar="FOLDER", help="Where to write; made if needed.", show_default=False)
-    ],
+    name: Annotated[str, Argument(help="`small`, `nocaps` or `coco-captions`.")],
+    folder: Annotated[Path, Argument(help="Where to write; made if needed.")],
 ) -> None:
     """Writes the files of an example challenge, ready to import."""
     from capeval_server.examples import write_example
@@ -118,7 +109,7 @@ def example(
 
 def export(
     slug: Slug,
-    path: Annotated[Path, Argument(metavar="FILE", help="The zip to write.", show_default=False)],
+    path: Annotated[Path, Argument(metavar="FILE", help="The zip to write.")],
 ) -> None:
     """Writes everything of a challenge to a zip, except references, email addresses and secrets."""
     set_up()
@@ -134,19 +125,16 @@ def export(
 
 def reported(
     slug: Slug,
-    split: Annotated[str, Argument(metavar="SPLIT", help="The split.", show_default=False)],
-    references: Annotated[str, Argument(metavar="REFERENCES", help="Its reference set.", show_default=False)],
-    name: Annotated[
-        str, Argument(metavar="NAME", help="What to call the rows, such as coco-2015.", show_default=False)
-    ],
+    split: Annotated[str, Argument(help="The split.")],
+    references: Annotated[str, Argument(help="Its reference set.")],
+    name: Annotated[str, Argument(help="What to call the rows, such as coco-2015.")],
     path: Annotated[
-        Path | None,
-        Argument(metavar="FILE", help="CSV, or the JSON of COCO's leaderboards.", show_default=False),
+        Path | None, Argument(metavar="FILE", help="CSV, or the JSON of COCO's leaderboards.")
     ] = None,
     title: Annotated[str, Option(help="What the rows are, as the page says it; NAME by default.")] = "",
     url: Annotated[str, Option(help="Where they were reported.")] = "",
-    ranked: Annotated[bool, Option("--ranked", help="Show the rank that each row would have.")] = False,
-    remove: Annotated[bool, Option("--remove", help="Take the rows off the leaderboards.")] = False,
+    ranked: Annotated[bool, Option(help="Show the rank that each row would have.")] = False,
+    remove: Annotated[bool, Option(help="Take the rows off the leaderboards.")] = False,
 ) -> None:
     """Shows scores that were reported elsewhere beside a leaderboard."""
     set_up()
@@ -179,7 +167,7 @@ def reported(
 def organiser(
     slug: Slug,
     user: UserName,
-    remove: Annotated[bool, Option("--remove", help="Remove the user from the organisers.")] = False,
+    remove: Annotated[bool, Option(help="Remove the user from the organisers.")] = False,
 ) -> None:
     """Makes a user an organiser of a challenge."""
     set_up()
@@ -193,38 +181,29 @@ def organiser(
     print(f"{user}: {'no organiser' if remove else 'an organiser'} of {slug}")
 
 
-class ParticipantAction(StrEnum):
-    """What is done with a participant."""
-
-    APPROVE = "approve"
-    REMOVE = "remove"
-    BLOCK = "block"
-    UNBLOCK = "unblock"
+ParticipantAction = Literal["approve", "remove", "block", "unblock"]
 
 
 def participant(
     slug: Slug,
     user: UserName,
     act: Annotated[
-        ParticipantAction,
-        Argument(metavar="ACTION", help="`approve`, `remove`, `block` or `unblock`.", show_default=False),
+        ParticipantAction, Argument(metavar="ACTION", help="`approve`, `remove`, `block` or `unblock`.")
     ],
-    reason: Annotated[
-        str, Option(metavar="TEXT", help="Why the user is blocked, which they see.", show_default=False)
-    ] = "",
+    reason: Annotated[str, Option(metavar="TEXT", help="Why the user is blocked, which they see.")] = "",
 ) -> None:
     """Approves, removes, blocks or unblocks a participant of a challenge."""
     set_up()
     from capeval_server.hosting.services import participants
 
     challenge = _challenge_named(slug)
-    if reason and act != ParticipantAction.BLOCK:
+    if reason and act != "block":
         raise OptionError("'--reason' must come with block")
-    if act == ParticipantAction.BLOCK:
+    if act == "block":
         participants.block(None, challenge, user, reason)
-    elif act == ParticipantAction.UNBLOCK:
+    elif act == "unblock":
         participants.unblock(None, challenge, user)
-    elif act == ParticipantAction.APPROVE:
+    elif act == "approve":
         participants.approve(None, challenge, user)
     else:
         participants.remove(None, challenge, user)
@@ -234,7 +213,7 @@ def participant(
 
 def final(
     slug: Slug,
-    phase: Annotated[str, Argument(metavar="PHASE", help="The phase.", show_default=False)],
+    phase: Annotated[str, Argument(help="The phase.")],
 ) -> None:
     """Makes the results of a closed phase final, which can't be undone."""
     set_up()
@@ -249,7 +228,7 @@ def final(
 
 def announce(
     slug: Slug,
-    title: Annotated[str, Argument(metavar="TITLE", help="Its title.", show_default=False)],
+    title: Annotated[str, Argument(help="Its title.")],
 ) -> None:
     """Announces the text on standard input on a challenge's page, and by mail to all who take part."""
     set_up()
@@ -260,7 +239,7 @@ def announce(
 
 
 def rerun(
-    submission: Annotated[str, Argument(metavar="ID", help="The submission's id.", show_default=False)],
+    submission: Annotated[str, Argument(metavar="ID", help="The submission's id.")],
 ) -> None:
     """Has a submission scored again."""
     set_up()

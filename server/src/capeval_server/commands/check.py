@@ -13,8 +13,7 @@ __all__ = ["check"]
 
 def check(
     before_start: Annotated[
-        bool,
-        Option("--before-start", help="Leave out what needs the server and its workers to run."),
+        bool, Option(help="Leave out what needs the server and its workers to run.")
     ] = False,
 ) -> None:
     """Checks settings, database, disk, mail, workers and proxy; exits with 1 if there is a problem."""

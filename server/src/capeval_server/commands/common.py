@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["UserName", "check_database", "migrate_database", "set_up", "user_named"]
 
-UserName = Annotated[str, Argument(metavar="USER", help="The user's name.", show_default=False)]
+UserName = Annotated[str, Argument(metavar="USER", help="The user's name.")]
 
 
 def set_up(*, database: bool = True) -> None:

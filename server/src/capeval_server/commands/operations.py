@@ -27,8 +27,7 @@ __all__ = ["migrate", "rotate_key", "start", "tidy", "worker"]
 
 Threads = Annotated[int, Option(help="How many requests each process answers at once.", min=1)]
 Processes = Annotated[
-    int | None,
-    Option(help="How many processes answer requests; by default, one for each processor.", min=1),
+    int | None, Option(help="How many processes answer requests; by default, one for each processor.", min=1)
 ]
 
 
@@ -66,9 +65,7 @@ def _counting(processes: int) -> Iterator[None]:
 
 
 def worker(
-    until_empty: Annotated[
-        bool, Option("--until-empty", help="End when no submission waits or is being scored.")
-    ] = False,
+    until_empty: Annotated[bool, Option(help="End when no submission waits or is being scored.")] = False,
 ) -> None:
     """Scores submissions as they come. Any number of workers may run, and may be stopped at any time."""
     set_up(database=False)
@@ -90,9 +87,7 @@ def tidy() -> None:
 
 
 def rotate_key(
-    forget: Annotated[
-        bool, Option("--forget", help="Make nothing new, and end what the earlier key signed.")
-    ] = False,
+    forget: Annotated[bool, Option(help="Make nothing new, and end what the earlier key signed.")] = False,
 ) -> None:
     """Makes a new secret key. What the key before it signed stays valid, so users stay signed in."""
     set_up(database=False)

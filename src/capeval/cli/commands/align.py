@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 from capeval.cli.toolkit.click_commands import Argument
-from capeval.cli.toolkit.options import FormatOption, OutputFormat
+from capeval.cli.toolkit.options import FormatOption
 from capeval.cli.toolkit.output import deliver, examples, render
 
 if TYPE_CHECKING:
@@ -23,9 +23,9 @@ EXAMPLES = examples(
 
 
 def run(
-    candidate: Annotated[str, Argument(metavar="CANDIDATE", help="A caption.", show_default=False)],
-    reference: Annotated[str, Argument(metavar="REFERENCE", help="A caption.", show_default=False)],
-    form: FormatOption = OutputFormat.TABLE,
+    candidate: Annotated[str, Argument(help="A caption.")],
+    reference: Annotated[str, Argument(help="A caption.")],
+    form: FormatOption = "table",
 ) -> None:
     """Shows METEOR's alignment of two captions: matches, stages, chunks, and the score that follows."""
     from capeval.cli.toolkit.resource_setup import prepare_needs
@@ -33,11 +33,11 @@ def run(
 
     prepare_needs(["METEOR"])
     aligned = align(candidate, reference)
-    if form is OutputFormat.JSON:
+    if form == "json":
         deliver(json.dumps(_plain(aligned), indent=2, ensure_ascii=False) + "\n", None)
         return
     render(_grid(aligned), form, None)
-    if form is OutputFormat.TABLE:
+    if form == "table":
         deliver(_summary(aligned), None)
 
 

@@ -26,29 +26,20 @@ EXAMPLES = examples(
 
 def run(
     references: ReferencesFile,
-    results: Annotated[
-        list[Path],
-        Argument(metavar="RESULTS...", help="Files of results, one a system.", show_default=False),
-    ],
+    results: Annotated[list[Path], Argument(help="Files of results, one a system.")],
     metrics: Metrics = None,
     spice_longest: SpiceLongest = None,
-    domains: Annotated[
-        Path | None,
-        Option(metavar="FILE", help="Domains of images, or other subsets of them.", show_default=False),
-    ] = None,
+    domains: Annotated[Path | None, Option(help="Domains of images, or other subsets of them.")] = None,
     constraints: ConstraintsFile = None,
     images: Annotated[
         str | None,
         Option(
             metavar="PATTERN|FOLDER",
             help="Where the page finds pictures: addresses or paths with {id} or {file_name}, or a folder.",
-            show_default=False,
         ),
     ] = None,
-    embed: Annotated[bool, Option("--embed", help="Put the pictures into the page.")] = False,
-    output: Annotated[Path, Option("--output", "-o", metavar="FILE", help="Where the page goes.")] = Path(
-        "browse.html"
-    ),
+    embed: Annotated[bool, Option(help="Put the pictures into the page.")] = False,
+    output: Annotated[Path, Option("--output", "-o", help="Where the page goes.")] = Path("browse.html"),
 ) -> None:
     """Writes a page to browse the captions of systems side by side, with their scores and references.
 

@@ -30,15 +30,9 @@ EXAMPLES = examples(
 
 
 def run(
-    results: Annotated[
-        Path,
-        Argument(metavar="RESULTS", help="File of results; - is standard input.", show_default=False),
-    ],
+    results: Annotated[Path, Argument(help="File of results; - is standard input.")],
     references: Annotated[
-        Path | None,
-        Option(
-            "--references", "-r", metavar="FILE", help="References of the same images.", show_default=False
-        ),
+        Path | None, Option("--references", "-r", help="References of the same images.")
     ] = None,
     id_column: IdColumn = None,
     caption_column: CaptionColumn = None,

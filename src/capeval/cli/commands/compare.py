@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from capeval.cli.toolkit.click_commands import Argument, Option
 from capeval.cli.toolkit.options import (
@@ -17,7 +16,6 @@ from capeval.cli.toolkit.options import (
     Level,
     Metrics,
     Output,
-    OutputFormat,
     ReferenceCaptionColumn,
     ReferenceIdColumn,
     ReferencesFile,
@@ -39,17 +37,13 @@ EXAMPLES = examples(
 )
 
 
-class PairedTest(StrEnum):
-    """The paired tests."""
-
-    BOOTSTRAP = "bootstrap"
-    RANDOMIZATION = "randomization"
+PairedTest = Literal["bootstrap", "randomization"]
 
 
 def run(
     references: ReferencesFile,
-    a: Annotated[Path, Argument(metavar="A", help="Results of one system.", show_default=False)],
-    b: Annotated[Path, Argument(metavar="B", help="Results of the other.", show_default=False)],
+    a: Annotated[Path, Argument(help="Results of one system.")],
+    b: Annotated[Path, Argument(help="Results of the other.")],
     metrics: Metrics = None,
     id_column: IdColumn = None,
     caption_column: CaptionColumn = None,
@@ -59,13 +53,13 @@ def run(
     frequencies: Frequencies = None,
     frequencies_images: FrequenciesImages = None,
     spice_longest: SpiceLongest = None,
-    method: Annotated[PairedTest, Option(help="Paired test.")] = PairedTest.BOOTSTRAP,
+    method: Annotated[PairedTest, Option(help="Paired test.")] = "bootstrap",
     samples: Samples = 1000,
     level: Level = 0.95,
     seed: Seed = 0,
     tokenizer_spec: TokenizerSpec = None,
     context: ContextOption = None,
-    form: FormatOption = OutputFormat.TABLE,
+    form: FormatOption = "table",
     output: Output = None,
 ) -> None:
     """Compares two systems: for each score the difference A - B, its interval and a p-value."""
@@ -96,8 +90,8 @@ def run(
             steps.next(f"Scoring {name}")
             reports.append(evaluator.evaluate(captions))
         steps.next("Resampling")
-        compared = compare(*reports, method=method.value, samples=samples, level=level, seed=seed)
-    if form is OutputFormat.JSON:
+        compared = compare(*reports, method=method, samples=samples, level=level, seed=seed)
+    if form == "json":
         deliver(comparison_to_json(compared, *names), output)
     else:
         notes = (*reports[0].notes(references.name, unscored=False), *compared.notes)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from capeval.cli.toolkit.click_commands import Argument, Option
 from capeval.cli.toolkit.options import Seed
@@ -16,20 +15,14 @@ __all__ = ["EXAMPLES", "run"]
 EXAMPLES = examples("capeval data coco", "capeval data coco --split train2014 --seed 7")
 
 
-class CocoSplit(StrEnum):
-    """The splits of COCO Captions 2014."""
-
-    VAL = "val2014"
-    TRAIN = "train2014"
+CocoSplit = Literal["val2014", "train2014"]
 
 
 def run(
-    folder: Annotated[
-        Path, Argument(help="Folder to write to; created if it is missing.", show_default=False)
-    ],
-    split: Annotated[CocoSplit, Option(help="Which images.")] = CocoSplit.VAL,
+    folder: Annotated[Path, Argument(help="Folder to write to; created if it is missing.")],
+    split: Annotated[CocoSplit, Option(help="Which images.")] = "val2014",
     seed: Seed = 0,
-    force: Annotated[bool, Option("--force", help="Replace existing files.")] = False,
+    force: Annotated[bool, Option(help="Replace existing files.")] = False,
 ) -> None:
     """Writes captions of COCO 2014 as files: references, and human results to score.
 
@@ -46,7 +39,7 @@ def run(
             raise OptionError(f"{path} exists already; --force replaces it")
     with Steps(3) as steps:
         steps.next("Reading captions")
-        references, candidates = hold_out(coco.captions(split.value), seed=seed)
+        references, candidates = hold_out(coco.captions(split), seed=seed)
         folder.mkdir(parents=True, exist_ok=True)
         steps.next("Writing references")
         write_references(references, paths[0])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from capeval.cli.toolkit.options import FormatOption, OutputFormat
+from capeval.cli.toolkit.options import FormatOption
 from capeval.cli.toolkit.output import examples, render
 
 __all__ = ["EXAMPLES", "run"]
@@ -10,13 +10,13 @@ __all__ = ["EXAMPLES", "run"]
 EXAMPLES = examples("capeval metrics", "capeval metrics --format markdown")
 
 
-def run(form: FormatOption = OutputFormat.TABLE) -> None:
+def run(form: FormatOption = "table") -> None:
     """Lists the metrics: the names for --metrics, the scores of each, its options, and what it needs."""
     from capeval.metrics import METRICS
     from capeval.report import Cell, Grid
 
     metrics = {name: make() for name, make in METRICS.items()}
-    if form is OutputFormat.JSON:
+    if form == "json":
         import json
 
         from capeval.cli.toolkit.output import deliver

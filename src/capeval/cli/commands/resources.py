@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import click
 
 from capeval.cli.toolkit.click_commands import Command, Group, Option, parameters
-from capeval.cli.toolkit.options import FormatOption, OutputFormat
+from capeval.cli.toolkit.options import FormatOption
 from capeval.cli.toolkit.output import Steps, deliver, examples, render
 from capeval.errors import OptionError
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 __all__ = ["app"]
 
 
-def run(form: FormatOption = OutputFormat.TABLE) -> None:
+def run(form: FormatOption = "table") -> None:
     """Lists what metrics need besides captions: where it is, its size and fingerprint, or what to run."""
     if click.get_current_context().invoked_subcommand is not None:
         return
     rows = [*_resources(), _parses()]
-    if form is OutputFormat.JSON:
+    if form == "json":
         deliver(json.dumps(rows, indent=2, ensure_ascii=False) + "\n", None)
         return
     from capeval.report import Cell, Grid
@@ -40,7 +40,7 @@ def run(form: FormatOption = OutputFormat.TABLE) -> None:
 
 
 def meteor(
-    again: Annotated[bool, Option("--again", help="Make them again where they are there already.")] = False,
+    again: Annotated[bool, Option(help="Make them again where they are there already.")] = False,
 ) -> None:
     """Makes METEOR's word tables from the installed pycocoevalcap, once.
 
@@ -66,7 +66,7 @@ def spice(
             show_default="pycocoevalcap, then Maven",
         ),
     ] = None,
-    again: Annotated[bool, Option("--again", help="Make it again where it is there already.")] = False,
+    again: Annotated[bool, Option(help="Make it again where it is there already.")] = False,
 ) -> None:
     """Makes SPICE's model from the reference's jars, once.
 
@@ -84,7 +84,7 @@ def spice(
 
 
 def parses(
-    clear: Annotated[bool, Option("--clear", help="Delete the parses.")] = False,
+    clear: Annotated[bool, Option(help="Delete the parses.")] = False,
 ) -> None:
     """Says where parsed captions are kept between runs, how many, and how large the file is.
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from capeval.cli.toolkit.click_commands import Argument, Option
 from capeval.cli.toolkit.lines import read_text, split_lines
@@ -26,24 +25,16 @@ EXAMPLES = examples(
 )
 
 
-class SceneGraphFormat(StrEnum):
-    """The forms of scene graphs."""
-
-    TEXT = "text"
-    JSONL = "jsonl"
+SceneGraphFormat = Literal["text", "jsonl"]
 
 
 def run(
-    file: Annotated[
-        Path,
-        Argument(metavar="FILE", help="A caption in each line; - is standard input.", show_default=False),
-    ],
+    file: Annotated[Path, Argument(help="A caption in each line; - is standard input.")],
     form: Annotated[
         SceneGraphFormat, Option("--format", "-f", help="Text to read, or JSON, a line a caption.")
-    ] = SceneGraphFormat.TEXT,
+    ] = "text",
     stages: Annotated[
-        bool,
-        Option("--stages", help="Add tokens, tags, lemmas, trees and dependencies (with jsonl)."),
+        bool, Option(help="Add tokens, tags, lemmas, trees and dependencies (with jsonl).")
     ] = False,
     raw: Annotated[
         bool,
@@ -64,8 +55,8 @@ def run(
     from capeval.cli.toolkit.resource_setup import prepare_needs
     from capeval.tokenizers import tokenize
 
-    if stages and form is not SceneGraphFormat.JSONL:
-        raise OptionError(f"'--stages' must be with '--format jsonl' (got '--format {form.value}')")
+    if stages and form != "jsonl":
+        raise OptionError(f"'--stages' must be with '--format jsonl' (got '--format {form}')")
     check_outputs([file], [output])
     captions = split_lines(read_text(file))
     prepare_needs(["SPICE"])
@@ -73,7 +64,7 @@ def run(
     with Steps(1) as steps:
         steps.next("Making scene graphs")
         tuples, sentences = _analysed(texts, longest, stages, file)
-    if form is SceneGraphFormat.JSONL:
+    if form == "jsonl":
         made = (
             _plain(caption, found, None if sentences is None else sentences[place])
             for place, (caption, found) in enumerate(zip(captions, tuples, strict=True))

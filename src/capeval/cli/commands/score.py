@@ -8,7 +8,6 @@ from typing import Annotated
 from capeval.cli.toolkit.click_commands import Argument, Option
 from capeval.cli.toolkit.options import (
     CaptionColumn,
-    Context,
     ContextOption,
     FormatOption,
     Frequencies,
@@ -17,7 +16,6 @@ from capeval.cli.toolkit.options import (
     Level,
     Metrics,
     Output,
-    OutputFormat,
     ReferenceCaptionColumn,
     ReferenceIdColumn,
     ReferencesFile,
@@ -50,14 +48,7 @@ EXAMPLES = examples(
 
 def run(
     references: ReferencesFile,
-    results: Annotated[
-        list[Path],
-        Argument(
-            metavar="RESULTS...",
-            help="Files of results, one a system; - is standard input.",
-            show_default=False,
-        ),
-    ],
+    results: Annotated[list[Path], Argument(help="Files of results, one a system; - is standard input.")],
     metrics: Metrics = None,
     id_column: IdColumn = None,
     caption_column: CaptionColumn = None,
@@ -67,29 +58,20 @@ def run(
     frequencies: Frequencies = None,
     frequencies_images: FrequenciesImages = None,
     spice_longest: SpiceLongest = None,
-    subset: Annotated[
-        Path | None,
-        Option(metavar="FILE", help="JSON of subsets: names to image ids.", show_default=False),
-    ] = None,
-    bootstrap: Annotated[
-        bool, Option("--bootstrap", help="Add bootstrap intervals of the corpus scores.")
-    ] = False,
+    subset: Annotated[Path | None, Option(help="JSON of subsets: names to image ids.")] = None,
+    bootstrap: Annotated[bool, Option(help="Add bootstrap intervals of the corpus scores.")] = False,
     samples: Samples = 1000,
     level: Level = 0.95,
     seed: Seed = 0,
     each: Annotated[bool, Option("--per-image", help="Show the scores of each image.")] = False,
-    form: FormatOption = OutputFormat.TABLE,
+    form: FormatOption = "table",
     output: Output = None,
-    report: Annotated[
-        Path | None,
-        Option(metavar="FILE", help="Write a report with plots as HTML too.", show_default=False),
-    ] = None,
+    report: Annotated[Path | None, Option(help="Write a report with plots as HTML too.")] = None,
     images: Annotated[
         str | None,
         Option(
             metavar="PATTERN|FOLDER",
             help="Where the report finds pictures: addresses or paths with {id} or {file_name}, or a folder.",
-            show_default=False,
         ),
     ] = None,
     tokenized: Tokenized = False,
@@ -100,7 +82,7 @@ def run(
         Option(min=1, help="Processes that score folders of shards.", show_default="one for each processor"),
     ] = None,
     skip_bad_shards: Annotated[
-        bool, Option("--skip-bad-shards", help="Leave out shards of folders that can't be scored.")
+        bool, Option(help="Leave out shards of folders that can't be scored.")
     ] = False,
 ) -> None:
     """Scores results against references, for one system or several."""
@@ -112,10 +94,10 @@ def run(
     has_folders = are_folders(references, results)
     if has_folders and context is None and not tokenized and tokenizer_spec is None:
         # So that the scores don't depend on how captions are split into shards.
-        context = Context.CAPTION
+        context = "caption"
     tokenizer = tokenizer_of(tokenizer_spec, tokenized=tokenized, context=context)
     names = system_names(results)
-    if each and (bootstrap or subset is not None) and form is not OutputFormat.JSON and report is None:
+    if each and (bootstrap or subset is not None) and form != "json" and report is None:
         raise OptionError(
             "a table of '--per-image' has neither intervals nor subsets: give --format json, or leave out "
             "--bootstrap and --subset"
@@ -173,7 +155,7 @@ def run(
             scoring.write_report(
                 report, systems, captions, candidates, tokenizer, source=references.name, pictures=pictures
             )
-    if form is OutputFormat.JSON:
+    if form == "json":
         deliver(to_json(systems, per_image=each), output)
     else:
         grid = per_image(systems) if each else scores(systems, source=references.name)

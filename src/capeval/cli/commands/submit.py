@@ -37,34 +37,22 @@ _MOST_FAILURES = 20
 
 
 def run(
-    file: Annotated[
-        Path, Argument(metavar="FILE", help="File of results, or a zip of several.", show_default=False)
-    ],
-    server: Annotated[str, Option(metavar="URL", help="The server's address.", show_default=False)],
-    challenge: Annotated[
-        str, Option(metavar="SLUG", help="The challenge, as its address names it.", show_default=False)
-    ],
-    phase: Annotated[str, Option(metavar="NAME", help="The phase.", show_default=False)],
+    file: Annotated[Path, Argument(help="File of results, or a zip of several.")],
+    server: Annotated[str, Option(metavar="URL", help="The server's address.")],
+    challenge: Annotated[str, Option(metavar="SLUG", help="The challenge, as its address names it.")],
+    phase: Annotated[str, Option(metavar="NAME", help="The phase.")],
     declare: Annotated[
         list[str] | None,
-        Option(
-            "--declare",
-            "-d",
-            metavar="NAME=VALUE",
-            help="A field that the challenge asks for.",
-            show_default=False,
-        ),
+        Option("--declare", "-d", metavar="NAME=VALUE", help="A field that the challenge asks for."),
     ] = None,
     token_file: Annotated[
-        Path | None,
-        Option(metavar="FILE", help=f"File with the token; by default it is in {TOKEN}.", show_default=False),
+        Path | None, Option(help=f"File with the token; by default it is in {TOKEN}.")
     ] = None,
     check: Annotated[
-        bool,
-        Option("--check", help="Only check: names of files, images and captions, as the phase wants them."),
+        bool, Option(help="Only check: names of files, images and captions, as the phase wants them.")
     ] = False,
     wait: Annotated[bool, Option("--wait", "-w", help="Wait for the scores and show them.")] = False,
-    form: FormatOption = OutputFormat.TABLE,
+    form: FormatOption = "table",
     output: Output = None,
 ) -> None:
     """Submits results to a challenge of an evaluation server.
@@ -80,7 +68,7 @@ def run(
     remote = ApiClient(server, token)
     if check and wait:
         raise OptionError("--check submits nothing, so there is nothing to --wait for")
-    if not wait and (output is not None or form != OutputFormat.TABLE):
+    if not wait and (output is not None or form != "table"):
         raise OptionError("--format and --output must come with --wait, which shows scores")
     files = _checked(file)
     if check:
@@ -351,7 +339,7 @@ def _show(submission: dict[str, Any], form: OutputFormat, output: Path | None) -
     for result in current:
         if result["failure"]:
             print(f"{result['split']} by {result['references']}: {result['failure']}", file=sys.stderr)
-    if form == OutputFormat.JSON:
+    if form == "json":
         import json
 
         deliver(json.dumps({**submission, "results": current}, indent=2, ensure_ascii=False) + "\n", output)

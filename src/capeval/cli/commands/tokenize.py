@@ -7,7 +7,7 @@ from typing import Annotated
 
 from capeval.cli.toolkit.click_commands import Argument, Option
 from capeval.cli.toolkit.lines import read_text, split_lines
-from capeval.cli.toolkit.options import Context, ContextOption, Output, TokenizerSpec, tokenizer_of
+from capeval.cli.toolkit.options import ContextOption, Output, TokenizerSpec, tokenizer_of
 from capeval.cli.toolkit.output import check_outputs, deliver, examples
 from capeval.errors import OptionError
 
@@ -21,14 +21,9 @@ EXAMPLES = examples(
 
 
 def run(
-    file: Annotated[
-        Path,
-        Argument(metavar="FILE", help="A caption in each line; - is standard input.", show_default=False),
-    ],
-    keep_punctuation: Annotated[
-        bool, Option("--keep-punctuation", help="Keep punctuation, as the tokenizer itself does.")
-    ] = False,
-    keep_case: Annotated[bool, Option("--keep-case", help="Do not turn tokens to lower case.")] = False,
+    file: Annotated[Path, Argument(help="A caption in each line; - is standard input.")],
+    keep_punctuation: Annotated[bool, Option(help="Keep punctuation, as the tokenizer itself does.")] = False,
+    keep_case: Annotated[bool, Option(help="Do not turn tokens to lower case.")] = False,
     tokenizer_spec: TokenizerSpec = None,
     context: ContextOption = None,
     output: Output = None,
@@ -51,6 +46,6 @@ def run(
     tokenizer = Tokenizer(
         lowercase=not keep_case,
         punctuation="keep" if keep_punctuation else "reference",
-        context=(context or Context.FILE).value,
+        context=context or "file",
     )
     deliver(_native.tokenize_lines(read_text(file), tokenizer.native), output)

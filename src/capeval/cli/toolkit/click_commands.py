@@ -1,7 +1,7 @@
-"""Commands of click made from functions: a parameter is annotated with what its help says of it.
+"""Commands of click made from functions and dataclasses of options.
 
-Typer makes them alike, and was used before: importing it and the pydantic it reads values with took 0.12 s of
-every command, a quarter of scoring val2014.
+Typer makes similar commands, and was used before: importing it and pydantic took 0.12 s of every command, a
+quarter of scoring val2014.
 """
 
 from __future__ import annotations
@@ -9,107 +9,30 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
-from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
-from types import NoneType, UnionType
-from typing import Any, ClassVar, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, get_origin
 
 import click
 
+from capeval._internal.options import Argument, Option, Parameter, parameters_of
+
 __all__ = ["Argument", "Command", "Group", "Option", "parameters"]
-
-
-class Argument:
-    """What the help says of an argument; a parameter of a command is `Annotated` with it.
-
-    Args:
-        help: What it is.
-        metavar: Its name in the help.
-        show_default: Whether the help has its default, or what it says instead.
-    """
-
-    def __init__(
-        self,
-        *,
-        help: str,  # noqa: A002 - click's name.
-        metavar: str | None = None,
-        show_default: bool | str = True,
-    ) -> None:
-        self.help = help
-        self.metavar = metavar
-        self.show_default = show_default
-
-    def parameter(self, name: str, kind: Any, default: Any) -> click.Parameter:
-        """The parameter of click."""
-        many, value = _type_of(kind, None, None)
-        required = default is inspect.Parameter.empty
-        settings = {} if required else {"default": _shown_as_value(default)}
-        return _Positional(
-            [name],
-            about=self,
-            type=value,
-            nargs=-1 if many else 1,
-            required=required,
-            metavar=self.metavar,
-            **settings,
-        )
-
-
-class Option:
-    """What the help says of an option; a parameter of a command is `Annotated` with it.
-
-    Args:
-        names: Its names, such as `--output` and `-o`; made of the parameter's name by default.
-        help: What it is for.
-        metavar: The name of its value in the help.
-        show_default: Whether the help has its default, or what it says instead.
-        min: Its least value.
-        max: Its greatest value.
-        callback: Checks the value, and returns it.
-    """
-
-    def __init__(
-        self,
-        *names: str,
-        help: str,  # noqa: A002 - click's names.
-        metavar: str | None = None,
-        show_default: bool | str = True,
-        min: int | None = None,  # noqa: A002
-        max: int | None = None,  # noqa: A002
-        callback: Callable[[Any], Any] | None = None,
-    ) -> None:
-        self.names = names
-        self.help = help
-        self.metavar = metavar
-        self.show_default = show_default
-        self.min = min
-        self.max = max
-        self.callback = callback
-
-    def parameter(self, name: str, kind: Any, default: Any) -> click.Parameter:
-        """The parameter of click."""
-        names = self.names or (f"--{name.replace('_', '-')}",)
-        many, value = _type_of(kind, self.min, self.max)
-        required = default is inspect.Parameter.empty
-        settings: dict[str, Any] = {} if required else {"default": _shown_as_value(default)}
-        if value is bool:
-            settings["is_flag"] = True
-        else:
-            settings.update(type=value, multiple=many, metavar=self.metavar)
-        check = self.callback
-        if check is not None:
-            settings["callback"] = lambda _, __, given: check(given)
-        return click.Option(
-            [name, *names], help=self.help, required=required, show_default=self.show_default, **settings
-        )
 
 
 class _Positional(click.Argument):
     """An argument with a help; click's own have one from 8.5 on."""
 
-    def __init__(self, names: list[str], *, about: Argument, **settings: Any) -> None:
-        super().__init__(names, **settings)
+    def __init__(self, parameter: Parameter, about: Argument) -> None:
+        dots = "..." if parameter.is_list else ""
+        super().__init__(
+            [parameter.name],
+            type=_type_of(parameter),
+            nargs=-1 if parameter.is_list else 1,
+            required=parameter.is_required,
+            metavar=about.metavar or parameter.name.upper() + dots,
+            **_default_of(parameter),
+        )
         self.about = about
 
     def make_metavar(self, *_: Any) -> str:
@@ -117,42 +40,61 @@ class _Positional(click.Argument):
         return name if self.required else f"[{name}]"
 
     def help_row(self) -> tuple[str, str]:
-        """Its name and its help, as in the list of arguments."""
+        """Return its name and its help, as in the list of arguments."""
         shown = self.about.show_default
         if self.required:
             return self.human_readable_name, f"{self.about.help}  [required]"
-        if shown is False or (shown is True and self.default is None):
+        if shown is True and not self.default:
             return self.human_readable_name, self.about.help
         default = self.default if shown is True else f"({shown})"
         return self.human_readable_name, f"{self.about.help}  [default: {default}]"
 
 
-class _Choice(click.Choice):  # type: ignore[type-arg] # It has a type from click 8.2 on.
-    """A choice of the values of an enumeration."""
+class _Integers(click.ParamType):
+    """Integers separated by commas."""
 
-    def __init__(self, kind: type[StrEnum]) -> None:
-        super().__init__([each.value for each in kind])
-        self._kind = kind
+    name = "n,..."
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> StrEnum:
-        return self._kind(super().convert(value, param, ctx))
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if isinstance(value, tuple):
+            return value
+        try:
+            return tuple(int(part) for part in value.split(","))
+        except ValueError:
+            self.fail(f"must be integers separated by commas, such as 1,5,10 (got {value!r})", param, ctx)
+
+
+class _Between(click.ParamType):
+    """A number between two others, both excluded; click's own range accepts nan."""
+
+    name = "float"
+
+    def __init__(self, low: float, high: float) -> None:
+        self._low = low
+        self._high = high
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        number: float = click.FLOAT.convert(value, param, ctx)
+        if not self._low < number < self._high:
+            self.fail(f"{number} is not between {self._low:g} and {self._high:g}.", param, ctx)
+        return number
 
 
 class Command(click.Command):
     """A command that runs a function, whose docstring is its help.
 
     Args:
-        function: What it runs.
-        name: Its name.
-        examples: What comes after the options.
+        function: The function. Its parameters, and the fields of parameters that are dataclasses, are the
+            arguments and options.
+        name: The name of the command.
+        examples: The text after the options.
     """
 
     def __init__(self, function: Callable[..., None], name: str, examples: str | None = None) -> None:
+        found = tuple(parameters_of(function))
+
         def run(**values: Any) -> None:
-            # Click gives tuples, which are empty where nothing was given.
-            function(
-                **{key: (list(each) or None) if type(each) is tuple else each for key, each in values.items()}
-            )
+            function(**{each.name: _value_of(each, values) for each in found})
 
         super().__init__(
             name, callback=run, params=parameters(function), help=inspect.getdoc(function), epilog=examples
@@ -221,34 +163,69 @@ class Group(click.Group):
 
 
 def parameters(function: Callable[..., None]) -> list[click.Parameter]:
-    """The parameters of click that a function's annotations ask for."""
-    hints = get_type_hints(function, include_extras=True)
-    made = []
-    for name, parameter in inspect.signature(function).parameters.items():
-        kind, about = get_args(hints[name])
-        made.append(about.parameter(name, kind, parameter.default))
-    return made
+    """Return the parameters of click for the parameters of a function."""
+    return [made for each in parameters_of(function) for made in _click_parameters(each)]
 
 
-def _type_of(kind: Any, least: int | None, most: int | None) -> tuple[bool, Any]:
-    """Whether there are several values, and what click reads each as."""
-    if get_origin(kind) is UnionType:
-        (kind,) = (each for each in get_args(kind) if each is not NoneType)
-    if get_origin(kind) is list:
-        (kind,) = get_args(kind)
-        return True, _type_of(kind, least, most)[1]
-    if kind is Path:
-        return False, click.Path(path_type=Path)
-    if issubclass(kind, StrEnum):
-        return False, _Choice(kind)
-    if least is not None or most is not None:
-        return False, click.IntRange(least, most)
-    return False, kind
+def _click_parameters(parameter: Parameter) -> Iterator[click.Parameter]:
+    """Return the parameter of click, or those of all fields of a dataclass."""
+    about = parameter.about
+    if about is None:
+        for each in parameters_of(parameter.kind):
+            yield from _click_parameters(each)
+    elif isinstance(about, Argument):
+        yield _Positional(parameter, about)
+    else:
+        settings = _default_of(parameter)
+        if parameter.kind is bool:
+            settings["is_flag"] = True
+        else:
+            settings.update(type=_type_of(parameter), multiple=parameter.is_list, metavar=_metavar(parameter))
+        name = f"--{parameter.name.replace('_', '-')}"
+        yield click.Option(
+            [parameter.name, *(about.names or (name,))],
+            help=about.help,
+            required=parameter.is_required,
+            # An empty text is no default worth showing.
+            show_default=about.show_default if parameter.default != "" else False,
+            **settings,
+        )
 
 
-def _shown_as_value(default: Any) -> Any:
-    # The help of click has the name of an enumeration's member, which can't be given.
-    return default.value if isinstance(default, StrEnum) else default
+def _value_of(parameter: Parameter, values: Mapping[str, Any]) -> Any:
+    """Return the value of a parameter from those that click read."""
+    if parameter.about is None:
+        # A dataclass: its values are validated when it is made.
+        fields = parameters_of(parameter.kind)
+        return parameter.kind(**{each.name: _value_of(each, values) for each in fields})
+    value = values[parameter.name]
+    # Click returns tuples, which are empty if nothing was given.
+    return (list(value) or None) if parameter.is_list else value
+
+
+def _type_of(parameter: Parameter) -> Any:
+    """Return the type with which click reads a value."""
+    about = parameter.about
+    if parameter.choices:
+        return click.Choice(parameter.choices)
+    if get_origin(parameter.kind) is tuple:
+        return _Integers()
+    if parameter.kind is Path:
+        return click.Path(path_type=Path)
+    if isinstance(about, Option) and about.between is not None:
+        return _Between(*about.between)
+    if isinstance(about, Option) and (about.min is not None or about.max is not None):
+        return click.IntRange(about.min, about.max)
+    return parameter.kind
+
+
+def _metavar(parameter: Parameter) -> str | None:
+    assert parameter.about is not None  # noqa: S101 - only dataclasses have none.
+    return parameter.about.metavar or ("FILE" if parameter.kind is Path else None)
+
+
+def _default_of(parameter: Parameter) -> dict[str, Any]:
+    return {} if parameter.is_required else {"default": parameter.default}
 
 
 def _paragraph(text: str | None) -> str:

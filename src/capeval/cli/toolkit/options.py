@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import click
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from capeval.cli.toolkit.click_commands import Argument, Option
 from capeval.errors import OptionError
@@ -42,41 +39,17 @@ __all__ = [
 ]
 
 
-class OutputFormat(StrEnum):
-    """The formats of a result."""
-
-    TABLE = "table"
-    JSON = "json"
-    CSV = "csv"
-    MARKDOWN = "markdown"
-    LATEX = "latex"
+OutputFormat = Literal["table", "json", "csv", "markdown", "latex"]
 
 
-def _inside(level: float) -> float:
-    # Typer's own limits include both ends, and there is no interval for a level of 0 or 1.
-    if not 0 < level < 1:
-        raise click.BadParameter(f"{level} is not between 0 and 1.")
-    return level
-
-
-class Context(StrEnum):
-    """What a caption is tokenised in."""
-
-    FILE = "file"
-    CAPTION = "caption"
+Context = Literal["file", "caption"]
 
 
 ReferencesFile = Annotated[
-    Path,
-    Argument(metavar="REFERENCES", help="File of references; - is standard input.", show_default=False),
+    Path, Argument(metavar="REFERENCES", help="File of references; - is standard input.")
 ]
 ConstraintsFile = Annotated[
-    Path | None,
-    Option(
-        metavar="FILE",
-        help="What captions shall mention, from 'capeval baselines constraints'.",
-        show_default=False,
-    ),
+    Path | None, Option(help="What captions shall mention, from 'capeval baselines constraints'.")
 ]
 Metrics = Annotated[
     list[str] | None,
@@ -88,41 +61,31 @@ Metrics = Annotated[
         show_default="those of the COCO server",
     ),
 ]
-Output = Annotated[
-    Path | None,
-    Option("--output", "-o", metavar="FILE", help="Write to this file.", show_default=False),
-]
+Output = Annotated[Path | None, Option("--output", "-o", help="Write to this file.")]
 FormatOption = Annotated[OutputFormat, Option("--format", "-f", help="Format of the result.")]
 Frequencies = Annotated[
     Path | None,
     Option(
         "--frequencies",
-        metavar="FILE",
         help="Document frequencies for CIDEr and CIDEr-D: captions to count, .npz, or a pickle.",
         show_default="the references",
     ),
 ]
 FrequenciesImages = Annotated[
-    int | None,
-    Option(
-        min=1, metavar="N", help="The images counted, for a pickle that doesn't say it.", show_default=False
-    ),
+    int | None, Option(min=1, metavar="N", help="The images counted, for a pickle that doesn't say it.")
 ]
 IdColumn = Annotated[
     str | None,
     Option(metavar="NAME", help="Column of image ids, in CSV and the like.", show_default="found by name"),
 ]
 CaptionColumn = Annotated[
-    str | None,
-    Option(metavar="NAME", help="Column of captions.", show_default="found by name"),
+    str | None, Option(metavar="NAME", help="Column of captions.", show_default="found by name")
 ]
 ReferenceIdColumn = Annotated[
-    str | None,
-    Option(metavar="NAME", help="Column of image ids in REFERENCES, if it is another.", show_default=False),
+    str | None, Option(metavar="NAME", help="Column of image ids in REFERENCES, if it is another.")
 ]
 ReferenceCaptionColumn = Annotated[
-    str | None,
-    Option(metavar="NAME", help="Column of captions in REFERENCES, if it is another.", show_default=False),
+    str | None, Option(metavar="NAME", help="Column of captions in REFERENCES, if it is another.")
 ]
 SpiceLongest = Annotated[
     int | None,
@@ -135,12 +98,9 @@ SpiceLongest = Annotated[
         show_default="120",
     ),
 ]
-Split = Annotated[
-    str | None,
-    Option(metavar="NAME,...", help="Splits of REFERENCES, if it has several.", show_default=False),
-]
+Split = Annotated[str | None, Option(metavar="NAME,...", help="Splits of REFERENCES, if it has several.")]
 Samples = Annotated[int, Option(min=1, help="Resamples of the images.")]
-Level = Annotated[float, Option(callback=_inside, help="Confidence level of intervals, between 0 and 1.")]
+Level = Annotated[float, Option(between=(0, 1), help="Confidence level of intervals, between 0 and 1.")]
 Seed = Annotated[int, Option(min=0, help="Seed of random draws.")]
 TokenizerSpec = Annotated[
     str | None,
@@ -172,11 +132,11 @@ def tokenizer_of(spec: str | None, *, tokenized: bool = False, context: Context 
     """
     from capeval.tokenizers import Tokenizer
 
-    if context is Context.CAPTION and (tokenized or spec is not None):
+    if context == "caption" and (tokenized or spec is not None):
         other = "--tokenized" if tokenized else "--tokenizer"
         raise OptionError(f"--context is of the reference's tokenizer, and can't be given with {other}")
     if spec is None:
-        return Tokenizer(kind="none") if tokenized else Tokenizer(context=(context or Context.FILE).value)
+        return Tokenizer(kind="none") if tokenized else Tokenizer(context=context or "file")
     if tokenized:
         raise OptionError("--tokenized and --tokenizer can't be given together")
     from capeval.cli.toolkit.imported_tokenizers import load_tokenizer

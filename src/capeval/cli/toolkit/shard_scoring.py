@@ -82,7 +82,7 @@ def score_folders(
         failures += scored.failures
     for failure in failures:
         print(f"capeval: warning: left out: {failure.message}", file=sys.stderr)
-    if form is OutputFormat.JSON:
+    if form == "json":
         deliver(to_json(systems), output)
     else:
         grid = scores(systems, source=folders.references.name)

@@ -23,13 +23,7 @@ Folder = Annotated[
 ]
 
 CheckpointFile = Annotated[
-    Path | None,
-    Option(
-        "--checkpoint",
-        metavar="FILE",
-        help="File for finished parts; the same command continues from it.",
-        show_default=False,
-    ),
+    Path | None, Option("--checkpoint", help="File for finished parts; the same command continues from it.")
 ]
 
 

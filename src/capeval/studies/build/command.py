@@ -18,25 +18,16 @@ EXAMPLES = examples(
 
 
 def run(
-    captions: Annotated[
-        Path | None,
-        Argument(metavar="CAPTIONS", help="File of all captions collected.", show_default=False),
-    ] = None,
-    plans: Annotated[
-        Path | None,
-        Argument(metavar="PLANS", help="JSON with the plan of each split.", show_default=False),
-    ] = None,
-    release: Annotated[
-        str | None, Option(metavar="NAME", help="The version's name.", show_default=False)
-    ] = None,
+    captions: Annotated[Path | None, Argument(help="File of all captions collected.")] = None,
+    plans: Annotated[Path | None, Argument(help="JSON with the plan of each split.")] = None,
+    release: Annotated[str | None, Option(metavar="NAME", help="The version's name.")] = None,
     output: Annotated[
         Path, Option("--output", "-o", metavar="FOLDER", help="Folder of the versions.")
     ] = Path("dataset"),
     description: Annotated[str, Option(help="Description of the dataset, for its files.")] = "",
     seed: Seed = 0,
     verify: Annotated[
-        Path | None,
-        Option(metavar="FOLDER", help="Check a version against its checksums.", show_default=False),
+        Path | None, Option(metavar="FOLDER", help="Check a version against its checksums.")
     ] = None,
 ) -> None:
     """Builds splits with c5, c40 and the human baseline, and writes public and private COCO JSON.

@@ -19,19 +19,16 @@ EXAMPLES = examples(
 
 
 def run(
-    boxes: Annotated[Path, Argument(metavar="BOXES", help="Open Images CSV of boxes.", show_default=False)],
-    images: Annotated[int, Option("--images", "-n", min=1, help="How many to choose.", show_default=False)],
+    boxes: Annotated[Path, Argument(help="Open Images CSV of boxes.")],
+    images: Annotated[int, Option("--images", "-n", min=1, help="How many to choose.")],
     rotations: Annotated[
         Path | None,
         Option(
-            metavar="FILE",
-            help="Open Images CSV of images and their rotations.",
-            show_default="none excluded for rotation",
+            help="Open Images CSV of images and their rotations.", show_default="none excluded for rotation"
         ),
     ] = None,
     names: Annotated[
-        Path | None,
-        Option(metavar="FILE", help="Open Images CSV of class names.", show_default="labels"),
+        Path | None, Option(help="Open Images CSV of class names.", show_default="labels")
     ] = None,
     sample: Annotated[int, Option(min=1, help="Images drawn for each choice.")] = 100,
     seed: Seed = 0,

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from capeval.cli.toolkit.click_commands import Argument, Option
 from capeval.cli.toolkit.options import Seed
@@ -28,60 +27,41 @@ EXAMPLES = examples(
 )
 
 
-class Ties(StrEnum):
-    """How a tie counts."""
-
-    FIRST = "first"
-    HALF = "half"
+Ties = Literal["first", "half"]
 
 
-class MetricTokenization(StrEnum):
-    """The words that metrics get: as in the paper, or each metric's default."""
-
-    PAPER = "paper"
-    DEFAULT = "default"
+MetricTokenization = Literal["paper", "default"]
 
 
 def run(
     data: Annotated[
         Path,
-        Argument(
-            metavar="DATA",
-            help="Folder of ABSTRACT-50S or PASCAL-50S as published, or one that 'study plan' wrote.",
-            show_default=False,
-        ),
+        Argument(help="Folder of ABSTRACT-50S or PASCAL-50S as published, or one that 'study plan' wrote."),
     ],
-    votes: Annotated[
-        Path | None,
-        Option(metavar="FILE", help="CSV of the answers to a plan's triplets.", show_default=False),
-    ] = None,
+    votes: Annotated[Path | None, Option(help="CSV of the answers to a plan's triplets.")] = None,
     pair_votes: Annotated[
-        Path | None,
-        Option(
-            metavar="FILE", help="CSV of the votes on a plan's pairs, with the image.", show_default=False
-        ),
+        Path | None, Option(help="CSV of the votes on a plan's pairs, with the image.")
     ] = None,
     references: Annotated[
         Path | None,
         Option(
-            metavar="FILE",
             help="Captions by people for metrics to compare with; those that pairs compare are left out.",
             show_default="those of the triplets",
         ),
     ] = None,
     complete_only: Annotated[
-        bool, Option("--complete-only", help="Leave out triplets or pairs with fewer answers than planned.")
+        bool, Option(help="Leave out triplets or pairs with fewer answers than planned.")
     ] = False,
     counts: Annotated[
         str | None,
         Option(help="Numbers of references for the curve, separated by commas.", show_default="no curve"),
     ] = None,
     draws: Annotated[int, Option(min=1, help="Random draws of references, or of halves.")] = 3,
-    ties: Annotated[Ties, Option(help="A tie counts as a win of the first, or half.")] = Ties.FIRST,
+    ties: Annotated[Ties, Option(help="A tie counts as a win of the first, or half.")] = "first",
     words: Annotated[
         MetricTokenization,
         Option(help="Stems and punctuation as in the CIDEr paper, or each metric's default."),
-    ] = MetricTokenization.PAPER,
+    ] = "paper",
     seed: Seed = 0,
     checkpoint: CheckpointFile = None,
     output: Folder = None,
@@ -99,8 +79,8 @@ def run(
     from capeval.studies.shared.pair_scores import PAPER_CONTENDERS
 
     options = ConsensusOptions(
-        words=words.value,
-        ties=ties.value,
+        words=words,
+        ties=ties,
         counts=tuple(sorted(set(numbers("--counts", counts)))) if counts else (),
         draws=draws,
         seed=seed,

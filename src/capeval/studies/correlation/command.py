@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from capeval.cli.toolkit.click_commands import Argument, Option
 from capeval.cli.toolkit.options import Level, Metrics, Samples, Seed, SpiceLongest, metric_names
@@ -28,54 +27,35 @@ EXAMPLES = examples(
 )
 
 
-class FrequencySource(StrEnum):
-    """Where document frequencies come from."""
-
-    RATINGS = "ratings"
-    REFERENCES = "references"
+FrequencySource = Literal["ratings", "references"]
 
 
-class Raters(StrEnum):
-    """The observations that are correlated."""
-
-    EACH = "each"
-    MEAN = "mean"
+Raters = Literal["each", "mean"]
 
 
 def run(
-    references: Annotated[
-        Path, Argument(metavar="REFERENCES", help="File of references.", show_default=False)
-    ],
+    references: Annotated[Path, Argument(help="File of references.")],
     ratings: Annotated[
         Path,
-        Argument(
-            metavar="RATINGS",
-            help="CSV: image_id, caption, rating... and, if known, system; with RESULTS, human.csv.",
-            show_default=False,
-        ),
+        Argument(help="CSV: image_id, caption, rating... and, if known, system; with RESULTS, human.csv."),
     ],
     results: Annotated[
-        list[Path] | None,
-        Argument(
-            metavar="RESULTS", help="Files of results, named as the systems of human.csv.", show_default=False
-        ),
+        list[Path] | None, Argument(help="Files of results, named as the systems of human.csv.")
     ] = None,
     flickr8k: Annotated[
-        bool,
-        Option("--flickr8k", help="The files are those of Flickr8K, its experts or CrowdFlower's."),
+        bool, Option(help="The files are those of Flickr8K, its experts or CrowdFlower's.")
     ] = False,
     metrics: Metrics = None,
     spice_longest: SpiceLongest = None,
     frequencies: Annotated[
         FrequencySource,
         Option(help="CIDEr counts references once for each rated caption, or once for each image."),
-    ] = FrequencySource.RATINGS,
+    ] = "ratings",
     raters: Annotated[
         Raters, Option(help="Each rating is an observation, or the mean rating of each caption.")
-    ] = Raters.EACH,
+    ] = "each",
     against: Annotated[
-        str | None,
-        Option(metavar="METRIC", help="Test every other metric against this one.", show_default=False),
+        str | None, Option(metavar="METRIC", help="Test every other metric against this one.")
     ] = None,
     samples: Samples = 1000,
     level: Level = 0.95,
@@ -109,11 +89,11 @@ def run(
         else:
             captions, rated = references_from(references), load_ratings(ratings)
         steps.next("Scoring")
-        scored = score_ratings(captions, rated, ready, frequencies=frequencies.value)
+        scored = score_ratings(captions, rated, ready, frequencies=frequencies)
         study = study_correlation(
             scored,
             against=against,
-            raters=raters.value,
+            raters=raters,
             samples=samples,
             confidence=level,
             seed=seed,

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 from capeval.cli.toolkit.click_commands import Argument, Option
 from capeval.cli.toolkit.options import Frequencies, FrequenciesImages, Seed
@@ -27,26 +26,17 @@ EXAMPLES = examples(
 )
 
 
-class Similarity(StrEnum):
-    """How alike two captions are, for Self-CIDEr."""
-
-    CIDER_D = "CIDEr-D"
-    CIDER = "CIDEr"
+Similarity = Literal["CIDEr-D", "CIDEr"]
 
 
-class WordDefinition(StrEnum):
-    """The definition of a word."""
-
-    PAPER = "paper"
-    REFERENCE = "reference"
+WordDefinition = Literal["paper", "reference"]
 
 
 def run(
     corpora: Annotated[
-        list[Path] | None,
-        Argument(metavar="REFERENCES...", help="Files of captions.", show_default=False),
+        list[Path] | None, Argument(metavar="REFERENCES...", help="Files of captions.")
     ] = None,
-    coco: Annotated[bool, Option("--coco", help="Add COCO val2014, from pycocoevalcap.")] = False,
+    coco: Annotated[bool, Option(help="Add COCO val2014, from pycocoevalcap.")] = False,
     images: Annotated[int, Option(min=1, help="Images in each sample.")] = 4500,
     captions: Annotated[
         int | None,
@@ -62,17 +52,11 @@ def run(
     ] = False,
     words: Annotated[
         WordDefinition, Option(help="Words as in the paper's counts, or tokens of the reference's tokenizer.")
-    ] = WordDefinition.PAPER,
+    ] = "paper",
     objects: Annotated[
-        list[Path] | None,
-        Option(
-            metavar="FILE", help="Objects: COCO instances (JSON) or Open Images boxes.", show_default=False
-        ),
+        list[Path] | None, Option(help="Objects: COCO instances (JSON) or Open Images boxes.")
     ] = None,
-    class_names: Annotated[
-        Path | None,
-        Option(metavar="FILE", help="Names of Open Images classes, for boxes.", show_default=False),
-    ] = None,
+    class_names: Annotated[Path | None, Option(help="Names of Open Images classes, for boxes.")] = None,
     within: Annotated[
         bool,
         Option(
@@ -81,18 +65,13 @@ def run(
         ),
     ] = False,
     training: Annotated[
-        Path | None,
-        Option(
-            metavar="FILE",
-            help="Captions trained on, to count new ones (--within-images).",
-            show_default=False,
-        ),
+        Path | None, Option(help="Captions trained on, to count new ones (--within-images).")
     ] = None,
     frequencies: Frequencies = None,
     frequencies_images: FrequenciesImages = None,
     similarity: Annotated[
         Similarity, Option(help="How alike two captions are, for Self-CIDEr (--within-images).")
-    ] = Similarity.CIDER_D,
+    ] = "CIDEr-D",
     seed: Seed = 0,
     output: Folder = None,
 ) -> None:
@@ -124,7 +103,7 @@ def run(
             samples=samples,
             seed=seed,
             across_punctuation=across,
-            tokenizer=None if words is WordDefinition.PAPER else Tokenizer(),
+            tokenizer=None if words == "paper" else Tokenizer(),
         )
     show(report(ngrams, _object_counts(objects or [], class_names)), output)
     return None
@@ -170,7 +149,7 @@ def _within_images(paths: Sequence[Path], options: _Within, output: Path | None,
                 count=options.captions,
                 training=training,
                 frequencies=counted,
-                similarity=options.similarity.value,
+                similarity=options.similarity,
             )
     show(image_report(found), output)
 

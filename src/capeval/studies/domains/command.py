@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from capeval.cli.toolkit.click_commands import Argument, Option
 from capeval.cli.toolkit.options import Metrics, ReferencesFile, SpiceLongest, metric_names
@@ -21,61 +20,30 @@ EXAMPLES = examples(
 )
 
 
-class FrequencyScope(StrEnum):
-    """The images in which the document frequencies of a domain's score are counted."""
-
-    ALL = "all"
-    DOMAIN = "domain"
+FrequencyScope = Literal["all", "domain"]
 
 
-class Layout(StrEnum):
-    """The tables of the paper."""
-
-    TABLE2 = "table2"
-    TABLE3 = "table3"
+Layout = Literal["table2", "table3"]
 
 
-class Human(StrEnum):
-    """The splits of which the paper gives human scores."""
-
-    VAL = "val"
-    TEST = "test"
+Human = Literal["val", "test"]
 
 
 def run(
     references: ReferencesFile,
-    results: Annotated[
-        list[Path],
-        Argument(metavar="RESULTS...", help="Files of results, one a system.", show_default=False),
-    ],
+    results: Annotated[list[Path], Argument(help="Files of results, one a system.")],
     domains: Annotated[
-        Path | None,
-        Option(metavar="FILE", help="Domains of images.", show_default="those in REFERENCES"),
+        Path | None, Option(help="Domains of images.", show_default="those in REFERENCES")
     ] = None,
     objects: Annotated[
-        Path | None,
-        Option(
-            metavar="FILE", help="Open Images boxes, to find the domains from instead.", show_default=False
-        ),
+        Path | None, Option(help="Open Images boxes, to find the domains from instead.")
     ] = None,
-    class_names: Annotated[
-        Path | None, Option(metavar="FILE", help="Names of Open Images classes.", show_default=False)
-    ] = None,
+    class_names: Annotated[Path | None, Option(help="Names of Open Images classes.")] = None,
     hierarchy: Annotated[
-        Path | None,
-        Option(
-            metavar="FILE",
-            help="Open Images hierarchy; classes below a COCO class are COCO's too.",
-            show_default=False,
-        ),
+        Path | None, Option(help="Open Images hierarchy; classes below a COCO class are COCO's too.")
     ] = None,
     image_info: Annotated[
-        Path | None,
-        Option(
-            metavar="FILE",
-            help="nocaps's image information: image ids by Open Images ids.",
-            show_default=False,
-        ),
+        Path | None, Option(help="nocaps's image information: image ids by Open Images ids.")
     ] = None,
     metrics: Metrics = None,
     spice_longest: SpiceLongest = None,
@@ -84,18 +52,12 @@ def run(
         Option(
             help="Images whose document frequencies weight CIDEr of a domain: all, as in nocaps, or its own."
         ),
-    ] = FrequencyScope.ALL,
-    layout: Annotated[Layout, Option(help="Which table of the paper.")] = Layout.TABLE3,
-    human: Annotated[
-        Human | None, Option(help="Show the scores of people in the paper.", show_default=False)
-    ] = None,
-    coco_references: Annotated[
-        Path | None,
-        Option(metavar="FILE", help="References of COCO, for table2.", show_default=False),
-    ] = None,
+    ] = "all",
+    layout: Annotated[Layout, Option(help="Which table of the paper.")] = "table3",
+    human: Annotated[Human | None, Option(help="Show the scores of people in the paper.")] = None,
+    coco_references: Annotated[Path | None, Option(help="References of COCO, for table2.")] = None,
     coco_results: Annotated[
-        list[Path] | None,
-        Option(metavar="FILE", help="Results on COCO, one for each of RESULTS in order.", show_default=False),
+        list[Path] | None, Option(help="Results on COCO, one for each of RESULTS in order.")
     ] = None,
     output: Folder = None,
 ) -> None:
@@ -123,7 +85,7 @@ def run(
             )
         else:
             domain_images = load_domains(domains or references, images=captions)
-        evaluator = DomainEvaluator(captions, domain_images, ready, frequencies=frequencies.value)
+        evaluator = DomainEvaluator(captions, domain_images, ready, frequencies=frequencies)
         coco = None
         if coco_references is not None:
             coco_evaluator, on_coco = scoring.prepared(
@@ -137,4 +99,4 @@ def run(
             coco = (coco_evaluator, dict(zip(names, on_coco, strict=True)))
         systems = {name: candidates_from(path) for name, path in zip(names, results, strict=True)}
         study = study_domains(evaluator, systems, coco=coco, progress=steps.next)
-    show(report(study, layout=layout.value, human=human.value if human else None), output)
+    show(report(study, layout=layout, human=human), output)

@@ -20,13 +20,11 @@ EXAMPLES = examples(
 
 
 def run(
-    images: Annotated[
-        int, Argument(metavar="IMAGES", help="Images or pairs of each system.", show_default=False)
-    ],
+    images: Annotated[int, Argument(help="Images or pairs of each system.")],
     systems: Annotated[int, Option(min=1, help="Systems, people's and random captions among them.")] = 1,
     votes: Annotated[int, Option(min=1, help="People to ask for each question.")] = 3,
     curtail: Annotated[
-        bool, Option("--curtail", help="A question ends when more answers can't change its winner.")
+        bool, Option(help="A question ends when more answers can't change its winner.")
     ] = False,
     confidence: Annotated[
         float | None,
@@ -45,12 +43,7 @@ def run(
         ),
     ] = None,
     pilot: Annotated[
-        Path | None,
-        Option(
-            metavar="FILE",
-            help="CSV of ratings, 1 for yes, to take --yes and --concentration from.",
-            show_default=False,
-        ),
+        Path | None, Option(help="CSV of ratings, 1 for yes, to take --yes and --concentration from.")
     ] = None,
     seconds: Annotated[float, Option(help="Median time of an answer.")] = 8.0,
     hourly: Annotated[float, Option(help="Pay for an hour.")] = 12.0,

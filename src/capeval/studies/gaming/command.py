@@ -22,8 +22,7 @@ def run(
         Path | None, Option(help="File of references.", show_default="COCO val2014")
     ] = None,
     results: Annotated[
-        Path | None,
-        Option(help="File of honest captions.", show_default="one reference of each image"),
+        Path | None, Option(help="File of honest captions.", show_default="one reference of each image")
     ] = None,
     images: Annotated[int, Option(min=2, help="How many images to use, from the first on.")] = 5000,
     seed: Seed = 0,

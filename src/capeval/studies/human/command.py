@@ -20,10 +20,7 @@ EXAMPLES = examples(
 
 
 def run(
-    captions: Annotated[
-        Path | None,
-        Argument(metavar="CAPTIONS", help="File of captions.", show_default="COCO val2014"),
-    ] = None,
+    captions: Annotated[Path | None, Argument(help="File of captions.", show_default="COCO val2014")] = None,
     metrics: Metrics = None,
     spice_longest: SpiceLongest = None,
     references: Annotated[
@@ -38,9 +35,7 @@ def run(
     ] = None,
     draws: Annotated[int, Option(min=1, help="How many times to draw the captions held out.")] = 5,
     seed: Seed = 0,
-    leave_one_out: Annotated[
-        bool, Option("--leave-one-out", help="Hold out every caption once; nothing is drawn.")
-    ] = False,
+    leave_one_out: Annotated[bool, Option(help="Hold out every caption once; nothing is drawn.")] = False,
     checkpoint: CheckpointFile = None,
     output: Folder = None,
 ) -> None:

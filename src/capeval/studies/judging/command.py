@@ -25,12 +25,9 @@ def run(
         Argument(
             metavar="QUESTION=FILE...",
             help="M1 to M5, P, R or THumB, and its CSV: image_id, caption, rating_1..., system.",
-            show_default=False,
         ),
     ],
-    release: Annotated[
-        str, Option(help="The name of these judgements, written to human.csv.", show_default=False)
-    ] = "",
+    release: Annotated[str, Option(help="The name of these judgements, written to human.csv.")] = "",
     samples: Samples = 1000,
     level: Level = 0.95,
     seed: Seed = 0,

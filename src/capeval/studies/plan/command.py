@@ -19,13 +19,8 @@ EXAMPLES = examples(
 
 
 def run(
-    captions: Annotated[
-        Path, Argument(metavar="CAPTIONS", help="File of people's captions.", show_default=False)
-    ],
-    results: Annotated[
-        list[Path] | None,
-        Argument(metavar="RESULTS", help="Files of results, one a system.", show_default=False),
-    ] = None,
+    captions: Annotated[Path, Argument(help="File of people's captions.")],
+    results: Annotated[list[Path] | None, Argument(help="Files of results, one a system.")] = None,
     pairs: Annotated[
         str, Option(metavar="CLASS=N,...", help="How many pairs of HC, HI, HM and MM.")
     ] = "HC=100,HI=100",

@@ -23,8 +23,7 @@ EXAMPLES = examples(
 def run(
     references: ReferencesFile,
     image: Annotated[
-        str | None,
-        Option(help="The image whose ranked references are shown.", show_default="the first"),
+        str | None, Option(help="The image whose ranked references are shown.", show_default="the first")
     ] = None,
     top: Annotated[int, Option(min=1, help="How many of its references to show.")] = 10,
     output: Folder = None,

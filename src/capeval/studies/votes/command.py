@@ -22,20 +22,14 @@ EXAMPLES = examples(
 
 
 def run(
-    plan: Annotated[
-        Path, Argument(metavar="PLAN", help="Folder that 'study plan' wrote.", show_default=False)
-    ],
+    plan: Annotated[Path, Argument(help="Folder that 'study plan' wrote.")],
     votes: Annotated[
         Path,
         Argument(
-            metavar="VOTES",
-            help="CSV: triplet, choice (left, right); with --pairwise: pair, choice (first, second, equal).",
-            show_default=False,
+            help="CSV: triplet, choice (left, right); with --pairwise: pair, choice (first, second, equal)."
         ),
     ],
-    pairwise: Annotated[
-        bool, Option("--pairwise", help="The votes are on pairs, by people who saw the image.")
-    ] = False,
+    pairwise: Annotated[bool, Option(help="The votes are on pairs, by people who saw the image.")] = False,
     judgements: Annotated[
         int | None,
         Option(
@@ -45,7 +39,7 @@ def run(
         ),
     ] = None,
     complete_only: Annotated[
-        bool, Option("--complete-only", help="Leave out triplets or pairs with fewer answers than planned.")
+        bool, Option(help="Leave out triplets or pairs with fewer answers than planned.")
     ] = False,
     output: Folder = None,
 ) -> None:

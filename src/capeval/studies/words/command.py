@@ -19,10 +19,7 @@ EXAMPLES = examples(
 
 
 def run(
-    captions: Annotated[
-        Path | None,
-        Argument(metavar="CAPTIONS", help="File of captions.", show_default="COCO val2014"),
-    ] = None,
+    captions: Annotated[Path | None, Argument(help="File of captions.", show_default="COCO val2014")] = None,
     words: Annotated[int, Option(min=1, help="How many of the most frequent words.")] = 1000,
     references: Annotated[
         int,
@@ -31,23 +28,14 @@ def run(
     classes: Annotated[
         Path | None,
         Option(
-            metavar="FILE",
             help="Words and their classes (noun, verb or adjective), with a tab between.",
             show_default="WordNet's, of COCO's words",
         ),
     ] = None,
     wordnet: Annotated[
-        Path | None,
-        Option(
-            metavar="FOLDER",
-            help="WordNet's dictionary, to take the classes of words from.",
-            show_default=False,
-        ),
+        Path | None, Option(metavar="FOLDER", help="WordNet's dictionary, to take the classes of words from.")
     ] = None,
-    scores: Annotated[
-        Path | None,
-        Option(metavar="FILE", help="A system's word scores, JSON lines.", show_default=False),
-    ] = None,
+    scores: Annotated[Path | None, Option(help="A system's word scores, JSON lines.")] = None,
     output: Folder = None,
 ) -> None:
     """Measures people's precision and recall of each word, and a system's precision at people's recall.

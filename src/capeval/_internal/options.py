@@ -1,0 +1,134 @@
+"""Descriptions of options, from which the command line, its help and the validation are made.
+
+A parameter of a command, or a field of a dataclass of options, is `Annotated` with an `Argument` or an
+`Option`. This module imports neither click nor numpy.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, is_dataclass
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from capeval._internal.validation import checked_choice, checked_flag, checked_integer, checked_level
+
+__all__ = ["Argument", "Option", "Parameter", "check_options", "parameters_of"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Argument:
+    """Description of a positional argument.
+
+    Attributes:
+        help: The help text.
+        metavar: The name in the help; by default the parameter's name in capital letters.
+        show_default: Whether the help shows the default, or a text to show instead.
+    """
+
+    help: str
+    metavar: str | None = None
+    show_default: bool | str = True
+
+
+class Option:
+    """Description of an option.
+
+    Args:
+        names: Names such as `--output` and `-o`; by default made from the parameter's name.
+        help: The help text.
+        metavar: The name of the value in the help; `FILE` for a path by default.
+        show_default: Whether the help shows the default, or a text to show instead.
+        min: The smallest integer allowed.
+        max: The largest integer allowed.
+        between: Numbers between which the value must be, both excluded.
+    """
+
+    def __init__(
+        self,
+        *names: str,
+        help: str,  # noqa: A002 - click's names.
+        metavar: str | None = None,
+        show_default: bool | str = True,
+        min: int | None = None,  # noqa: A002
+        max: int | None = None,  # noqa: A002
+        between: tuple[float, float] | None = None,
+    ) -> None:
+        self.names = names
+        self.help = help
+        self.metavar = metavar
+        self.show_default = show_default
+        self.min = min
+        self.max = max
+        self.between = between
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameter:
+    """A parameter of a function, or a field of a dataclass, with its description.
+
+    Attributes:
+        name: The name.
+        about: The description; None for a dataclass, whose fields are parameters.
+        kind: The type of the value, or of each value: without None, and without the list.
+        is_list: Whether it is a list, each value of which is given by itself.
+        choices: The values of a Literal; empty for other types.
+        default: The default; `inspect.Parameter.empty` if it is required.
+    """
+
+    name: str
+    about: Argument | Option | None
+    kind: Any
+    is_list: bool
+    choices: tuple[str, ...]
+    default: Any
+
+    @property
+    def is_required(self) -> bool:
+        """Whether there is no default."""
+        return self.default is inspect.Parameter.empty
+
+
+def parameters_of(target: Callable[..., object]) -> Iterator[Parameter]:
+    """Return the described parameters of a function, or the described fields of a dataclass."""
+    hints = get_type_hints(target, include_extras=True)
+    for name, parameter in inspect.signature(target).parameters.items():
+        kind, about = hints[name], None
+        if not is_dataclass(kind):
+            kind, *described = get_args(kind)
+            # The last description is the one nearest to the parameter.
+            about = described[-1]
+        if get_origin(kind) in (Union, UnionType):
+            (kind,) = (each for each in get_args(kind) if each is not NoneType)
+        is_list = get_origin(kind) is list
+        if is_list:
+            (kind,) = get_args(kind)
+        yield Parameter(
+            name=name,
+            about=about,
+            kind=kind,
+            is_list=is_list,
+            choices=get_args(kind) if get_origin(kind) is Literal else (),
+            default=parameter.default,
+        )
+
+
+def check_options(options: Any) -> None:
+    """Validate the fields of a dataclass of options against their descriptions.
+
+    Raises:
+        OptionError: A field has a value that its description does not allow.
+    """
+    for each in parameters_of(type(options)):
+        value = getattr(options, each.name)
+        if value is None and each.default is None:
+            continue
+        if each.choices:
+            checked_choice(each.name, value, each.choices)
+        elif each.kind is bool:
+            checked_flag(each.name, value)
+        elif isinstance(each.about, Option) and each.about.between is not None:
+            checked_level(each.name, value)
+        elif isinstance(each.about, Option) and each.kind is int:
+            checked_integer(each.name, value, each.about.min or 0, each.about.max)
