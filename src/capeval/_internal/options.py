@@ -10,11 +10,11 @@ import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, is_dataclass
 from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from capeval._internal.validation import checked_choice, checked_flag, checked_integer, checked_level
 
-__all__ = ["Argument", "Option", "Parameter", "check_options", "parameters_of"]
+__all__ = ["Argument", "Level", "Option", "Parameter", "Samples", "Seed", "check_options", "parameters_of"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,5 +130,10 @@ def check_options(options: Any) -> None:
             checked_flag(each.name, value)
         elif isinstance(each.about, Option) and each.about.between is not None:
             checked_level(each.name, value)
-        elif isinstance(each.about, Option) and each.kind is int:
-            checked_integer(each.name, value, each.about.min or 0, each.about.max)
+        elif isinstance(each.about, Option) and each.kind is int and each.about.min is not None:
+            checked_integer(each.name, value, each.about.min, each.about.max)
+
+
+Samples = Annotated[int, Option(min=1, help="Resamples of the images.")]
+Level = Annotated[float, Option(between=(0, 1), help="Confidence level of intervals, between 0 and 1.")]
+Seed = Annotated[int, Option(min=0, help="Seed of random draws.")]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from capeval.cli.toolkit.click_commands import Argument, Option
+from capeval._internal.options import Argument, Level, Option, Samples, Seed
 from capeval.errors import OptionError
 
 if TYPE_CHECKING:
@@ -99,9 +99,6 @@ SpiceLongest = Annotated[
     ),
 ]
 Split = Annotated[str | None, Option(metavar="NAME,...", help="Splits of REFERENCES, if it has several.")]
-Samples = Annotated[int, Option(min=1, help="Resamples of the images.")]
-Level = Annotated[float, Option(between=(0, 1), help="Confidence level of intervals, between 0 and 1.")]
-Seed = Annotated[int, Option(min=0, help="Seed of random draws.")]
 TokenizerSpec = Annotated[
     str | None,
     Option(

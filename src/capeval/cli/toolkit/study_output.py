@@ -7,36 +7,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from capeval._internal.optional_packages import missing_package
-from capeval.cli.toolkit.click_commands import Option
+from capeval._internal.options import Option
 from capeval.cli.toolkit.output import deliver, render
-from capeval.errors import OptionError
 
 if TYPE_CHECKING:
     from capeval.report.study_report import StudyReport
     from capeval.studies.judging import HumanColumn
 
-__all__ = ["CheckpointFile", "Folder", "numbers", "show", "write_columns"]
+__all__ = ["CheckpointFile", "CompleteOnly", "Folder", "show", "write_columns"]
 
 Folder = Annotated[
     Path | None,
     Option("--output", "-o", metavar="FOLDER", help="Write tables as CSV and figures as PNG and SVG here."),
 ]
 
+CompleteOnly = Annotated[
+    bool, Option("--complete-only", help="Leave out triplets or pairs with fewer answers than planned.")
+]
+
 CheckpointFile = Annotated[
     Path | None, Option("--checkpoint", help="File for finished parts; the same command continues from it.")
 ]
-
-
-def numbers(option: str, text: str) -> tuple[int, ...]:
-    """The whole numbers of an option such as `--counts 1,5,10`.
-
-    Raises:
-        OptionError: The text has something else.
-    """
-    try:
-        return tuple(int(part) for part in text.split(","))
-    except ValueError:
-        raise OptionError(f"{option!r} must be whole numbers separated by commas (got {text!r})") from None
 
 
 def show(

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
-from capeval.cli.toolkit.click_commands import Argument, Option
-from capeval.cli.toolkit.options import Seed
+from capeval._internal.options import Argument, Option
 from capeval.cli.toolkit.output import Steps, examples
-from capeval.cli.toolkit.study_output import CheckpointFile, Folder, numbers, show
+from capeval.cli.toolkit.study_output import CheckpointFile, CompleteOnly, Folder, show
 from capeval.errors import OptionError
+from capeval.studies.consensus.options import ConsensusOptions
 
 if TYPE_CHECKING:
-    from capeval.studies.consensus import ConsensusOptions, ConsensusStudy
+    from capeval.studies.consensus import ConsensusStudy
 
 __all__ = ["EXAMPLES", "run"]
 
@@ -27,10 +27,45 @@ EXAMPLES = examples(
 )
 
 
-Ties = Literal["first", "half"]
+@dataclass(frozen=True, kw_only=True)
+class AnswerFiles:
+    """Files of answers to one's own plan; none for published judgments."""
 
+    votes: Annotated[Path | None, Option(help="CSV of the answers to a plan's triplets.")] = None
+    pair_votes: Annotated[Path | None, Option(help="CSV of the votes on a plan's pairs, with the image.")] = (
+        None
+    )
+    references: Annotated[
+        Path | None,
+        Option(
+            help="Captions by people for metrics to compare with; those that pairs compare are left out.",
+            show_default="those of the triplets",
+        ),
+    ] = None
+    complete_only: CompleteOnly = False
 
-MetricTokenization = Literal["paper", "default"]
+    @property
+    def are_given(self) -> bool:
+        """Whether there are answers to one's own plan."""
+        return self.votes is not None or self.pair_votes is not None
+
+    def check(self, data: Path) -> None:
+        """Validate the combination of files.
+
+        Raises:
+            OptionError: A file is missing, or does not go with the others.
+        """
+        from capeval.datasets import pascal50s
+
+        if not self.are_given and (self.references is not None or self.complete_only):
+            raise OptionError("'--references' and '--complete-only' must go with '--votes' or '--pair-votes'")
+        if self.votes is None and self.pair_votes is not None and self.references is None:
+            raise OptionError("'--pair-votes' must go with '--references' or '--votes'")
+        if not self.are_given and not (pascal50s.has_abstract50s(data) or pascal50s.has_pascal50s(data)):
+            raise OptionError(
+                f"{data} must have consensus_abstract.mat or pair_pascal.mat (got neither);"
+                " a folder of 'study plan' needs '--votes' or '--pair-votes'"
+            )
 
 
 def run(
@@ -38,31 +73,8 @@ def run(
         Path,
         Argument(help="Folder of ABSTRACT-50S or PASCAL-50S as published, or one that 'study plan' wrote."),
     ],
-    votes: Annotated[Path | None, Option(help="CSV of the answers to a plan's triplets.")] = None,
-    pair_votes: Annotated[
-        Path | None, Option(help="CSV of the votes on a plan's pairs, with the image.")
-    ] = None,
-    references: Annotated[
-        Path | None,
-        Option(
-            help="Captions by people for metrics to compare with; those that pairs compare are left out.",
-            show_default="those of the triplets",
-        ),
-    ] = None,
-    complete_only: Annotated[
-        bool, Option(help="Leave out triplets or pairs with fewer answers than planned.")
-    ] = False,
-    counts: Annotated[
-        str | None,
-        Option(help="Numbers of references for the curve, separated by commas.", show_default="no curve"),
-    ] = None,
-    draws: Annotated[int, Option(min=1, help="Random draws of references, or of halves.")] = 3,
-    ties: Annotated[Ties, Option(help="A tie counts as a win of the first, or half.")] = "first",
-    words: Annotated[
-        MetricTokenization,
-        Option(help="Stems and punctuation as in the CIDEr paper, or each metric's default."),
-    ] = "paper",
-    seed: Seed = 0,
+    answers: AnswerFiles,
+    options: ConsensusOptions,
     checkpoint: CheckpointFile = None,
     output: Folder = None,
 ) -> None:
@@ -74,50 +86,16 @@ def run(
     A stopped run continues when it is started again with the same checkpoint.
     """
     from capeval.cli.toolkit.resource_setup import prepare_needs
-    from capeval.studies.consensus import ConsensusOptions
     from capeval.studies.consensus.report import report
     from capeval.studies.shared.pair_scores import PAPER_CONTENDERS
 
-    options = ConsensusOptions(
-        words=words,
-        ties=ties,
-        counts=tuple(sorted(set(numbers("--counts", counts)))) if counts else (),
-        draws=draws,
-        seed=seed,
-    )
-    answers = _Answers(votes, pair_votes, references, complete_only=complete_only)
+    options = replace(options, counts=tuple(sorted(set(options.counts))))
     answers.check(data)
     prepare_needs([contender.metric for contender in PAPER_CONTENDERS])
-    with Steps((1 + len(options.counts)) * draws) as steps:
-        make = partial(_own, answers) if answers else _published
+    with Steps((1 + len(options.counts)) * options.draws) as steps:
+        make = partial(_own, answers) if answers.are_given else _published
         study = make(data, options, checkpoint, steps)
     show(report(study), output)
-
-
-@dataclass(frozen=True)
-class _Answers:
-    """The files of answers to one's own plan; none for published judgements."""
-
-    votes: Path | None
-    pair_votes: Path | None
-    references: Path | None
-    complete_only: bool = field(kw_only=True)
-
-    def __bool__(self) -> bool:
-        return self.votes is not None or self.pair_votes is not None
-
-    def check(self, data: Path) -> None:
-        from capeval.datasets import pascal50s
-
-        if not self and (self.references is not None or self.complete_only):
-            raise OptionError("'--references' and '--complete-only' must go with '--votes' or '--pair-votes'")
-        if self.votes is None and self.pair_votes is not None and self.references is None:
-            raise OptionError("'--pair-votes' must go with '--references' or '--votes'")
-        if not self and not (pascal50s.has_abstract50s(data) or pascal50s.has_pascal50s(data)):
-            raise OptionError(
-                f"{data} must have consensus_abstract.mat or pair_pascal.mat (got neither);"
-                " a folder of 'study plan' needs '--votes' or '--pair-votes'"
-            )
 
 
 def _published(
@@ -135,7 +113,7 @@ def _published(
 
 
 def _own(
-    answers: _Answers, data: Path, options: ConsensusOptions, checkpoint: Path | None, steps: Steps
+    answers: AnswerFiles, data: Path, options: ConsensusOptions, checkpoint: Path | None, steps: Steps
 ) -> ConsensusStudy:
     """The study of the answers to one's own plan."""
     from capeval.cli.toolkit.inputs import references_from

@@ -7,23 +7,24 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from capeval._internal.random import halves
-from capeval._internal.validation import checked_choice, checked_integer
 from capeval.data.captions import ImageId
 from capeval.errors import MismatchError, OptionError
 from capeval.errors.messages import first_few
 from capeval.formats.judgments.plans import Pair
 from capeval.studies.consensus.abstract50s import classified
+from capeval.studies.consensus.options import ConsensusOptions
 from capeval.studies.plan import krippendorff_alpha, winners
-from capeval.studies.shared.accuracy import Accuracy, Drawn, Ties, accuracy, by_class, drawn
+from capeval.studies.shared.accuracy import Accuracy, Drawn, accuracy, by_class, drawn
 from capeval.studies.shared.checkpoints import StudyCheckpoint
 from capeval.studies.shared.coefficients import if_defined, pearson_of_table
 from capeval.studies.shared.pair_scores import PAPER_CONTENDERS, PAPER_TOKENIZER, PairScorer
+from capeval.studies.shared.ties import Ties
 from capeval.studies.votes import PlanVotes
 from capeval.tokenizers import Tokenizer
 
@@ -45,49 +46,7 @@ __all__ = [
     "with_references",
 ]
 
-Words = Literal["paper", "default"]
 _Progress = Callable[[str], object]
-
-
-@dataclass(frozen=True, kw_only=True)
-class ConsensusOptions:
-    """The options of a study of consensus.
-
-    Args:
-        words: `paper` gives BLEU and ROUGE stems and keeps punctuation, as the CIDEr paper does; `default`
-            gives every metric the words that it takes by default.
-        ties: How a tie counts; see `accuracy`.
-        counts: The numbers of references to draw the curve for; none by default.
-        draws: How many times references, or halves of them, are drawn at random.
-        seed: The seed.
-
-    Raises:
-        OptionError: An option has another value.
-    """
-
-    words: Words = "paper"
-    ties: Ties = "first"
-    counts: tuple[int, ...] = ()
-    draws: int = 3
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        checked_choice("words", self.words, get_args(Words))
-        checked_choice("ties", self.ties, get_args(Ties))
-        checked_integer("draws", self.draws, 1)
-        checked_integer("seed", self.seed, 0)
-
-    def scorer(self, pairs: Sequence[Pair]) -> PairScorer:
-        """The pairs with these words."""
-        if self.words == "paper":
-            return PairScorer(pairs, PAPER_CONTENDERS, tokenizer=PAPER_TOKENIZER)
-        words_as_they_are = [replace(contender, stem=False) for contender in PAPER_CONTENDERS]
-        return PairScorer(pairs, words_as_they_are, tokenizer=Tokenizer())
-
-    def checkpoint(self, path: Path | None, pairs: Sequence[Pair]) -> StudyCheckpoint:
-        """The checkpoint of a study of these pairs with these options."""
-        digest = hashlib.sha256(repr(pairs).encode("utf-8", "surrogatepass")).hexdigest()
-        return StudyCheckpoint(path, f"{self.words}; ties {self.ties}; seed {self.seed}; {digest}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,7 +123,7 @@ def study_abstract50s(
         OSError: The checkpoint can't be read or written.
     """
     pairs = classified(pairs).pairs
-    scorer, done = options.scorer(pairs), options.checkpoint(checkpoint, pairs)
+    scorer, done = _scorer(options, pairs), _checkpoint(options, checkpoint, pairs)
     consensus = winners([pair.votes for pair in pairs])
     kinds = [pair.kind for pair in pairs]
     return ConsensusStudy(
@@ -202,7 +161,7 @@ def study_pascal50s(
         OSError: The checkpoint can't be read or written.
     """
     pairwise_pairs = judged_twice(preferences, judged)
-    scorer, done = options.scorer(preferences), options.checkpoint(checkpoint, preferences)
+    scorer, done = _scorer(options, preferences), _checkpoint(options, checkpoint, preferences)
     consensus = winners([pair.votes for pair in preferences])
     pairwise = winners([pair.votes for pair in pairwise_pairs])
     kinds = [pair.kind for pair in preferences]
@@ -263,11 +222,11 @@ def study_plan(
     chosen = {name: winners([pair.votes for pair in each]) for name, each in of_judgement.items()}
     kinds = [pair.kind for pair in pairs]
     shown = pairs if references is None else with_references(pairs, references)
-    scorer, done = options.scorer(shown), options.checkpoint(checkpoint, [*shown, *pairs])
+    scorer, done = _scorer(options, shown), _checkpoint(options, checkpoint, [*shown, *pairs])
     differences = scorer.differences()
     human: dict[str, Drawn] = {}
     if votes is not None:
-        halved = scorer if references is None else options.scorer(pairs)
+        halved = scorer if references is None else _scorer(options, pairs)
         human = split_halves(halved, options, checkpoint=done, progress=progress)
     both = len(chosen) == 2
     truth = next(iter(chosen.values()))
@@ -286,6 +245,20 @@ def study_plan(
         wins=_wins(pairs, {**chosen, **differences}) if "MM" in kinds else {},
         by_references=accuracy_by_references(scorer, truth, options, checkpoint=done, progress=progress),
     )
+
+
+def _scorer(options: ConsensusOptions, pairs: Sequence[Pair]) -> PairScorer:
+    """Return the pairs with the words of the options."""
+    if options.words == "paper":
+        return PairScorer(pairs, PAPER_CONTENDERS, tokenizer=PAPER_TOKENIZER)
+    words_as_they_are = [replace(contender, stem=False) for contender in PAPER_CONTENDERS]
+    return PairScorer(pairs, words_as_they_are, tokenizer=Tokenizer())
+
+
+def _checkpoint(options: ConsensusOptions, path: Path | None, pairs: Sequence[Pair]) -> StudyCheckpoint:
+    """Return the checkpoint of a study of these pairs with these options."""
+    digest = hashlib.sha256(repr(pairs).encode("utf-8", "surrogatepass")).hexdigest()
+    return StudyCheckpoint(path, f"{options.words}; ties {options.ties}; seed {options.seed}; {digest}")
 
 
 def _by_number(votes: PlanVotes | None) -> dict[int, Pair]:

@@ -5,10 +5,6 @@ from typing import TYPE_CHECKING
 from capeval._internal.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from capeval.studies.effort.compute import Agreement as Agreement
-    from capeval.studies.effort.compute import Forecast as Forecast
-    from capeval.studies.effort.compute import Prices as Prices
-    from capeval.studies.effort.compute import estimated_agreement as estimated_agreement
-    from capeval.studies.effort.compute import forecast as forecast
+    from capeval.studies.effort.compute import *  # noqa: F403 - the names in `__all__`.
 else:
     __getattr__ = lazy_exports(__name__, "capeval.studies.effort.compute")

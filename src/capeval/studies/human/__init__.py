@@ -5,8 +5,6 @@ from typing import TYPE_CHECKING
 from capeval._internal.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from capeval.studies.human.compute import HumanPerformance as HumanPerformance
-    from capeval.studies.human.compute import human_performance as human_performance
-    from capeval.studies.human.compute import leave_one_out as leave_one_out
+    from capeval.studies.human.compute import *  # noqa: F403 - the names in `__all__`.
 else:
     __getattr__ = lazy_exports(__name__, "capeval.studies.human.compute")

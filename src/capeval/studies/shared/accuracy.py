@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist, fmean
-from typing import Literal, get_args
+from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from capeval._internal.validation import checked_choice
 from capeval.errors import MismatchError
+from capeval.studies.shared.ties import Ties
 
-__all__ = ["Accuracy", "Drawn", "Ties", "accuracy", "by_class", "drawn", "wilson"]
-
-Ties = Literal["first", "half"]
+__all__ = ["Accuracy", "Drawn", "accuracy", "by_class", "drawn", "wilson"]
 
 
 @dataclass(frozen=True, kw_only=True)
