@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+import re
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import is_dataclass
+from importlib import import_module
 from itertools import groupby
-from typing import Any
+from pkgutil import iter_modules
+from typing import Annotated, Any, get_origin, get_type_hints
 
+from click import Context
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
@@ -15,6 +21,8 @@ from sphinx.util.docutils import SphinxDirective
 from sphinx.util.inspect import TypeAliasForwardRef
 
 import capeval
+from capeval.cli.studies import app as studies_group
+from capeval.cli.toolkit.click_commands import Command
 from capeval.metrics import CLASSES, METRICS
 from capeval_server.annotation.core.options import QUALITY_SETTINGS, CampaignOptions
 from capeval_server.annotation.task_types import TASKS
@@ -69,6 +77,10 @@ html_theme_options = {
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 copybutton_only_copy_prompt_lines = True
+
+
+# Modules that every study may have; their public names are those of the package.
+PARTS = re.compile(r"^(compute|options|command|abstract50s)$|report$")
 
 
 class DarkPictures(SphinxTransform):
@@ -170,10 +182,71 @@ class MetricTable(SphinxDirective):
         return self.parse_text_to_nodes("\n".join(rows))
 
 
+class RegisteredStudies(SphinxDirective):
+    """The public names of all studies, with a section for each."""
+
+    def run(self) -> list[nodes.Node]:
+        """Describe the package of each study, and its modules that are not parts of every study."""
+        lines = []
+        for name in studies_group.list_commands(Context(studies_group)):
+            package = import_module(f"capeval.studies.{name}")
+            # Names that are imported when they are first used are no members for autodoc until then.
+            vars(package).update({each: getattr(package, each) for each in getattr(package, "__all__", ())})
+            title = (package.__doc__ or name).partition("\n")[0].partition(" (")[0].rstrip(".")
+            modules = [each.name for each in iter_modules(package.__path__) if not PARTS.search(each.name)]
+            lines += [title, "-" * len(title), ""]
+            for module in (package.__name__, *(f"{package.__name__}.{each}" for each in modules)):
+                lines += [f".. automodule:: {module}", "   :members:", ""]
+        return self.parse_text_to_nodes("\n".join(lines), allow_section_headings=True)
+
+
+class StudyOptions(SphinxDirective):
+    """The arguments and options of a study's command."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Describe each in a row of a table, as the help does."""
+        command = studies_group.get_command(Context(studies_group), self.arguments[0])
+        if not isinstance(command, Command):
+            raise self.error(f"there is no study {self.arguments[0]!r}")
+        lines = [".. list-table::", "   :header-rows: 1", "", "   * - Option", "     - Description"]
+        for rows in command.help_rows(Context(command)).values():
+            for name, text in rows:
+                lines += [f"   * - ``{name}``", f"     - {text.replace('*', chr(92) + '*')}"]
+        return self.parse_text_to_nodes("\n".join(lines))
+
+
+def show_types_only(_: Sphinx, function: object, __: bool) -> None:
+    """Show the types of options in signatures, and not their descriptions."""
+    if inspect.isfunction(function) and Annotated in map(get_origin, _hints(function).values()):
+        function.__annotations__ = get_type_hints(function)
+
+
+def describe_fields(_: Sphinx, what: str, __: str, found: object, ___: object, lines: list[str]) -> None:
+    """Add the descriptions of options to the docstring of their dataclass."""
+    if what == "class" and isinstance(found, type) and is_dataclass(found):
+        hints = _hints(found)
+        if hints and all(get_origin(hint) is Annotated for hint in hints.values()):
+            lines += ["", *(f":param {each}: {hint.__metadata__[-1].help}" for each, hint in hints.items())]
+
+
+def _hints(found: object) -> dict[str, Any]:
+    try:
+        return get_type_hints(found, include_extras=True)
+    except (NameError, TypeError):
+        # Types that are only imported for type checkers.
+        return {}
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Adds the above to Sphinx."""
     app.add_transform(DarkPictures)
     app.add_directive("registered-metrics", RegisteredMetrics)
     app.add_directive("campaign-options", CampaignOptionsTables)
     app.add_directive("metric-table", MetricTable)
+    app.add_directive("registered-studies", RegisteredStudies)
+    app.add_directive("study-options", StudyOptions)
+    app.connect("autodoc-before-process-signature", show_types_only)
+    app.connect("autodoc-process-docstring", describe_fields)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

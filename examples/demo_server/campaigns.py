@@ -16,7 +16,7 @@ from django.db import transaction
 from capeval.data.captions import ImageId
 from capeval.formats.judgments.plans import Plan
 from capeval.studies.judging import RANDOM
-from capeval.studies.plan import plan_study
+from capeval.studies.plan import PlanOptions, plan_study
 from capeval.toolkit.random import python_random
 from capeval_server.annotation.campaigns.creation import make_from_files
 from capeval_server.annotation.campaigns.form_files import formed_files
@@ -100,7 +100,7 @@ def _plan(material: Material) -> Plan:
     }
     # As many pairs as images: few enough, and intervals of wins need each system on many of the images.
     counts = dict.fromkeys(_CLASSES, len(people))
-    return plan_study(people, machines, counts, held_out=2, per_pair=1)
+    return plan_study(people, machines, counts, PlanOptions(held_out=2, per_pair=1))
 
 
 def _plain_cases(material: Material) -> Iterator[tuple[ImageId, str, str, str]]:

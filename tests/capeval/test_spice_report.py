@@ -22,7 +22,7 @@ from capeval.report import System, per_image, scores, to_csv, to_html, to_json, 
 from capeval.report.exporters import comparison_to_json
 from capeval.report.scene_graphs import drawn
 from capeval.scoring.significance import bootstrap, compare
-from capeval.studies.correlation import score_ratings, study_correlation
+from capeval.studies.correlation import CorrelationOptions, score_ratings, study_correlation
 from capeval.studies.domains import DomainEvaluator
 from capeval.studies.gaming import ATTACKS, game
 from capeval.studies.human import human_performance, leave_one_out
@@ -188,7 +188,9 @@ def test_correlation_with_ratings_takes_spice() -> None:
         captions=("a man rides a red bike", "a cat", "two dogs run", "a man"),
         values=np.array([[4.0], [1.0], [4.0], [1.0]]),
     )
-    study = study_correlation(score_ratings(REFERENCES, ratings, ["SPICE", "BLEU-1"]), samples=20)
+    study = study_correlation(
+        score_ratings(REFERENCES, ratings, ["SPICE", "BLEU-1"]), CorrelationOptions(samples=20)
+    )
     assert study.levels["segment"].values["SPICE"]["tau-b"].score > 0
 
 

@@ -14,6 +14,7 @@ from capeval.datasets.published import NOCAPS_HUMAN
 from capeval.errors import FormatError, MismatchError, OptionError
 from capeval.resources import DocumentFrequencies
 from capeval.studies.domains import OVERALL, DomainEvaluator, DomainStudy, Frequencies
+from capeval.studies.domains.options import LayoutOptions
 from capeval.studies.domains.report import all_scores, bars, paper_table, report
 from tests.spice_model import IS_HERE
 
@@ -266,7 +267,7 @@ def test_tables_name_the_images_of_document_frequencies(frequencies: Frequencies
     metrics = ["BLEU", "CIDEr-D", "SPICE" if IS_HERE else "ROUGE-L"]
     found = DomainEvaluator(REFERENCES, DOMAINS, metrics, frequencies=frequencies).evaluate(CANDIDATES)
     study = DomainStudy(systems={"a": found}, coco={})
-    tables = report(study, human="val").tables
+    tables = report(study, LayoutOptions(human="val")).tables
     for table in tables.values():
         assert f"Document frequencies of CIDEr-D: {note}" in table.notes[0]
     # Published human scores by domain are of all images, and not comparable with others.

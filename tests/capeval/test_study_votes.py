@@ -21,7 +21,7 @@ from capeval.formats.judgments.plans import (
     write_plan,
 )
 from capeval.studies.consensus import ConsensusOptions, study_plan, with_references
-from capeval.studies.plan import plan_study
+from capeval.studies.plan import PlanOptions, plan_study
 from capeval.studies.shared.pair_scores import PairScorer
 from capeval.studies.votes import (
     count_pair_votes,
@@ -147,7 +147,7 @@ def test_wrong_votes_are_named() -> None:
 def planned(folder: Path) -> Plan:
     """A plan that was written and read again."""
     counts = {"HC": 12, "HI": 12, "HM": 12, "MM": 12}
-    write_plan(plan_study(CAPTIONS, MACHINES, counts, judgements=3, seed=5), folder)
+    write_plan(plan_study(CAPTIONS, MACHINES, counts, PlanOptions(judgements=3, seed=5)), folder)
     return load_plan(*plan_files(folder))
 
 

@@ -122,7 +122,8 @@ def check_options(options: Any) -> None:
     """
     for each in parameters_of(type(options)):
         value = getattr(options, each.name)
-        if value is None and each.default is None:
+        if each.about is None or (value is None and each.default is None):
+            # A dataclass validates its own fields.
             continue
         if each.choices:
             checked_choice(each.name, value, each.choices)

@@ -7,7 +7,7 @@ import gc
 import os
 import sys
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
@@ -59,13 +59,11 @@ class _Commands(Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [*super().list_commands(ctx), *sorted(_added())]
 
-    def helps(self) -> Iterator[tuple[str, str | None]]:
-        yield from super().helps()
-        for name in sorted(_added()):
-            try:
-                yield name, _loaded(name).help
-            except Exception as error:
-                yield name, f"Not available: {error}"
+    def help_of(self, name: str) -> str | None:
+        try:
+            return _loaded(name).help
+        except Exception as error:
+            return f"Not available: {error}"
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         # Entry points are searched only for an unknown name: that takes longer than everything else.

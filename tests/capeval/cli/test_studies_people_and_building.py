@@ -64,7 +64,10 @@ def test_human(captions: Path, tmp_path: Path) -> None:
 
 
 def test_human_refuses(captions: Path) -> None:
-    assert "got 'many'" in refusal("human", captions, "-k", "many", "-m", "BLEU")
+    done = run("human", captions, "-k", "many", "-m", "BLEU")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "Invalid value for '--references' / '-k'" in done.stderr
+    assert "integers separated by commas, such as 1,5,10 (got 'many')" in done.stderr
     assert "at least 6 captions" in refusal("human", captions, "-k", "5", "-m", "BLEU")
     assert "'--leave-one-out' must come without '--references'" in refusal(
         "human", captions, "-k", "2", "--leave-one-out"

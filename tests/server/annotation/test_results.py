@@ -22,7 +22,7 @@ from capeval.data.captions import ImageId
 from capeval.errors import OptionError
 from capeval.formats.judgments.human_scores import load_human_differences, load_human_scores
 from capeval.formats.judgments.plans import load_plan, load_votes, plan_files, write_plan
-from capeval.studies.plan import plan_study
+from capeval.studies.plan import PlanOptions, plan_study
 from capeval.studies.votes import count_votes
 from capeval_server.annotation.campaigns import lifecycle
 from capeval_server.annotation.campaigns.creation import add_items
@@ -80,7 +80,7 @@ def work_all(worker: Participation, choose: Chooser) -> int:
 
 def triplets(tmp_path: Path) -> Campaign:
     counts = {"HC": 3, "HI": 3, "HM": 4, "MM": 3}
-    write_plan(plan_study(CAPTIONS, MACHINES, counts, judgements=3, seed=2), tmp_path)
+    write_plan(plan_study(CAPTIONS, MACHINES, counts, PlanOptions(judgements=3, seed=2)), tmp_path)
     return campaign_of("triplet", list(plan_items(load_plan(*plan_files(tmp_path)), "triplet")))
 
 
@@ -168,7 +168,7 @@ def test_excluded_answers_are_in_no_file(tmp_path: Path) -> None:
 
 
 def test_pairwise_votes_come_out(tmp_path: Path) -> None:
-    write_plan(plan_study(CAPTIONS, MACHINES, {"MM": 4, "HM": 2}, seed=2), tmp_path)
+    write_plan(plan_study(CAPTIONS, MACHINES, {"MM": 4, "HM": 2}, PlanOptions(seed=2)), tmp_path)
     plan = load_plan(*plan_files(tmp_path))
     campaign = campaign_of("pairwise", list(plan_items(plan, "pairwise")), answers=2)
     for worker in join(campaign, 2):
@@ -357,7 +357,7 @@ def votes_of_many(kind: str, tmp_path: Path) -> Campaign:
         name: {image: f"{name} says {image}" for image in captions} for name in ("good", "poor")
     }
     counts = {"HC": 2, "HI": 12, "HM": 24, "MM": 12}
-    write_plan(plan_study(captions, machines, counts, judgements=2, seed=2), tmp_path)
+    write_plan(plan_study(captions, machines, counts, PlanOptions(judgements=2, seed=2)), tmp_path)
     plan = load_plan(*plan_files(tmp_path))
     campaign = campaign_of(kind, list(plan_items(plan, kind)), answers=2)
     for worker in join(campaign, 2):

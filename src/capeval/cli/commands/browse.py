@@ -6,7 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from capeval.cli.toolkit.click_commands import Argument, Option
-from capeval.cli.toolkit.options import ConstraintsFile, Metrics, ReferencesFile, SpiceLongest, metric_names
+from capeval.cli.toolkit.options import (
+    ConstraintsFile,
+    EvaluationOptions,
+    Metrics,
+    Pictures,
+    ReferencesFile,
+    SpiceLongest,
+)
 from capeval.cli.toolkit.output import Steps, check_outputs, deliver, examples, system_names
 from capeval.errors import OptionError
 
@@ -31,13 +38,7 @@ def run(
     spice_longest: SpiceLongest = None,
     domains: Annotated[Path | None, Option(help="Domains of images, or other subsets of them.")] = None,
     constraints: ConstraintsFile = None,
-    images: Annotated[
-        str | None,
-        Option(
-            metavar="PATTERN|FOLDER",
-            help="Where the page finds pictures: addresses or paths with {id} or {file_name}, or a folder.",
-        ),
-    ] = None,
+    images: Pictures = None,
     embed: Annotated[bool, Option(help="Put the pictures into the page.")] = False,
     output: Annotated[Path, Option("--output", "-o", help="Where the page goes.")] = Path("browse.html"),
 ) -> None:
@@ -47,22 +48,23 @@ def run(
     two systems; and it marks the words that mention what a caption shall mention.
     """
     from capeval.cli.toolkit import scoring
-    from capeval.cli.toolkit.inputs import InputOptions
+    from capeval.cli.toolkit.inputs import CaptionReader
     from capeval.report import System, to_html
     from capeval.report.images import embedded
     from capeval.tokenizers import Tokenizer
 
     if embed and images is None:
         raise OptionError("--embed is for pictures: give --images too")
-    names, chosen = system_names(results), metric_names(metrics)
+    names = system_names(results)
+    options = EvaluationOptions(metrics=metrics, spice_longest=spice_longest)
     also = [path for path in (domains, constraints) if path is not None]
     check_outputs([references, *results, *also], [output])
-    captions, candidates = scoring.loaded(references, results, InputOptions())
+    captions, candidates = scoring.loaded(references, results, CaptionReader())
     details = _details(domains, constraints, captions)
     pictures = None if images is None else scoring.pictures_of(images, references, captions, output)
     if embed and pictures is not None:
         pictures = embedded(pictures, output)
-    evaluator = scoring.evaluator_of(captions, chosen, Tokenizer(), None, spice_longest=spice_longest)
+    evaluator = scoring.evaluator_of(captions, options, Tokenizer())
     with Steps(len(results) + 1) as steps:
         systems = []
         for name, said in zip(names, candidates, strict=True):

@@ -7,13 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from capeval.cli.toolkit.click_commands import Argument, Option
-from capeval.cli.toolkit.options import (
-    CaptionColumn,
-    IdColumn,
-    ReferenceCaptionColumn,
-    ReferenceIdColumn,
-    Split,
-)
+from capeval.cli.toolkit.options import InputOptions
 from capeval.cli.toolkit.output import deliver, examples
 from capeval.errors import FormatError
 
@@ -34,27 +28,18 @@ def run(
     references: Annotated[
         Path | None, Option("--references", "-r", help="References of the same images.")
     ] = None,
-    id_column: IdColumn = None,
-    caption_column: CaptionColumn = None,
-    reference_id_column: ReferenceIdColumn = None,
-    reference_caption_column: ReferenceCaptionColumn = None,
-    split: Split = None,
+    *,
+    columns: InputOptions,
 ) -> None:
     """Checks whether a file of results is a valid submission.
 
     A valid file is well formed and, with --references, has one caption for each of their images. For an
     invalid file, each problem is one line on standard error, and the exit code is 2.
     """
-    from capeval.cli.toolkit.inputs import InputOptions, opened, place
+    from capeval.cli.toolkit.inputs import CaptionReader, opened, place
     from capeval.scoring.evaluator import problems
 
-    reading = InputOptions(
-        id_column=id_column,
-        caption_column=caption_column,
-        reference_id_column=reference_id_column,
-        reference_caption_column=reference_caption_column,
-        split=split,
-    )
+    reading = CaptionReader(columns)
     reading.check(references, [results])
     expected = reading.references(references) if references is not None else None
     try:

@@ -2,34 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from capeval.cli.toolkit.click_commands import Argument, Option
 from capeval.cli.toolkit.options import (
-    CaptionColumn,
     ContextOption,
+    EvaluationOptions,
     FormatOption,
-    Frequencies,
-    FrequenciesImages,
-    IdColumn,
     Level,
-    Metrics,
     Output,
-    ReferenceCaptionColumn,
-    ReferenceIdColumn,
+    Pictures,
     ReferencesFile,
     Samples,
     Seed,
-    SpiceLongest,
-    Split,
     Tokenized,
     TokenizerSpec,
-    metric_names,
     tokenizer_of,
 )
 from capeval.cli.toolkit.output import Steps, check_outputs, deliver, examples, render, system_names
 from capeval.errors import OptionError
+
+if TYPE_CHECKING:
+    from capeval.tokenizers import Tokenizer
 
 __all__ = ["EXAMPLES", "run"]
 
@@ -46,124 +43,132 @@ EXAMPLES = examples(
 )
 
 
-def run(
-    references: ReferencesFile,
-    results: Annotated[list[Path], Argument(help="Files of results, one a system; - is standard input.")],
-    metrics: Metrics = None,
-    id_column: IdColumn = None,
-    caption_column: CaptionColumn = None,
-    reference_id_column: ReferenceIdColumn = None,
-    reference_caption_column: ReferenceCaptionColumn = None,
-    split: Split = None,
-    frequencies: Frequencies = None,
-    frequencies_images: FrequenciesImages = None,
-    spice_longest: SpiceLongest = None,
-    subset: Annotated[Path | None, Option(help="JSON of subsets: names to image ids.")] = None,
-    bootstrap: Annotated[bool, Option(help="Add bootstrap intervals of the corpus scores.")] = False,
-    samples: Samples = 1000,
-    level: Level = 0.95,
-    seed: Seed = 0,
-    each: Annotated[bool, Option("--per-image", help="Show the scores of each image.")] = False,
-    form: FormatOption = "table",
-    output: Output = None,
-    report: Annotated[Path | None, Option(help="Write a report with plots as HTML too.")] = None,
-    images: Annotated[
-        str | None,
-        Option(
-            metavar="PATTERN|FOLDER",
-            help="Where the report finds pictures: addresses or paths with {id} or {file_name}, or a folder.",
-        ),
-    ] = None,
-    tokenized: Tokenized = False,
-    tokenizer_spec: TokenizerSpec = None,
-    context: ContextOption = None,
+@dataclass(frozen=True, kw_only=True)
+class ScoreOptions:
+    """Options of `capeval score` besides those of the evaluator."""
+
+    subset: Annotated[Path | None, Option(help="JSON of subsets: names to image ids.")] = None
+    bootstrap: Annotated[bool, Option(help="Add bootstrap intervals of the corpus scores.")] = False
+    samples: Samples = 1000
+    level: Level = 0.95
+    seed: Seed = 0
+    per_image: Annotated[bool, Option(help="Show the scores of each image.")] = False
+    form: FormatOption = "table"
+    output: Output = None
+    report: Annotated[Path | None, Option(help="Write a report with plots as HTML too.")] = None
+    images: Pictures = None
+    tokenized: Tokenized = False
+    tokenizer: TokenizerSpec = None
+    context: ContextOption = None
     processes: Annotated[
         int | None,
         Option(min=1, help="Processes that score folders of shards.", show_default="one for each processor"),
-    ] = None,
-    skip_bad_shards: Annotated[
-        bool, Option(help="Leave out shards of folders that can't be scored.")
-    ] = False,
+    ] = None
+    skip_bad_shards: Annotated[bool, Option(help="Leave out shards of folders that can't be scored.")] = False
+
+    def __post_init__(self) -> None:
+        single = self.per_image and self.form != "json" and self.report is None
+        if single and (self.bootstrap or self.subset is not None):
+            raise OptionError(
+                "a table of '--per-image' has neither intervals nor subsets: give --format json, or leave"
+                " out --bootstrap and --subset"
+            )
+        if self.images is not None and self.report is None:
+            raise OptionError("--images is for the HTML report: give --report FILE too")
+
+    def check_kind(self, *, has_folders: bool) -> None:
+        """Check that the options are for folders of shards, or for files.
+
+        Raises:
+            OptionError: An option needs the scores of each image, or all captions, in one process.
+        """
+        if not has_folders:
+            if self.processes is not None or self.skip_bad_shards:
+                raise OptionError("--processes and --skip-bad-shards are for folders of shards (got files)")
+            return
+        for name in ("subset", "bootstrap", "per_image", "report"):
+            if getattr(self, name):
+                raise OptionError(f"--{name.replace('_', '-')} is for files (got folders of shards)")
+
+
+def run(
+    references: ReferencesFile,
+    results: Annotated[list[Path], Argument(help="Files of results, one a system; - is standard input.")],
+    *,
+    evaluation: EvaluationOptions,
+    options: ScoreOptions,
 ) -> None:
     """Scores results against references, for one system or several."""
-    from capeval.cli.toolkit import scoring
-    from capeval.cli.toolkit.inputs import InputOptions, are_folders
+    from capeval.cli.toolkit.inputs import are_folders
     from capeval.cli.toolkit.resource_setup import check_report_packages
-    from capeval.report import System, per_image, scores, to_json
 
     has_folders = are_folders(references, results)
-    if has_folders and context is None and not tokenized and tokenizer_spec is None:
+    context = options.context
+    if has_folders and context is None and not options.tokenized and options.tokenizer is None:
         # So that the scores don't depend on how captions are split into shards.
         context = "caption"
-    tokenizer = tokenizer_of(tokenizer_spec, tokenized=tokenized, context=context)
+    tokenizer = tokenizer_of(options.tokenizer, tokenized=options.tokenized, context=context)
     names = system_names(results)
-    if each and (bootstrap or subset is not None) and form != "json" and report is None:
-        raise OptionError(
-            "a table of '--per-image' has neither intervals nor subsets: give --format json, or leave out "
-            "--bootstrap and --subset"
-        )
-    if images is not None and report is None:
-        raise OptionError("--images is for the HTML report: give --report FILE too")
-    chosen = metric_names(metrics)
-    counts = scoring.FrequencyFile.of_options(frequencies, frequencies_images)
-    read = [references, *results, *(path for path in (subset, frequencies) if path is not None)]
-    check_outputs(read, [output, report])
-    if report is not None:
+    subset = [] if options.subset is None else [options.subset]
+    check_outputs([references, *results, *subset, *evaluation.files], [options.output, options.report])
+    if options.report is not None:
         check_report_packages()
-    reading = InputOptions(
-        id_column=id_column,
-        caption_column=caption_column,
-        reference_id_column=reference_id_column,
-        reference_caption_column=reference_caption_column,
-        split=split,
-    )
+    options.check_kind(has_folders=has_folders)
     if has_folders:
         # Not above: it brings the processes that score shards.
         from capeval.cli.toolkit import shard_scoring
 
-        _refuse_for_folders(subset=subset, bootstrap=bootstrap, per_image=each, report=report)
         folders = shard_scoring.ShardFolders(
             references=references,
             results=results,
-            reading=reading,
-            processes=processes,
-            skip=skip_bad_shards,
+            processes=options.processes,
+            skip=options.skip_bad_shards,
         )
-        shard_scoring.score_folders(
-            folders, names, chosen, tokenizer, counts, form, output, spice_longest=spice_longest
-        )
-        return
-    if processes is not None or skip_bad_shards:
-        raise OptionError("--processes and --skip-bad-shards are for folders of shards (got files)")
-    captions, candidates = scoring.loaded(references, results, reading)
-    subsets = scoring.subsets_of(subset, captions) if subset is not None else None
+        shard_scoring.score_folders(folders, names, evaluation, tokenizer, options.form, options.output)
+    else:
+        _score_files(references, dict(zip(names, results, strict=True)), evaluation, options, tokenizer)
+
+
+def _score_files(
+    references: Path,
+    results: Mapping[str, Path],
+    evaluation: EvaluationOptions,
+    options: ScoreOptions,
+    tokenizer: Tokenizer,
+) -> None:
+    """Score files of results, by the name of the system, and write the scores and the report."""
+    from capeval.cli.toolkit import scoring
+    from capeval.cli.toolkit.inputs import CaptionReader
+    from capeval.report import System, per_image, scores, to_json
+
+    page = options.report
+    captions, candidates = scoring.loaded(
+        references, list(results.values()), CaptionReader(evaluation.reading)
+    )
+    subsets = None if options.subset is None else scoring.subsets_of(options.subset, captions)
     pictures = None
-    if images is not None and report is not None:
-        pictures = scoring.pictures_of(images, references, captions, report)
-    evaluator = scoring.evaluator_of(captions, chosen, tokenizer, counts, spice_longest=spice_longest)
-    with Steps(len(results) * (2 if bootstrap else 1) + (report is not None)) as steps:
+    if options.images is not None and page is not None:
+        pictures = scoring.pictures_of(options.images, references, captions, page)
+    evaluator = scoring.evaluator_of(captions, evaluation, tokenizer)
+    with Steps(len(results) * (2 if options.bootstrap else 1) + (page is not None)) as steps:
         systems = []
-        for name, results_of_system in zip(names, candidates, strict=True):
+        for name, results_of_system in zip(results, candidates, strict=True):
             steps.next(f"Scoring {name}")
             system = System(name=name, report=evaluator.evaluate(results_of_system, subsets=subsets))
-            if bootstrap:
+            if options.bootstrap:
                 steps.next(f"Resampling {name}")
-                system = scoring.with_intervals(system, samples=samples, level=level, seed=seed)
+                system = scoring.with_intervals(
+                    system, samples=options.samples, level=options.level, seed=options.seed
+                )
             systems.append(system)
-        if report is not None:
+        if page is not None:
             steps.next("Writing the report")
+            source = references.name
             scoring.write_report(
-                report, systems, captions, candidates, tokenizer, source=references.name, pictures=pictures
+                page, systems, captions, candidates, tokenizer, source=source, pictures=pictures
             )
-    if form == "json":
-        deliver(to_json(systems, per_image=each), output)
+    if options.form == "json":
+        deliver(to_json(systems, per_image=options.per_image), options.output)
     else:
-        grid = per_image(systems) if each else scores(systems, source=references.name)
-        render(grid, form, output)
-
-
-def _refuse_for_folders(**options: object) -> None:
-    """Refuses options that need the scores of each image, or all captions, in one process."""
-    given = [f"--{name.replace('_', '-')}" for name, value in options.items() if value]
-    if given:
-        raise OptionError(f"{given[0]} is for files (got folders of shards)")
+        grid = per_image(systems) if options.per_image else scores(systems, source=references.name)
+        render(grid, options.form, options.output)

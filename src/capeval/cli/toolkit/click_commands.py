@@ -50,7 +50,7 @@ class _Positional(click.Argument):
         return self.human_readable_name, f"{self.about.help}  [default: {default}]"
 
 
-class _Integers(click.ParamType):
+class _Integers(click.ParamType):  # type: ignore[type-arg] # It has a type from click 8.2 on.
     """Integers separated by commas."""
 
     name = "n,..."
@@ -64,7 +64,7 @@ class _Integers(click.ParamType):
             self.fail(f"must be integers separated by commas, such as 1,5,10 (got {value!r})", param, ctx)
 
 
-class _Between(click.ParamType):
+class _Between(click.ParamType):  # type: ignore[type-arg]
     """A number between two others, both excluded; click's own range accepts nan."""
 
     name = "float"
@@ -102,15 +102,22 @@ class Command(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Writes the arguments and options with their help."""
-        rows = [each.help_row() for each in self.params if isinstance(each, _Positional)]
-        if rows:
-            with formatter.section("Arguments"):
+        for title, rows in self.help_rows(ctx).items():
+            with formatter.section(title):
                 formatter.write_dl(rows)
-        records = [
-            each.get_help_record(ctx) for each in self.get_params(ctx) if isinstance(each, click.Option)
-        ]
-        with formatter.section("Options"):
-            formatter.write_dl([record for record in records if record is not None])
+
+    def help_rows(self, ctx: click.Context) -> dict[str, list[tuple[str, str]]]:
+        """Return the names and the descriptions of arguments and options, by the title of their list."""
+        params = self.get_params(ctx)
+        rows = {
+            "Arguments": [each.help_row() for each in params if isinstance(each, _Positional)],
+            "Options": [
+                record
+                for each in params
+                if isinstance(each, click.Option) and (record := each.get_help_record(ctx)) is not None
+            ],
+        }
+        return {title: found for title, found in rows.items() if found}
 
 
 class Group(click.Group):
@@ -148,18 +155,26 @@ class Group(click.Group):
             ctx.fail(f"No such command {name!r}." + (f" Did you mean {near}?" if near else ""))
         return name if command is not None else None, command, rest
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Writes the list of commands, each with the whole first paragraph of its help."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, _paragraph(text)) for name, text in self.helps()])
+            formatter.write_dl([(name, _paragraph(text)) for name, text in self.helps(ctx)])
 
-    def helps(self) -> Iterator[tuple[str, str | None]]:
-        """The commands and their helps. A command of `modules` is not made for it: that takes longest."""
-        for name, place in self.modules.items():
-            module = import_module(place)
-            yield name, module.app.help if hasattr(module, "app") else inspect.getdoc(module.run)
-        for name, command in self.commands.items():
-            yield name, command.help
+    def helps(self, ctx: click.Context) -> Iterator[tuple[str, str | None]]:
+        """Return the commands and their helps, in order.
+
+        A command of `modules` is not made for its help: that takes longest.
+        """
+        for name in self.list_commands(ctx):
+            if name in self.modules:
+                module = import_module(self.modules[name])
+                yield name, module.app.help if hasattr(module, "app") else inspect.getdoc(module.run)
+            else:
+                yield name, self.help_of(name)
+
+    def help_of(self, name: str) -> str | None:
+        """Return the help of a command that is not one of `modules`."""
+        return self.commands[name].help
 
 
 def parameters(function: Callable[..., None]) -> list[click.Parameter]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from capeval.cli.toolkit.options import InputOptions
 from capeval.data.captions import Candidates, References
 from capeval.data.columns import Columns, Role
 from capeval.errors import FormatError, OptionError
@@ -18,7 +18,7 @@ from capeval.formats.caption_files import read_references
 from capeval.formats.io.sources import File, read_bounded
 
 __all__ = [
-    "InputOptions",
+    "CaptionReader",
     "are_folders",
     "candidates_from",
     "is_standard_input",
@@ -62,45 +62,34 @@ def candidates_from(path: Path) -> Candidates:
     return load_candidates(file, name=name)
 
 
-@dataclass(frozen=True, kw_only=True)
-class InputOptions:
-    """What to read of the files.
+class CaptionReader:
+    """Reader of references and results.
 
-    Attributes:
-        id_column: The column of image ids.
-        caption_column: The column of captions.
-        reference_id_column: The column of image ids in the file of references, where it has another.
-        reference_caption_column: The column of captions in the file of references, where it has another.
-        split: The splits of the references, separated by commas.
+    Args:
+        options: The columns of the files, and the splits of the references.
     """
 
-    id_column: str | None = None
-    caption_column: str | None = None
-    reference_id_column: str | None = None
-    reference_caption_column: str | None = None
-    split: str | None = None
+    def __init__(self, options: InputOptions = InputOptions()) -> None:  # noqa: B008 - it is immutable.
+        self.options = options
 
     @property
     def reference_columns(self) -> Columns:
         """The columns of references."""
         return Columns(
             role=Role.REFERENCES,
-            id_column=self.reference_id_column,
-            caption_column=self.reference_caption_column,
+            id_column=self.options.reference_id_column,
+            caption_column=self.options.reference_caption_column,
             # Both files often have the same columns.
-            other_id_column=self.id_column,
-            other_caption_column=self.caption_column,
+            other_id_column=self.options.id_column,
+            other_caption_column=self.options.caption_column,
         )
 
     @property
     def columns(self) -> Columns:
         """The columns of results."""
-        return Columns(role=Role.CANDIDATES, id_column=self.id_column, caption_column=self.caption_column)
-
-    @property
-    def splits(self) -> tuple[str, ...]:
-        """The names of the splits; none for all."""
-        return () if self.split is None else tuple(part.strip() for part in self.split.split(","))
+        return Columns(
+            role=Role.CANDIDATES, id_column=self.options.id_column, caption_column=self.options.caption_column
+        )
 
     def check(self, references: Path | None, results: Sequence[Path]) -> None:
         """Checks that the files and the options go together.
@@ -112,7 +101,11 @@ class InputOptions:
         paths = [*results, *([] if references is None else [references])]
         if sum(map(is_standard_input, paths)) > 1:
             raise OptionError("standard input ('-') must be one file (got it for two)")
-        if references is None or self.caption_column is None or self.reference_caption_column is not None:
+        if (
+            references is None
+            or self.options.caption_column is None
+            or self.options.reference_caption_column is not None
+        ):
             return
         if any(path.exists() and references.exists() and path.samefile(references) for path in results):
             raise OptionError(
@@ -136,7 +129,7 @@ class InputOptions:
         """Candidates as `candidates`, from a file that was opened."""
         try:
             return load_candidates(
-                file, name=name, id_column=self.id_column, caption_column=self.caption_column
+                file, name=name, id_column=self.options.id_column, caption_column=self.options.caption_column
             )
         except FormatError as error:
             if references is None or references.counts.max() > 1:
@@ -144,7 +137,7 @@ class InputOptions:
             raise _hinted(error, partial(load_references, file, name=name), SWAPPED) from None
 
     def _references(self, file: File, name: str) -> References:
-        return read_references(file, self.reference_columns, name=name, split=self.splits)
+        return read_references(file, self.reference_columns, name=name, split=self.options.splits)
 
 
 def _hinted(error: FormatError, otherwise: Callable[[], object], hint: str) -> FormatError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -13,25 +14,22 @@ if TYPE_CHECKING:
     from capeval.tokenizers import Tokenizer
 
 __all__ = [
-    "CaptionColumn",
     "ConstraintsFile",
     "Context",
     "ContextOption",
+    "EvaluationOptions",
     "FormatOption",
-    "Frequencies",
-    "FrequenciesImages",
-    "IdColumn",
+    "FrequencyOptions",
+    "InputOptions",
     "Level",
     "Metrics",
     "Output",
     "OutputFormat",
-    "ReferenceCaptionColumn",
-    "ReferenceIdColumn",
+    "Pictures",
     "ReferencesFile",
     "Samples",
     "Seed",
     "SpiceLongest",
-    "Split",
     "Tokenized",
     "TokenizerSpec",
     "metric_names",
@@ -63,30 +61,6 @@ Metrics = Annotated[
 ]
 Output = Annotated[Path | None, Option("--output", "-o", help="Write to this file.")]
 FormatOption = Annotated[OutputFormat, Option("--format", "-f", help="Format of the result.")]
-Frequencies = Annotated[
-    Path | None,
-    Option(
-        "--frequencies",
-        help="Document frequencies for CIDEr and CIDEr-D: captions to count, .npz, or a pickle.",
-        show_default="the references",
-    ),
-]
-FrequenciesImages = Annotated[
-    int | None, Option(min=1, metavar="N", help="The images counted, for a pickle that doesn't say it.")
-]
-IdColumn = Annotated[
-    str | None,
-    Option(metavar="NAME", help="Column of image ids, in CSV and the like.", show_default="found by name"),
-]
-CaptionColumn = Annotated[
-    str | None, Option(metavar="NAME", help="Column of captions.", show_default="found by name")
-]
-ReferenceIdColumn = Annotated[
-    str | None, Option(metavar="NAME", help="Column of image ids in REFERENCES, if it is another.")
-]
-ReferenceCaptionColumn = Annotated[
-    str | None, Option(metavar="NAME", help="Column of captions in REFERENCES, if it is another.")
-]
 SpiceLongest = Annotated[
     int | None,
     Option(
@@ -98,7 +72,14 @@ SpiceLongest = Annotated[
         show_default="120",
     ),
 ]
-Split = Annotated[str | None, Option(metavar="NAME,...", help="Splits of REFERENCES, if it has several.")]
+Pictures = Annotated[
+    str | None,
+    Option(
+        "--images",
+        metavar="PATTERN|FOLDER",
+        help="Where the report finds pictures: addresses or paths with {id} or {file_name}, or a folder.",
+    ),
+]
 TokenizerSpec = Annotated[
     str | None,
     Option(
@@ -119,6 +100,90 @@ ContextOption = Annotated[
 Tokenized = Annotated[
     bool, Option("--tokenized", help="Captions are tokens already, joined by single spaces.")
 ]
+
+
+_PICKLES = (".p", ".pkl", ".pickle")
+
+
+@dataclass(frozen=True, kw_only=True)
+class InputOptions:
+    """Columns of the files, and splits of the references."""
+
+    id_column: Annotated[
+        str | None,
+        Option(
+            metavar="NAME", help="Column of image ids, in CSV and the like.", show_default="found by name"
+        ),
+    ] = None
+    caption_column: Annotated[
+        str | None, Option(metavar="NAME", help="Column of captions.", show_default="found by name")
+    ] = None
+    reference_id_column: Annotated[
+        str | None, Option(metavar="NAME", help="Column of image ids in REFERENCES, if it is different.")
+    ] = None
+    reference_caption_column: Annotated[
+        str | None, Option(metavar="NAME", help="Column of captions in REFERENCES, if it is different.")
+    ] = None
+    split: Annotated[
+        str | None, Option(metavar="NAME,...", help="Splits of REFERENCES, if it has several.")
+    ] = None
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """Return the names of the splits; none for all."""
+        return () if self.split is None else tuple(part.strip() for part in self.split.split(","))
+
+
+@dataclass(frozen=True, kw_only=True)
+class FrequencyOptions:
+    """A file of document frequencies.
+
+    Raises:
+        OptionError: There is a number of images, and no pickle.
+    """
+
+    frequencies: Annotated[
+        Path | None,
+        Option(
+            help="Document frequencies for CIDEr and CIDEr-D: captions to count, .npz, or a pickle.",
+            show_default="the references",
+        ),
+    ] = None
+    frequencies_images: Annotated[
+        int | None,
+        Option(min=1, metavar="N", help="Number of images counted, for a pickle that doesn't contain it."),
+    ] = None
+
+    def __post_init__(self) -> None:
+        if self.frequencies_images is not None and not self.is_pickle:
+            raise OptionError(
+                f"--frequencies-images is for a pickle, a file that ends in {', '.join(_PICKLES)}"
+                f" (got {'no file' if self.frequencies is None else self.frequencies})"
+            )
+
+    @property
+    def is_pickle(self) -> bool:
+        """Whether the file is a pickle."""
+        return self.frequencies is not None and self.frequencies.name.lower().endswith(_PICKLES)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluationOptions:
+    """Metrics, and the options of an evaluator."""
+
+    metrics: Metrics = None
+    reading: InputOptions = field(default_factory=InputOptions)
+    counts: FrequencyOptions = field(default_factory=FrequencyOptions)
+    spice_longest: SpiceLongest = None
+
+    def __post_init__(self) -> None:
+        # Here, so that an unknown metric is an error before files are read.
+        metric_names(self.metrics)
+
+    @property
+    def files(self) -> list[Path]:
+        """Return the files that are read besides captions."""
+        return [path for path in (self.counts.frequencies,) if path is not None]
 
 
 def tokenizer_of(spec: str | None, *, tokenized: bool = False, context: Context | None = None) -> Tokenizer:

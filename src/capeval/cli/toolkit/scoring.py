@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from capeval.cli.toolkit.inputs import InputOptions, is_standard_input, place, references_from
+from capeval.cli.toolkit.inputs import CaptionReader, is_standard_input, place, references_from
+from capeval.cli.toolkit.options import EvaluationOptions, FrequencyOptions, metric_names
 from capeval.cli.toolkit.output import Steps, deliver
 from capeval.cli.toolkit.resource_setup import ready_metrics
 from capeval.data.captions import Candidates, ImageId, References
@@ -22,87 +22,54 @@ from capeval.scoring.evaluator import Evaluator, problems
 from capeval.tokenizers import TokenizedReferences, Tokenizer
 
 __all__ = [
-    "FrequencyFile",
     "evaluator_of",
     "loaded",
+    "metrics_of",
     "pictures_of",
     "prepared",
     "subsets_of",
+    "weighed",
     "with_intervals",
     "write_report",
 ]
 
 
-_PICKLES = (".p", ".pkl", ".pickle")
+def weighed(
+    metrics: tuple[Metric, ...], options: FrequencyOptions, tokenizer: Tokenizer
+) -> tuple[Metric, ...]:
+    """Return the metrics with the document frequencies of a file, if one is given.
 
-
-@dataclass(frozen=True, kw_only=True)
-class FrequencyFile:
-    """A file of document frequencies.
-
-    Attributes:
-        path: Counts that `DocumentFrequencies.save` wrote (.npz), a pickle (.p, .pkl or .pickle), or
-            captions, whose n-grams are counted.
-        images: The number of images that a pickle counts, where it doesn't say it.
+    Raises:
+        FormatError: The file is something else.
+        OptionError: No metric counts document frequencies, or the pickle contains another number of images.
+        OSError: The file can't be read.
     """
-
-    path: Path
-    images: int | None = None
-
-    @classmethod
-    def of_options(cls, path: Path | None, images: int | None) -> FrequencyFile | None:
-        """What `--frequencies` and `--frequencies-images` ask for; None where they ask for nothing.
-
-        Raises:
-            OptionError: There is a number of images, and no pickle.
-        """
-        if images is not None and (path is None or not path.name.lower().endswith(_PICKLES)):
-            raise OptionError(
-                f"--frequencies-images is for a pickle, a file that ends in {', '.join(_PICKLES)}"
-                f" (got {'no file' if path is None else path})"
-            )
-        return None if path is None else cls(path=path, images=images)
-
-    def weigh(self, metrics: tuple[Metric, ...], tokenizer: Tokenizer) -> tuple[Metric, ...]:
-        """The metrics, with these document frequencies.
-
-        Raises:
-            FormatError: The file is something else.
-            OptionError: No metric counts document frequencies, or the pickle says another number of images.
-            OSError: The file can't be read.
-        """
-        if all(metric.counts is None for metric in metrics):
-            names = ", ".join(name for metric in metrics for name in metric.names)
-            raise OptionError(f"--frequencies is for metrics such as CIDEr-D (got {names})")
-        name = self.path.name.lower()
-        if name.endswith(".npz"):
-            frequencies = DocumentFrequencies.load(self.path)
-        elif name.endswith(_PICKLES):
-            frequencies = DocumentFrequencies.load_pickle(self.path, images=self.images)
-        else:
-            corpus = TokenizedReferences(references_from(self.path), tokenizer)
-            return tuple(metric.counted_on(corpus, self.path.stem) for metric in metrics)
-        return tuple(metric.weighed_by(frequencies) for metric in metrics)
+    path = options.frequencies
+    if path is None:
+        return metrics
+    if all(metric.counts is None for metric in metrics):
+        names = ", ".join(name for metric in metrics for name in metric.names)
+        raise OptionError(f"--frequencies is for metrics such as CIDEr-D (got {names})")
+    if path.name.lower().endswith(".npz"):
+        frequencies = DocumentFrequencies.load(path)
+    elif options.is_pickle:
+        frequencies = DocumentFrequencies.load_pickle(path, images=options.frequencies_images)
+    else:
+        corpus = TokenizedReferences(references_from(path), tokenizer)
+        return tuple(metric.counted_on(corpus, path.stem) for metric in metrics)
+    return tuple(metric.weighed_by(frequencies) for metric in metrics)
 
 
 def prepared(
-    references: Path,
-    results: list[Path],
-    metrics: tuple[str, ...],
-    tokenizer: Tokenizer,
-    reading: InputOptions,
-    counts: FrequencyFile | None = None,
-    *,
-    spice_longest: int | None = None,
+    references: Path, results: Sequence[Path], options: EvaluationOptions, tokenizer: Tokenizer
 ) -> tuple[Evaluator, list[Candidates]]:
-    """The prepared references, and the candidates of each file."""
-    captions, candidates = loaded(references, results, reading)
-    evaluator = evaluator_of(captions, metrics, tokenizer, counts, spice_longest=spice_longest)
-    return evaluator, candidates
+    """Return the prepared references, and the candidates of each file."""
+    captions, candidates = loaded(references, results, CaptionReader(options.reading))
+    return evaluator_of(captions, options, tokenizer), candidates
 
 
 def loaded(
-    references: Path, results: list[Path], reading: InputOptions
+    references: Path, results: Sequence[Path], reading: CaptionReader
 ) -> tuple[References, list[Candidates]]:
     """The references, and the candidates of each file, for the same images.
 
@@ -123,22 +90,8 @@ def loaded(
     return captions, candidates
 
 
-def evaluator_of(
-    references: References,
-    metrics: tuple[str, ...],
-    tokenizer: Tokenizer,
-    counts: FrequencyFile | None = None,
-    *,
-    spice_longest: int | None = None,
-) -> Evaluator:
-    """The references prepared for metrics.
-
-    Args:
-        references: The references.
-        metrics: The names of the metrics.
-        tokenizer: How to tokenise.
-        counts: Where document frequencies come from; the references by default.
-        spice_longest: The longest sentence that SPICE parses, in tokens; its default if it is None.
+def evaluator_of(references: References, options: EvaluationOptions, tokenizer: Tokenizer) -> Evaluator:
+    """Return the references prepared for metrics.
 
     Raises:
         FormatError: The file of document frequencies is something else.
@@ -147,12 +100,16 @@ def evaluator_of(
         ResourceError: A resource that a metric needs is missing or damaged.
         OSError: The file of document frequencies can't be read.
     """
-    ready = ready_metrics(metrics, spice_longest)
-    if counts is not None:
-        ready = counts.weigh(ready, tokenizer)
+    ready = metrics_of(options, tokenizer)
     with Steps(1) as steps:
         steps.next("Preparing references")
         return Evaluator(references, ready, tokenizer=tokenizer)
+
+
+def metrics_of(options: EvaluationOptions, tokenizer: Tokenizer) -> tuple[Metric, ...]:
+    """Return the metrics, with their resources and document frequencies."""
+    ready = ready_metrics(metric_names(options.metrics), options.spice_longest)
+    return weighed(ready, options.counts, tokenizer)
 
 
 def subsets_of(path: Path, references: References) -> dict[str, list[ImageId]]:

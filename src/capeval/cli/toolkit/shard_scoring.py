@@ -9,11 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
-from capeval.cli.toolkit.inputs import InputOptions
-from capeval.cli.toolkit.options import OutputFormat
+from capeval.cli.toolkit.inputs import CaptionReader
+from capeval.cli.toolkit.options import EvaluationOptions, OutputFormat
 from capeval.cli.toolkit.output import Steps, deliver, render
-from capeval.cli.toolkit.resource_setup import ready_metrics
-from capeval.cli.toolkit.scoring import FrequencyFile
+from capeval.cli.toolkit.scoring import metrics_of
 from capeval.data.scores import Scores
 from capeval.distributed.shards import (
     ShardFailure,
@@ -33,19 +32,17 @@ __all__ = ["ShardFolders", "score_folders"]
 
 @dataclass(frozen=True, kw_only=True)
 class ShardFolders:
-    """Folders of shards, and how they are read.
+    """Folders of shards.
 
     Attributes:
         references: The folder of references.
         results: The folders of results, one a system; that of the references too.
-        reading: The columns, and the splits of the references.
         processes: The number of processes; one for each processor by default.
-        skip: Whether to go on without shards that can't be scored.
+        skip: Whether to continue without shards that can't be scored.
     """
 
     references: Path
     results: Sequence[Path]
-    reading: InputOptions
     processes: int | None = None
     skip: bool = False
 
@@ -53,26 +50,21 @@ class ShardFolders:
 def score_folders(
     folders: ShardFolders,
     names: Sequence[str],
-    metrics: tuple[str, ...],
+    options: EvaluationOptions,
     tokenizer: Tokenizer,
-    counts: FrequencyFile | None,
     form: OutputFormat,
     output: Path | None,
-    *,
-    spice_longest: int | None = None,
 ) -> None:
-    """Scores the results in folders, and says which shards could not be scored."""
-    reading = folders.reading
+    """Score the results in folders, and report the shards that could not be scored."""
+    reading = CaptionReader(options.reading)
     reading.check(folders.references, folders.results)
-    ready = ready_metrics(metrics, spice_longest)
-    if counts is not None:
-        ready = counts.weigh(ready, tokenizer)
+    ready = metrics_of(options, tokenizer)
     job = ShardScoringOptions(
         metrics=ready,
         tokenizer=tokenizer,
         references=reading.reference_columns,
         candidates=reading.columns,
-        split=reading.splits,
+        split=options.reading.splits,
     )
     systems: list[System] = []
     failures: list[ShardFailure] = []

@@ -7,18 +7,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from capeval._internal.optional_packages import missing_package
-from capeval._internal.options import Option
+from capeval._internal.options import Argument, Option
 from capeval.cli.toolkit.output import deliver, render
 
 if TYPE_CHECKING:
     from capeval.report.study_report import StudyReport
     from capeval.studies.judging import HumanColumn
 
-__all__ = ["CheckpointFile", "CompleteOnly", "Folder", "show", "write_columns"]
+__all__ = ["CheckpointFile", "CocoCaptions", "CompleteOnly", "Folder", "show", "write_columns"]
 
 Folder = Annotated[
     Path | None,
     Option("--output", "-o", metavar="FOLDER", help="Write tables as CSV and figures as PNG and SVG here."),
+]
+
+CocoCaptions = Annotated[
+    Path | None, Argument(metavar="CAPTIONS", help="File of captions.", show_default="COCO val2014")
 ]
 
 CompleteOnly = Annotated[

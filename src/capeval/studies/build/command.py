@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from capeval.cli.toolkit.click_commands import Argument, Option
+from capeval._internal.options import Argument, Option
 from capeval.cli.toolkit.options import Seed
 from capeval.cli.toolkit.output import Steps, deliver, examples, render
 
-__all__ = ["EXAMPLES", "run"]
+__all__ = ["EXAMPLES", "ORDER", "run"]
 
+ORDER = 140
 EXAMPLES = examples(
     "capeval study build collected.json plans.json --release 1.0 --output dataset",
     "capeval study build --verify dataset/1.0",

@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from capeval.cli.toolkit.click_commands import Argument, Option
+from capeval._internal.options import Argument, Option
 from capeval.cli.toolkit.options import Seed
 from capeval.cli.toolkit.output import Steps, examples
 from capeval.cli.toolkit.study_output import Folder, show
 
-__all__ = ["EXAMPLES", "run"]
+__all__ = ["EXAMPLES", "ORDER", "run"]
 
+ORDER = 130
 EXAMPLES = examples(
     "capeval study choose test-annotations-bbox.csv -n 10600 --rotations test-images-with-rotation.csv",
     "capeval study choose validation-annotations-bbox.csv -n 4500 --sample 1000 --seed 7 -o chosen",

@@ -16,8 +16,9 @@ from capeval.studies.consensus.options import ConsensusOptions
 if TYPE_CHECKING:
     from capeval.studies.consensus import ConsensusStudy
 
-__all__ = ["EXAMPLES", "run"]
+__all__ = ["EXAMPLES", "ORDER", "run"]
 
+ORDER = 50
 EXAMPLES = examples(
     "capeval study consensus data/abstract50s",
     "capeval study consensus data/abstract50s --counts 1,5,10,20,48 --draws 3 --output study",

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
-from capeval.cli.toolkit.click_commands import Argument, Option
-from capeval.cli.toolkit.options import Level, Metrics, Samples, Seed, SpiceLongest, metric_names
+from capeval._internal.options import Argument, Option
+from capeval.cli.toolkit.options import Metrics, SpiceLongest, metric_names
 from capeval.cli.toolkit.output import Steps, examples, system_names
 from capeval.cli.toolkit.study_output import Folder, show
 from capeval.errors import OptionError
+from capeval.studies.correlation.options import CorrelationOptions, FrequencySource
 
 if TYPE_CHECKING:
     from capeval.metrics.base import Metric
     from capeval.studies.correlation.systems import SystemCorrelation
 
-__all__ = ["EXAMPLES", "run"]
+__all__ = ["EXAMPLES", "ORDER", "run"]
 
+ORDER = 80
 EXAMPLES = examples(
     "capeval study correlation references.json ratings.csv",
     "capeval study correlation Flickr8k.token.txt ExpertAnnotations.txt --flickr8k -o figures",
@@ -25,12 +27,6 @@ EXAMPLES = examples(
     "capeval study correlation references.json human.csv systems/a.json systems/b.json systems/c.json",
     "capeval study correlation references.json ratings.csv --metrics METEOR,CIDEr-D --against CIDEr-D",
 )
-
-
-FrequencySource = Literal["ratings", "references"]
-
-
-Raters = Literal["each", "mean"]
 
 
 def run(
@@ -51,15 +47,8 @@ def run(
         FrequencySource,
         Option(help="CIDEr counts references once for each rated caption, or once for each image."),
     ] = "ratings",
-    raters: Annotated[
-        Raters, Option(help="Each rating is an observation, or the mean rating of each caption.")
-    ] = "each",
-    against: Annotated[
-        str | None, Option(metavar="METRIC", help="Test every other metric against this one.")
-    ] = None,
-    samples: Samples = 1000,
-    level: Level = 0.95,
-    seed: Seed = 0,
+    *,
+    options: CorrelationOptions,
     output: Folder = None,
 ) -> None:
     """Correlates metrics with ratings, caption by caption and, where systems are known, by system.
@@ -78,7 +67,7 @@ def run(
     names = metric_names(metrics)
     ready = ready_metrics(names, spice_longest)
     if results:
-        if flickr8k or against is not None:
+        if flickr8k or options.against is not None:
             raise OptionError("'--flickr8k' and '--against' must be without RESULTS")
         show(report_of_systems(_of_systems(references, ratings, results, ready)), output)
         return
@@ -90,15 +79,7 @@ def run(
             captions, rated = references_from(references), load_ratings(ratings)
         steps.next("Scoring")
         scored = score_ratings(captions, rated, ready, frequencies=frequencies)
-        study = study_correlation(
-            scored,
-            against=against,
-            raters=raters,
-            samples=samples,
-            confidence=level,
-            seed=seed,
-            progress=steps.next,
-        )
+        study = study_correlation(scored, options, progress=steps.next)
     show(report(study), output)
 
 

@@ -17,11 +17,13 @@ from capeval.formats.judgments.ratings import Ratings
 from capeval.metrics.base import Metric
 from capeval.metrics.registry import DEFAULT, resolve
 from capeval.scoring.significance import Comparison, Interval, Resampled, difference
+from capeval.studies.correlation.options import CorrelationOptions, FrequencySource, Raters
 from capeval.studies.shared.coefficients import COEFFICIENTS, OrderedScores, counted_ratings
 from capeval.studies.shared.words import check_scored
 from capeval.tokenizers import TokenizedReferences, Tokenizer
 
 __all__ = [
+    "CorrelationOptions",
     "CorrelationStudy",
     "Correlations",
     "RatedScores",
@@ -30,9 +32,7 @@ __all__ = [
     "study_correlation",
 ]
 
-Frequencies = Literal["ratings", "references"]
 Level = Literal["segment", "system"]
-Raters = Literal["each", "mean"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -126,23 +126,15 @@ class CorrelationStudy:
 
 def study_correlation(
     rated: RatedScores,
+    options: CorrelationOptions = CorrelationOptions(),  # noqa: B008 - it is immutable.
     *,
-    against: str | None = None,
-    raters: Raters = "each",
-    samples: int = 1000,
-    confidence: float = 0.95,
-    seed: int = 0,
     progress: Callable[[str], object] = lambda _: None,
 ) -> CorrelationStudy:
-    """Correlates scores with ratings by caption and, where systems are known, by system.
+    """Correlate scores with ratings by caption and, where systems are known, by system.
 
     Args:
         rated: Captions with scores and ratings.
-        against: The score that all others are compared with; none by default.
-        raters: See `correlate`.
-        samples: The number of resamples.
-        confidence: The part of the resamples inside an interval.
-        seed: The seed of the resamples.
+        options: The observations, the score that all others are compared with, and the resamples.
         progress: Called with a description of the next step, once for each level.
 
     Raises:
@@ -155,9 +147,14 @@ def study_correlation(
     for level in kinds:
         progress(f"Resampling, {level} level")
         levels[level] = correlate(
-            rated, level=level, raters=raters, samples=samples, confidence=confidence, seed=seed
+            rated,
+            level=level,
+            raters=options.raters,
+            samples=options.samples,
+            confidence=options.level,
+            seed=options.seed,
         )
-        if against is not None:
+        if (against := options.against) is not None:
             others = (name for name in levels[level].values if name != against)
             differences[level] = {(name, against): levels[level].compare(name, against) for name in others}
     return CorrelationStudy(levels=levels, differences=differences)
@@ -168,7 +165,7 @@ def score_ratings(
     ratings: Ratings,
     metrics: Iterable[str | Metric] = DEFAULT,
     *,
-    frequencies: Frequencies = "ratings",
+    frequencies: FrequencySource = "ratings",
     tokenizer: Tokenizer | None = None,
 ) -> RatedScores:
     """Scores rated captions.
@@ -187,7 +184,7 @@ def score_ratings(
         MismatchError: A rated image has no references.
         OptionError: A metric is not known, given twice, or `frequencies` is something else.
     """
-    checked_choice("frequencies", frequencies, get_args(Frequencies))
+    checked_choice("frequencies", frequencies, get_args(FrequencySource))
     resolved = resolve(metrics)
     references = References(references)
     rows: dict[ImageId, list[int]] = {}

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from capeval.cli.toolkit.click_commands import Argument, Option
-from capeval.cli.toolkit.options import Frequencies, FrequenciesImages, Seed
+from capeval._internal.options import Argument, Option, check_options
+from capeval.cli.toolkit.options import FrequencyOptions, Seed
 from capeval.cli.toolkit.output import Steps, examples, system_names
 from capeval.cli.toolkit.study_output import Folder, show
 from capeval.errors import OptionError
+from capeval.studies.diversity.options import Similarity
 
 if TYPE_CHECKING:
     from capeval.data.captions import References
     from capeval.studies.diversity import ObjectCounts
 
-__all__ = ["EXAMPLES", "run"]
+__all__ = ["EXAMPLES", "ORDER", "run"]
 
+ORDER = 110
 EXAMPLES = examples(
     "capeval study diversity nocaps_val.json --coco",
     "capeval study diversity a.json b.json --images 1000 --captions 5 -o figures",
@@ -26,10 +29,55 @@ EXAMPLES = examples(
 )
 
 
-Similarity = Literal["CIDEr-D", "CIDEr"]
+@dataclass(frozen=True, kw_only=True)
+class NgramOptions:
+    """Options of counts of n-grams and objects."""
+
+    across_punctuation: Annotated[bool, Option(help="Count n-grams across commas and other marks too.")] = (
+        False
+    )
+    words: Annotated[
+        Literal["paper", "reference"],
+        Option(help="Words as in the paper's counts, or tokens of the reference's tokenizer."),
+    ] = "paper"
+    objects: Annotated[
+        list[Path] | None, Option(help="Objects: COCO instances (JSON) or Open Images boxes.")
+    ] = None
+    class_names: Annotated[Path | None, Option(help="Names of Open Images classes, for boxes.")] = None
+
+    def __post_init__(self) -> None:
+        check_options(self)
 
 
-WordDefinition = Literal["paper", "reference"]
+@dataclass(frozen=True, kw_only=True)
+class WithinOptions:
+    """Options of a comparison of the captions of each image."""
+
+    within_images: Annotated[
+        bool,
+        Option(help="How much the captions of each image differ: Div-n, mBLEU, Self-CIDEr, new captions."),
+    ] = False
+    training: Annotated[
+        Path | None, Option(help="Captions trained on, to count new ones (--within-images).")
+    ] = None
+    counts: FrequencyOptions = field(default_factory=FrequencyOptions)
+    similarity: Annotated[
+        Similarity, Option(help="Similarity of two captions, for Self-CIDEr (--within-images).")
+    ] = "CIDEr-D"
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+    def check(self, ngrams: NgramOptions) -> None:
+        """Validate the combination of options.
+
+        Raises:
+            OptionError: An option is for the other measures.
+        """
+        if self.within_images and (ngrams.across_punctuation or ngrams.objects):
+            raise OptionError("--within-images can't be given with --across-punctuation or --objects")
+        if not self.within_images and (self.training is not None or self.counts.frequencies is not None):
+            raise OptionError("--training and --frequencies are for --within-images (got no --within-images)")
 
 
 def run(
@@ -47,31 +95,9 @@ def run(
         ),
     ] = None,
     samples: Annotated[int, Option(min=1, help="Samples of each corpus.")] = 10,
-    across: Annotated[
-        bool, Option("--across-punctuation", help="Count n-grams across commas and other marks too.")
-    ] = False,
-    words: Annotated[
-        WordDefinition, Option(help="Words as in the paper's counts, or tokens of the reference's tokenizer.")
-    ] = "paper",
-    objects: Annotated[
-        list[Path] | None, Option(help="Objects: COCO instances (JSON) or Open Images boxes.")
-    ] = None,
-    class_names: Annotated[Path | None, Option(help="Names of Open Images classes, for boxes.")] = None,
-    within: Annotated[
-        bool,
-        Option(
-            "--within-images",
-            help="How much the captions of each image differ: Div-n, mBLEU, Self-CIDEr, new captions.",
-        ),
-    ] = False,
-    training: Annotated[
-        Path | None, Option(help="Captions trained on, to count new ones (--within-images).")
-    ] = None,
-    frequencies: Frequencies = None,
-    frequencies_images: FrequenciesImages = None,
-    similarity: Annotated[
-        Similarity, Option(help="How alike two captions are, for Self-CIDEr (--within-images).")
-    ] = "CIDEr-D",
+    *,
+    ngrams: NgramOptions,
+    within: WithinOptions,
     seed: Seed = 0,
     output: Folder = None,
 ) -> None:
@@ -86,42 +112,30 @@ def run(
     paths = corpora or []
     if not paths and not coco:
         raise OptionError("REFERENCES or --coco must be given (got neither)")
-    if within:
-        if across or objects:
-            raise OptionError("--within-images can't be given with --across-punctuation or --objects")
-        options = _Within(captions, training, frequencies, frequencies_images, similarity)
-        return _within_images(paths, options, output, coco=coco)
-    if training is not None or frequencies is not None:
-        raise OptionError("--training and --frequencies are for --within-images (got no --within-images)")
+    within.check(ngrams)
+    if within.within_images:
+        _within_images(paths, within, captions, output, coco=coco)
+        return
     with Steps(len(paths) + coco + 1) as steps:
         captions_of = _read(paths, steps, coco=coco)
         steps.next("Counting n-grams")
-        ngrams = diversity(
+        found = diversity(
             captions_of,
             images=images,
             captions=COLLECTED[1] if captions is None else captions,
             samples=samples,
             seed=seed,
-            across_punctuation=across,
-            tokenizer=None if words == "paper" else Tokenizer(),
+            across_punctuation=ngrams.across_punctuation,
+            tokenizer=None if ngrams.words == "paper" else Tokenizer(),
         )
-    show(report(ngrams, _object_counts(objects or [], class_names)), output)
-    return None
+    show(report(found, _object_counts(ngrams.objects or [], ngrams.class_names)), output)
 
 
-class _Within(NamedTuple):
-    """The options of `--within-images`."""
-
-    captions: int | None
-    training: Path | None
-    frequencies: Path | None
-    frequencies_images: int | None
-    similarity: Similarity
-
-
-def _within_images(paths: Sequence[Path], options: _Within, output: Path | None, *, coco: bool) -> None:
-    """Measures how much the captions of each image differ."""
-    from capeval.cli.toolkit.scoring import FrequencyFile
+def _within_images(
+    paths: Sequence[Path], options: WithinOptions, count: int | None, output: Path | None, *, coco: bool
+) -> None:
+    """Measure how much the captions of each image differ."""
+    from capeval.cli.toolkit.scoring import weighed
     from capeval.datasets.nocaps import load_captions
     from capeval.metrics.cider import CiderD
     from capeval.resources import DocumentFrequencies
@@ -129,12 +143,8 @@ def _within_images(paths: Sequence[Path], options: _Within, output: Path | None,
     from capeval.studies.diversity.report import image_report
     from capeval.tokenizers import Tokenizer
 
-    counted = None
-    counts = FrequencyFile.of_options(options.frequencies, options.frequencies_images)
-    if counts is not None:
-        (weighed,) = counts.weigh((CiderD(),), Tokenizer())
-        if isinstance(weighed, CiderD) and isinstance(weighed.frequencies, DocumentFrequencies):
-            counted = weighed.frequencies
+    (metric,) = weighed((CiderD(),), options.counts, Tokenizer())
+    counted = metric.frequencies if isinstance(metric, CiderD) else None
     found = {}
     with Steps(2 * (len(paths) + coco) + (options.training is not None)) as steps:
         captions_of = _read(paths, steps, coco=coco)
@@ -146,9 +156,9 @@ def _within_images(paths: Sequence[Path], options: _Within, output: Path | None,
             steps.next(f"Comparing the captions of {name}")
             found[name] = image_diversity(
                 captions,
-                count=options.captions,
+                count=count,
                 training=training,
-                frequencies=counted,
+                frequencies=counted if isinstance(counted, DocumentFrequencies) else None,
                 similarity=options.similarity,
             )
     show(image_report(found), output)

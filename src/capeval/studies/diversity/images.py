@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import get_args
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from capeval.metrics import Metric
 from capeval.metrics.bleu import Bleu
 from capeval.metrics.cider import Cider, CiderD
 from capeval.resources import DocumentFrequencies
+from capeval.studies.diversity.options import Similarity
 from capeval.tokenizers import TokenizedReferences, Tokenizer, tokenize
 
 __all__ = ["ORDERS", "ImageDiversity", "Similarity", "image_diversity"]
@@ -27,7 +28,6 @@ __all__ = ["ORDERS", "ImageDiversity", "Similarity", "image_diversity"]
 ORDERS = (1, 2, 3, 4)
 """The lengths of the n-grams of Div-n and mBLEU-n."""
 
-Similarity = Literal["CIDEr-D", "CIDEr"]
 
 _TOKENS = Tokenizer(kind="none")
 # The published code adds it to the number of words, which may be 0.

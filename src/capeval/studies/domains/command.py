@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
-from capeval.cli.toolkit.click_commands import Argument, Option
-from capeval.cli.toolkit.options import Metrics, ReferencesFile, SpiceLongest, metric_names
+from capeval._internal.options import Argument, Option
+from capeval.cli.toolkit.options import EvaluationOptions, Metrics, ReferencesFile, SpiceLongest, metric_names
 from capeval.cli.toolkit.output import Steps, examples, system_names
 from capeval.cli.toolkit.study_output import Folder, show
 from capeval.errors import OptionError
+from capeval.studies.domains.options import Frequencies, LayoutOptions
 
-__all__ = ["EXAMPLES", "run"]
+if TYPE_CHECKING:
+    from capeval.data.captions import Candidates, ImageId, References
+    from capeval.scoring.evaluator import Evaluator
 
+__all__ = ["EXAMPLES", "ORDER", "run"]
+
+ORDER = 120
 EXAMPLES = examples(
     "capeval study domains nocaps_val.json results.json",
     "capeval study domains nocaps_val.json a.json b.json --human val --layout table2 -o figures",
@@ -20,83 +28,110 @@ EXAMPLES = examples(
 )
 
 
-FrequencyScope = Literal["all", "domain"]
+@dataclass(frozen=True, kw_only=True)
+class DomainFiles:
+    """Files that contain the domains of images, or from which they are found.
+
+    Raises:
+        OptionError: The files do not go together.
+    """
+
+    domains: Annotated[Path | None, Option(help="Domains of images.", show_default="those in REFERENCES")] = (
+        None
+    )
+    objects: Annotated[Path | None, Option(help="Open Images boxes, to find the domains from instead.")] = (
+        None
+    )
+    class_names: Annotated[Path | None, Option(help="Names of Open Images classes.")] = None
+    hierarchy: Annotated[
+        Path | None, Option(help="Open Images hierarchy; classes below a COCO class are COCO's too.")
+    ] = None
+    image_info: Annotated[
+        Path | None, Option(help="nocaps's image information: image ids by Open Images ids.")
+    ] = None
+
+    def __post_init__(self) -> None:
+        if self.objects is not None and (self.domains is not None or self.class_names is None):
+            raise OptionError("--objects must come with --class-names, and without --domains")
+
+    def read(self, captions: References, references: Path) -> Mapping[str, Sequence[ImageId]]:
+        """Return the images of each domain.
+
+        Args:
+            captions: The references.
+            references: The file of references, which may contain the domains.
+        """
+        from capeval.datasets.nocaps import domains_of_boxes, load_domains
+
+        if self.objects is None or self.class_names is None:
+            return load_domains(self.domains or references, images=captions)
+        return domains_of_boxes(
+            captions,
+            self.objects,
+            self.class_names,
+            hierarchy=self.hierarchy,
+            image_info=self.image_info,
+        )
 
 
-Layout = Literal["table2", "table3"]
+@dataclass(frozen=True, kw_only=True)
+class CocoFiles:
+    """Files of the same systems' results on COCO, for Table 2."""
 
+    coco_references: Annotated[Path | None, Option(help="References of COCO, for table2.")] = None
+    coco_results: Annotated[
+        list[Path] | None, Option(help="Results on COCO, one for each of RESULTS in order.")
+    ] = None
 
-Human = Literal["val", "test"]
+    def read(
+        self, names: Sequence[str], options: EvaluationOptions
+    ) -> tuple[Evaluator, dict[str, Candidates]] | None:
+        """Return the prepared references of COCO, and the candidates by system; None without files."""
+        from capeval.cli.toolkit.scoring import prepared
+        from capeval.tokenizers import Tokenizer
+
+        if self.coco_references is None:
+            return None
+        evaluator, on_coco = prepared(self.coco_references, self.coco_results or [], options, Tokenizer())
+        return evaluator, dict(zip(names, on_coco, strict=True))
 
 
 def run(
     references: ReferencesFile,
     results: Annotated[list[Path], Argument(help="Files of results, one a system.")],
-    domains: Annotated[
-        Path | None, Option(help="Domains of images.", show_default="those in REFERENCES")
-    ] = None,
-    objects: Annotated[
-        Path | None, Option(help="Open Images boxes, to find the domains from instead.")
-    ] = None,
-    class_names: Annotated[Path | None, Option(help="Names of Open Images classes.")] = None,
-    hierarchy: Annotated[
-        Path | None, Option(help="Open Images hierarchy; classes below a COCO class are COCO's too.")
-    ] = None,
-    image_info: Annotated[
-        Path | None, Option(help="nocaps's image information: image ids by Open Images ids.")
-    ] = None,
+    *,
+    domains: DomainFiles,
     metrics: Metrics = None,
     spice_longest: SpiceLongest = None,
     frequencies: Annotated[
-        FrequencyScope,
+        Frequencies,
         Option(
             help="Images whose document frequencies weight CIDEr of a domain: all, as in nocaps, or its own."
         ),
     ] = "all",
-    layout: Annotated[Layout, Option(help="Which table of the paper.")] = "table3",
-    human: Annotated[Human | None, Option(help="Show the scores of people in the paper.")] = None,
-    coco_references: Annotated[Path | None, Option(help="References of COCO, for table2.")] = None,
-    coco_results: Annotated[
-        list[Path] | None, Option(help="Results on COCO, one for each of RESULTS in order.")
-    ] = None,
+    layout: LayoutOptions,
+    coco: CocoFiles,
     output: Folder = None,
 ) -> None:
     """Scores systems in-domain, near-domain, out-of-domain and overall."""
-    from capeval.cli.toolkit import scoring
-    from capeval.cli.toolkit.inputs import InputOptions, candidates_from
+    from capeval.cli.toolkit.inputs import candidates_from
     from capeval.cli.toolkit.resource_setup import ready_metrics
-    from capeval.datasets.nocaps import domains_of_boxes, load_captions, load_domains
+    from capeval.datasets.nocaps import load_captions
     from capeval.studies.domains import DomainEvaluator, study_domains
     from capeval.studies.domains.report import report
-    from capeval.tokenizers import Tokenizer
 
-    names, wanted = system_names(results), metric_names(metrics)
-    if objects is not None and (domains is not None or class_names is None):
-        raise OptionError("--objects must come with --class-names, and without --domains")
-    if (coco_references is None) != (coco_results is None) or len(coco_results or results) != len(results):
+    names = system_names(results)
+    options = EvaluationOptions(metrics=metrics, spice_longest=spice_longest)
+    on_coco = coco.coco_results
+    if (coco.coco_references is None) != (on_coco is None) or len(on_coco or results) != len(results):
         raise OptionError("--coco-references must come with --coco-results for each of RESULTS")
-    ready = ready_metrics(wanted, spice_longest)
+    ready = ready_metrics(metric_names(metrics), spice_longest)
     with Steps(2 + len(results)) as steps:
         steps.next("Reading and preparing references")
         captions = load_captions(references)
-        if objects is not None and class_names is not None:
-            domain_images = domains_of_boxes(
-                captions, objects, class_names, hierarchy=hierarchy, image_info=image_info
-            )
-        else:
-            domain_images = load_domains(domains or references, images=captions)
-        evaluator = DomainEvaluator(captions, domain_images, ready, frequencies=frequencies)
-        coco = None
-        if coco_references is not None:
-            coco_evaluator, on_coco = scoring.prepared(
-                coco_references,
-                list(coco_results or ()),
-                wanted,
-                Tokenizer(),
-                InputOptions(),
-                spice_longest=spice_longest,
-            )
-            coco = (coco_evaluator, dict(zip(names, on_coco, strict=True)))
+        images = domains.read(captions, references)
+        evaluator = DomainEvaluator(captions, images, ready, frequencies=frequencies)
+        coco_systems = coco.read(names, options)
         systems = {name: candidates_from(path) for name, path in zip(names, results, strict=True)}
-        study = study_domains(evaluator, systems, coco=coco, progress=steps.next)
-    show(report(study, layout=layout, human=human), output)
+        study = study_domains(evaluator, systems, coco=coco_systems, progress=steps.next)
+    show(report(study, layout), output)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import get_args
 
 from capeval._internal.validation import checked_choice
 from capeval.data.captions import Candidates, CandidatesLike, ImageId, References, ReferencesLike
@@ -14,14 +14,13 @@ from capeval.errors.messages import first_few
 from capeval.metrics.base import Metric, Prepared, unscored_images
 from capeval.metrics.registry import DEFAULT, metric_keys, resolve
 from capeval.scoring.evaluator import Evaluator, matched
+from capeval.studies.domains.options import Frequencies
 from capeval.tokenizers import TokenizedReferences, Tokenizer
 
 __all__ = ["OVERALL", "DomainEvaluator", "DomainScores", "DomainStudy", "Frequencies", "study_domains"]
 
 OVERALL = "overall"
 """The name of all images together."""
-
-Frequencies = Literal["domain", "all"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

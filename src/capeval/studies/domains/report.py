@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, get_args
 
 from capeval._internal.validation import checked_choice
 from capeval.datasets.published import COCO_HUMAN, NOCAPS_HUMAN
@@ -11,16 +11,15 @@ from capeval.errors import MismatchError
 from capeval.report.study_report import StudyReport
 from capeval.report.tables import Cell, Grid
 from capeval.studies.domains import OVERALL, DomainScores, DomainStudy
+from capeval.studies.domains.options import Layout, LayoutOptions
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["PEOPLE", "Layout", "all_scores", "bars", "paper_table", "report"]
+__all__ = ["PEOPLE", "all_scores", "bars", "paper_table", "report"]
 
 PEOPLE = "Human (paper)"
 """The name of the row of human scores."""
-
-Layout = Literal["table2", "table3"]
 
 # What the paper's tables show of each domain, of all images, and of COCO.
 _OF_DOMAIN = ("CIDEr-D", "SPICE")
@@ -29,16 +28,16 @@ _OF_COCO = ("BLEU-1", "BLEU-4", "METEOR", "CIDEr-D", "SPICE")
 
 
 def report(
-    study: DomainStudy, *, layout: Layout = "table3", human: Literal["val", "test"] | None = None
+    study: DomainStudy,
+    options: LayoutOptions = LayoutOptions(),  # noqa: B008 - it is immutable.
 ) -> StudyReport:
-    """The table in the paper's layout, all scores, and bars of CIDEr-D or, without it, the first score.
+    """Return the table of the paper, all scores, and bars of CIDEr-D (without it, the first score).
 
     Args:
         study: The scores of systems.
-        layout: Which table of the paper.
-        human: The split whose published human scores are shown.
+        options: The table of the paper, and the split whose published human scores are shown.
     """
-    people = None if human is None else NOCAPS_HUMAN.values[human]
+    people = None if options.human is None else NOCAPS_HUMAN.values[options.human]
     coco = dict(study.coco)
     if coco and people:
         coco[PEOPLE] = COCO_HUMAN.values
@@ -46,7 +45,7 @@ def report(
     metric = "CIDEr-D" if "CIDEr-D" in names else next(iter(names))
     return StudyReport(
         tables={
-            "paper-layout": paper_table(study.systems, layout=layout, human=people, coco=coco),
+            "paper-layout": paper_table(study.systems, layout=options.layout, human=people, coco=coco),
             "domains": all_scores(study.systems),
         },
         figures={"domains": lambda: bars(study.systems, metric, people)},

@@ -2,21 +2,65 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-from capeval.cli.toolkit.click_commands import Argument, Option
+from capeval._internal.options import Argument, Option
 from capeval.cli.toolkit.options import Level
 from capeval.cli.toolkit.output import examples
 from capeval.cli.toolkit.study_output import Folder, show
+from capeval.errors import OptionError
+from capeval.studies.effort.options import Prices
 
-__all__ = ["EXAMPLES", "run"]
+if TYPE_CHECKING:
+    from capeval.studies.effort import Agreement
 
+__all__ = ["EXAMPLES", "ORDER", "run"]
+
+ORDER = 100
 EXAMPLES = examples(
     "capeval study effort 1000 --systems 17 --votes 3 --yes 0.25 --seconds 9 --hourly 12",
     "capeval study effort 1000 --votes 11 --curtail --pilot pilot.csv --seconds 6 --hourly 12 --fee 0.33",
     "capeval study effort 400 --votes 48 --confidence 0.95 --concentration 1 --seconds 8 --hourly 12",
 )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PilotOptions:
+    """The agreement of annotators: given, or estimated from a pilot."""
+
+    yes: Annotated[
+        float | None, Option(help="Part of answers that are yes, or for the first.", show_default="0.5")
+    ] = None
+    concentration: Annotated[
+        float | None,
+        Option(
+            help="How people differ on an image: 0.2 hardly, 1 much, 5 as if by chance.", show_default="1"
+        ),
+    ] = None
+    pilot: Annotated[
+        Path | None, Option(help="CSV of ratings, 1 for yes, to take --yes and --concentration from.")
+    ] = None
+
+    def agreement(self) -> Agreement:
+        """Return the agreement.
+
+        Raises:
+            OptionError: An option does not go with a pilot, or a number is not in its range.
+        """
+        import numpy as np
+
+        from capeval.formats.judgments.ratings import load_ratings
+        from capeval.studies.effort import Agreement, estimated_agreement
+
+        if self.pilot is None:
+            yes = 0.5 if self.yes is None else self.yes
+            return Agreement(yes=yes, concentration=1.0 if self.concentration is None else self.concentration)
+        if self.yes is not None or self.concentration is not None:
+            raise OptionError("'--yes' and '--concentration' must be without '--pilot'")
+        values = load_ratings(self.pilot).values
+        return estimated_agreement([row[~np.isnan(row)].astype(int).tolist() for row in values])
 
 
 def run(
@@ -33,23 +77,9 @@ def run(
     least: Annotated[
         int | None, Option(min=1, help="Votes that --confidence takes at least.", show_default="5")
     ] = None,
-    yes: Annotated[
-        float | None, Option(help="Part of answers that are yes, or for the first.", show_default="0.5")
-    ] = None,
-    concentration: Annotated[
-        float | None,
-        Option(
-            help="How people differ on an image: 0.2 hardly, 1 much, 5 as if by chance.", show_default="1"
-        ),
-    ] = None,
-    pilot: Annotated[
-        Path | None, Option(help="CSV of ratings, 1 for yes, to take --yes and --concentration from.")
-    ] = None,
-    seconds: Annotated[float, Option(help="Median time of an answer.")] = 8.0,
-    hourly: Annotated[float, Option(help="Pay for an hour.")] = 12.0,
-    fee: Annotated[float, Option(help="What a panel adds, as a part of the pay.")] = 0.0,
-    workers: Annotated[int, Option(min=1, help="People who work at a time.")] = 10,
-    hours: Annotated[float, Option(help="Hours a day that each works.")] = 2.0,
+    *,
+    pilot: PilotOptions,
+    prices: Prices,
     level: Level = 0.95,
     output: Folder = None,
 ) -> None:
@@ -58,29 +88,17 @@ def run(
     The interval and the smallest visible difference are of shares such as M1 and M2: the part of the images
     where most answers are yes.
     """
-    import numpy as np
-
-    from capeval.errors import OptionError
-    from capeval.formats.judgments.ratings import load_ratings
-    from capeval.studies.effort import Agreement, Prices, estimated_agreement, forecast
+    from capeval.studies.effort import forecast
     from capeval.studies.effort.report import report
 
     if least is not None and confidence is None:
         raise OptionError("'--least' must go with '--confidence'")
-    if pilot is None:
-        agreement = Agreement(
-            yes=0.5 if yes is None else yes, concentration=1.0 if concentration is None else concentration
-        )
-    elif yes is not None or concentration is not None:
-        raise OptionError("'--yes' and '--concentration' must be without '--pilot'")
-    else:
-        values = load_ratings(pilot).values
-        agreement = estimated_agreement([row[~np.isnan(row)].astype(int).tolist() for row in values])
+    agreement = pilot.agreement()
     made = forecast(
         images=images,
         votes=votes,
         agreement=agreement,
-        prices=Prices(seconds=seconds, hourly=hourly, fee=fee, workers=workers, hours=hours),
+        prices=prices,
         systems=systems,
         curtail=curtail,
         confidence=confidence,

@@ -16,6 +16,7 @@ import numpy as np
 from capeval._internal.validation import checked_integer, checked_level, checked_number, checked_positive
 from capeval.data.scores import FloatArray
 from capeval.errors import MismatchError
+from capeval.studies.effort.options import Prices
 from capeval.studies.votes import LEVELS, is_lead_confident, is_lead_decided
 
 __all__ = ["Agreement", "Forecast", "Prices", "estimated_agreement", "forecast"]
@@ -137,34 +138,6 @@ def estimated_agreement(answers: Sequence[Sequence[int]]) -> Agreement:
     # Two votes of an image differ in the part 2 m (1 - m) c / (1 + c).
     part = min(max(differ / (2 * mean * (1 - mean)), 1e-3), 1 - 1e-3)
     return Agreement(yes=min(max(mean, 0.001), 0.999), concentration=part / (1 - part))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Prices:
-    """What answers take.
-
-    Attributes:
-        seconds: The median time of an answer.
-        hourly: What people are paid an hour, in any currency.
-        fee: What a panel adds, as a part of the pay.
-        workers: How many people work at a time.
-        hours: How many hours a day each works.
-
-    Raises:
-        OptionError: A number is not in its range.
-    """
-
-    seconds: float
-    hourly: float
-    fee: float = 0.0
-    workers: int = 10
-    hours: float = 2.0
-
-    def __post_init__(self) -> None:
-        for name in ("seconds", "hourly", "hours"):
-            checked_positive(name, getattr(self, name))
-        checked_number("fee", self.fee, 0, 10)
-        checked_integer("workers", self.workers, 1)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from capeval.cli.toolkit.click_commands import Option
-from capeval.cli.toolkit.options import Seed
+from capeval._internal.options import Option
 from capeval.cli.toolkit.output import Steps, examples
 from capeval.cli.toolkit.study_output import Folder, show
+from capeval.studies.gaming.options import GamingOptions
 
-__all__ = ["EXAMPLES", "run"]
+__all__ = ["EXAMPLES", "ORDER", "run"]
 
+ORDER = 70
 EXAMPLES = examples(
     "capeval study gaming", "capeval study gaming --references references.json --results results.json"
 )
@@ -24,8 +25,8 @@ def run(
     results: Annotated[
         Path | None, Option(help="File of honest captions.", show_default="one reference of each image")
     ] = None,
-    images: Annotated[int, Option(min=2, help="How many images to use, from the first on.")] = 5000,
-    seed: Seed = 0,
+    *,
+    options: GamingOptions,
     output: Folder = None,
 ) -> None:
     """Raises scores by captions that are made for metrics and not for people (CIDEr paper, section 8).
@@ -45,5 +46,5 @@ def run(
         captions = coco.captions() if references is None else references_from(references)
         honest = None if results is None else candidates_from(results)
         steps.next("Gaming metrics")
-        results_by_attack = study_gaming(captions, honest, images=images, seed=seed)
+        results_by_attack = study_gaming(captions, honest, options)
     show(report(results_by_attack), output)

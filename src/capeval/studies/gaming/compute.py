@@ -17,6 +17,7 @@ from capeval.metrics.bleu import Bleu
 from capeval.metrics.cider import Cider, CiderD
 from capeval.metrics.meteor import Meteor
 from capeval.metrics.rouge import RougeL, RougeN
+from capeval.studies.gaming.options import GamingOptions
 from capeval.studies.shared.words import (
     WORDS,
     Contender,
@@ -27,7 +28,16 @@ from capeval.studies.shared.words import (
 )
 from capeval.tokenizers import Tokenizer
 
-__all__ = ["ATTACKS", "GAMED_METRICS", "Attack", "Gamed", "ReferenceCorpus", "game", "study_gaming"]
+__all__ = [
+    "ATTACKS",
+    "GAMED_METRICS",
+    "Attack",
+    "Gamed",
+    "GamingOptions",
+    "ReferenceCorpus",
+    "game",
+    "study_gaming",
+]
 
 # A smaller difference is none: BLEU of a caption without a match can be this far from 0.
 _SAME = 1e-3
@@ -241,22 +251,23 @@ def game(
 
 
 def study_gaming(
-    references: References, honest: Candidates | None = None, *, images: int = 5000, seed: int = 0
+    references: References,
+    honest: Candidates | None = None,
+    options: GamingOptions = GamingOptions(),  # noqa: B008 - it is immutable.
 ) -> tuple[Gamed, ...]:
-    """Games the metrics of `GAMED_METRICS` with all attacks, on the first images.
+    """Game the metrics of `GAMED_METRICS` with all attacks, on the first images.
 
     Args:
         references: The references of each image.
         honest: Honest captions; by default one reference of each image, which is held out.
-        images: How many images, at most.
-        seed: The seed of the references that are drawn as honest captions.
+        options: The number of images, and the seed of the references that are drawn as honest captions.
 
     Raises:
         MismatchError: The images differ, or an image has too few captions.
     """
-    references = references.select(references.image_ids[:images])
+    references = references.select(references.image_ids[: options.images])
     if honest is None:
-        references, honest = hold_out(references, seed=seed)
+        references, honest = hold_out(references, seed=options.seed)
     else:
         honest = honest.select(references.image_ids)
     return game(references, honest)

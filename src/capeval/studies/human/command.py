@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
-from capeval.cli.toolkit.click_commands import Argument, Option
+from capeval._internal.options import Option
 from capeval.cli.toolkit.options import Metrics, Seed, SpiceLongest, metric_names
 from capeval.cli.toolkit.output import Steps, examples
-from capeval.cli.toolkit.study_output import CheckpointFile, Folder, numbers, show
+from capeval.cli.toolkit.study_output import CheckpointFile, CocoCaptions, Folder, show
 
-__all__ = ["EXAMPLES", "run"]
+__all__ = ["EXAMPLES", "ORDER", "run"]
 
+ORDER = 10
 EXAMPLES = examples(
     "capeval study human",
     "capeval study human --references 1,2,3,4 --draws 10 --output human",
@@ -20,19 +20,13 @@ EXAMPLES = examples(
 
 
 def run(
-    captions: Annotated[Path | None, Argument(help="File of captions.", show_default="COCO val2014")] = None,
+    captions: CocoCaptions = None,
     metrics: Metrics = None,
     spice_longest: SpiceLongest = None,
     references: Annotated[
-        str | None,
-        Option(
-            "--references",
-            "-k",
-            metavar="N,...",
-            help="Numbers of references.",
-            show_default="all captions but one",
-        ),
-    ] = None,
+        tuple[int, ...],
+        Option("--references", "-k", help="Numbers of references.", show_default="all captions but one"),
+    ] = (),
     draws: Annotated[int, Option(min=1, help="How many times to draw the captions held out.")] = 5,
     seed: Seed = 0,
     leave_one_out: Annotated[bool, Option(help="Hold out every caption once; nothing is drawn.")] = False,
@@ -51,10 +45,10 @@ def run(
     from capeval.studies import human
     from capeval.studies.human.report import report
 
-    if leave_one_out and references is not None:
+    if leave_one_out and references:
         raise OptionError("'--leave-one-out' must come without '--references' (got both)")
     names = metric_names(metrics)
-    counts = (None,) if references is None else numbers("--references", references)
+    counts = references or (None,)
     all_captions = coco.captions("val2014") if captions is None else references_from(captions)
     ready = ready_metrics(names, spice_longest)
     rounds = int(all_captions.counts.max()) if leave_one_out else draws * len(counts)

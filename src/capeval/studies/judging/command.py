@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
-from capeval.cli.toolkit.click_commands import Argument, Option
+from capeval._internal.options import Argument, Option
 from capeval.cli.toolkit.options import Level, Samples, Seed
 from capeval.cli.toolkit.output import examples
 from capeval.cli.toolkit.study_output import Folder, show, write_columns
 
-__all__ = ["EXAMPLES", "run"]
+__all__ = ["EXAMPLES", "ORDER", "run"]
 
+ORDER = 90
 EXAMPLES = examples(
     "capeval study judging M1=m1.csv M2=m2.csv --output judged",
     "capeval study judging M3=correctness.csv M4=detail.csv --release 2026-11",

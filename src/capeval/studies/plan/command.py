@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from capeval.cli.toolkit.click_commands import Argument, Option
-from capeval.cli.toolkit.options import Seed
+from capeval._internal.options import Argument, Option
 from capeval.cli.toolkit.output import examples, system_names
 from capeval.cli.toolkit.study_output import show
+from capeval.studies.plan.options import PlanOptions
 
-__all__ = ["EXAMPLES", "run"]
+__all__ = ["EXAMPLES", "ORDER", "run"]
 
+ORDER = 30
 EXAMPLES = examples(
     "capeval study plan captions.json --pairs HC=200,HI=200 --output plan",
     "capeval study plan captions.json a.json b.json --pairs HM=100,MM=100 --per-pair 20 --seed 7 -o plan",
@@ -24,14 +25,8 @@ def run(
     pairs: Annotated[
         str, Option(metavar="CLASS=N,...", help="How many pairs of HC, HI, HM and MM.")
     ] = "HC=100,HI=100",
-    held_out: Annotated[
-        int, Option(min=1, help="Captions of each image to judge; the others are references.")
-    ] = 2,
-    per_pair: Annotated[
-        int | None, Option(min=1, help="References that each pair is shown with.", show_default="all")
-    ] = None,
-    judgements: Annotated[int, Option(min=1, help="People to ask for each triplet.")] = 3,
-    seed: Seed = 0,
+    *,
+    options: PlanOptions,
     output: Annotated[
         Path | None,
         Option("--output", "-o", metavar="FOLDER", help="Write plan.csv, pairs.csv and triplets.csv here."),
@@ -53,15 +48,7 @@ def run(
     for name, path in zip(system_names(results or []), results or [], strict=True):
         candidates = candidates_from(path)
         machines[name] = {image: candidates[image][0] for image in candidates}
-    plan = plan_study(
-        references,
-        machines,
-        counts,
-        held_out=held_out,
-        per_pair=per_pair,
-        judgements=judgements,
-        seed=seed,
-    )
+    plan = plan_study(references, machines, counts, options)
     show(report(plan, counts), output, write=lambda folder: write_plan(plan, folder))
 
 

@@ -17,8 +17,10 @@ from capeval.data.held_out import hold_out_several
 from capeval.data.scores import FloatArray
 from capeval.errors import MismatchError, OptionError
 from capeval.formats.judgments.plans import Pair, Plan, Triplet
+from capeval.studies.plan.options import PlanOptions
 
 __all__ = [
+    "PlanOptions",
     "krippendorff_alpha",
     "majority",
     "plan_pairs",
@@ -195,30 +197,30 @@ def plan_study(
     captions: Mapping[ImageId, Sequence[str]],
     machines: Mapping[str, Mapping[ImageId, str]],
     counts: Mapping[str, int],
-    *,
-    held_out: int = 2,
-    per_pair: int | None = None,
-    judgements: int = 3,
-    seed: int = 0,
+    options: PlanOptions = PlanOptions(),  # noqa: B008 - it is immutable.
 ) -> Plan:
-    """Plans pairs and triplets from captions by people: some of each image to judge, the others references.
+    """Plan pairs and triplets from captions by people: some of each image to judge, the others references.
 
     Args:
         captions: All captions by people, by image.
         machines: The captions of each machine, by its name and image.
         counts: How many pairs of each of `HC`, `HI`, `HM` and `MM`.
-        held_out: How many captions of each image are candidates; pairs of `HC` need two.
-        per_pair: How many references to draw for each pair; all by default.
-        judgements: How many people to ask for each triplet.
-        seed: The seed; the same seed makes the same plan.
+        options: The numbers of captions and people; pairs of `HC` need two captions held out. The same seed
+            makes the same plan.
 
     Raises:
         OptionError: An option has a value that is not allowed; see `plan_pairs` and `plan_triplets`.
         MismatchError: There are too few captions for what is wanted.
     """
-    candidates, references = hold_out_several(captions, held_out, seed=seed)
-    pairs = plan_pairs(candidates, machines, counts, seed=seed)
-    triplets = plan_triplets(pairs, references, per_pair=per_pair, judgements=judgements, seed=seed)
+    candidates, references = hold_out_several(captions, options.held_out, seed=options.seed)
+    pairs = plan_pairs(candidates, machines, counts, seed=options.seed)
+    triplets = plan_triplets(
+        pairs,
+        references,
+        per_pair=options.per_pair,
+        judgements=options.judgements,
+        seed=options.seed,
+    )
     return Plan(pairs=pairs, triplets=triplets)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from capeval.cli.toolkit.click_commands import Option
+from capeval._internal.options import Option
 from capeval.cli.toolkit.options import ReferencesFile
 from capeval.cli.toolkit.output import Steps, examples
 from capeval.cli.toolkit.study_output import Folder, show
@@ -12,8 +12,9 @@ from capeval.cli.toolkit.study_output import Folder, show
 if TYPE_CHECKING:
     from capeval.data.captions import ImageId, References
 
-__all__ = ["EXAMPLES", "run"]
+__all__ = ["EXAMPLES", "ORDER", "run"]
 
+ORDER = 60
 EXAMPLES = examples(
     "capeval study ranking references.json",
     "capeval study ranking data/abstract50s/abstract48S.json.gz --image US_41_2.png --output study",

@@ -5,15 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from capeval.cli.toolkit.click_commands import Argument, Option
+from capeval._internal.options import Argument, Option
 from capeval.cli.toolkit.output import examples
-from capeval.cli.toolkit.study_output import Folder, show, write_columns
+from capeval.cli.toolkit.study_output import CompleteOnly, Folder, show, write_columns
 
 if TYPE_CHECKING:
     from capeval.studies.judging import HumanColumn
 
-__all__ = ["EXAMPLES", "run"]
+__all__ = ["EXAMPLES", "ORDER", "run"]
 
+ORDER = 40
 EXAMPLES = examples(
     "capeval study votes plan votes.csv",
     "capeval study votes plan votes.csv --complete-only -o winners",
@@ -38,9 +39,7 @@ def run(
             show_default="1",
         ),
     ] = None,
-    complete_only: Annotated[
-        bool, Option(help="Leave out triplets or pairs with fewer answers than planned.")
-    ] = False,
+    complete_only: CompleteOnly = False,
     output: Folder = None,
 ) -> None:
     """Counts the answers to a plan: a majority for each triplet, a winner for each pair.

@@ -5,12 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from capeval.cli.toolkit.click_commands import Argument, Option
+from capeval._internal.options import Option
 from capeval.cli.toolkit.output import Steps, examples
-from capeval.cli.toolkit.study_output import Folder, show
+from capeval.cli.toolkit.study_output import CocoCaptions, Folder, show
+from capeval.studies.words.options import WordsOptions
 
-__all__ = ["EXAMPLES", "run"]
+__all__ = ["EXAMPLES", "ORDER", "run"]
 
+ORDER = 20
 EXAMPLES = examples(
     "capeval study words --output words",
     "capeval study words captions.json --words 200 --references 2",
@@ -19,12 +21,9 @@ EXAMPLES = examples(
 
 
 def run(
-    captions: Annotated[Path | None, Argument(help="File of captions.", show_default="COCO val2014")] = None,
-    words: Annotated[int, Option(min=1, help="How many of the most frequent words.")] = 1000,
-    references: Annotated[
-        int,
-        Option("--references", "-k", min=1, help="The largest number of references; all from 1 are studied."),
-    ] = 4,
+    captions: CocoCaptions = None,
+    *,
+    options: WordsOptions,
     classes: Annotated[
         Path | None,
         Option(
@@ -54,13 +53,12 @@ def run(
     if classes is not None and wordnet is not None:
         raise OptionError("word classes must come from '--classes' or '--wordnet' (got both)")
     known = coco_word_classes() if classes is None else load_word_classes(classes)
-    with Steps(references + 2) as steps:
+    with Steps(options.references + 2) as steps:
         steps.next("Reading captions")
         study = study_words(
             coco.captions("val2014") if captions is None else references_from(captions),
             known if wordnet is None else lambda counted: wordnet_classes(counted, wordnet),
-            words=words,
-            references=references,
+            options,
             scores=None if scores is None else load_word_scores(scores),
             progress=steps.next,
         )

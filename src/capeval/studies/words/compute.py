@@ -22,6 +22,7 @@ from capeval.data.scores import FloatArray
 from capeval.errors import MismatchError, OptionError
 from capeval.errors.messages import first_few, listed
 from capeval.formats.word_classes import WORD_CLASSES, load_word_classes
+from capeval.studies.words.options import WordsOptions
 from capeval.tokenizers import TokenizedReferences, Tokenizer
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "WordAgreement",
     "WordCounts",
     "WordStudy",
+    "WordsOptions",
     "class_means",
     "coco_word_classes",
     "human_agreement",
@@ -143,36 +145,33 @@ class WordStudy:
 def study_words(
     captions: ReferencesLike,
     classes: Mapping[str, str] | Callable[[Sequence[str]], Mapping[str, str]],
+    options: WordsOptions = WordsOptions(),  # noqa: B008 - it is immutable.
     *,
-    words: int = 1000,
-    references: int = 4,
     scores: Mapping[str, Mapping[ImageId, float]] | None = None,
     progress: Callable[[str], object] = lambda _: None,
 ) -> WordStudy:
-    """People's agreement with 1 to `references` others on the most frequent words, and a system's.
+    """Measure people's agreement with 1 to N others on the most frequent words, and a system's.
 
     Args:
         captions: The captions of each image.
         classes: The class of each word that has one, or a function that gives the classes of words.
-        words: How many of the most frequent words.
-        references: The most references.
+        options: The number of words, and N.
         scores: A system's scores, by word and image.
-        progress: Called with a description of the next step, `references + 1` times.
+        progress: Called with a description of the next step, N + 1 times.
 
     Raises:
         MismatchError: An image has too few captions, or scores do not fit the captions.
-        OptionError: A number is not 1 or more.
     """
     progress("Counting words")
-    counts = word_counts(captions, words)
+    counts = word_counts(captions, options.words)
     people = []
-    for k in range(1, references + 1):
+    for k in range(1, options.references + 1):
         progress(f"Agreement with {k} references")
         people.append(human_agreement(counts, k))
     system = None
     if scores is not None:
         recall = dict(zip(people[-1].words, people[-1].recall.tolist(), strict=True))
-        system = precision_at_recall(counts, scores, recall, references)
+        system = precision_at_recall(counts, scores, recall, options.references)
     known = classes(counts.words) if callable(classes) else classes
     return WordStudy(people=tuple(people), classes=known, system=system)
 
