@@ -14,7 +14,7 @@ ENTRIES = {
     "metric": {"src/capeval/__init__.py": "capeval.metrics.{} import"},
     "study": {
         "docs/studies/index.md": "\n{}\n",
-                "tests/capeval/study_cases.py": '    "{}": StudyCase(',
+        "tests/capeval/study_cases.py": '    "{}": StudyCase(',
     },
     "page": {f"{SERVER}/web/hosting/__init__.py": " {}."},
     "task": {

@@ -18,8 +18,10 @@ from capeval_server.annotation.responses import assignment, content_warnings, se
 from capeval_server.annotation.review import withdrawal
 from capeval_server.annotation.task_types import task_of
 from capeval_server.annotation.text_rules import validation
+from capeval_server.annotation.text_rules.rules import RuleViolation
 from capeval_server.annotation.workers import enrollment, panels, training
 from capeval_server.api.authentication import SUBMIT
+from capeval_server.api.derived_schemas import derived_from
 from capeval_server.api.path_parameters import Slug
 from capeval_server.api.schemas import Problem
 from capeval_server.core.errors import NotFoundError
@@ -95,13 +97,9 @@ class GivenItem(Schema):
     revision: int
 
 
+@derived_from(panels.SessionEnd)
 class End(Schema):
-    """How the session of who came from a panel ended, with the code for the panel."""
-
-    outcome: str
-    text: str
-    code: str
-    address: str
+    """End of the session of a worker who came from a panel."""
 
 
 class Batch(Schema):
@@ -138,23 +136,14 @@ class Sentence(Schema):
     caption: Typed
 
 
+@derived_from(RuleViolation)
 class FindingOf(Schema):
-    """A rule that a sentence breaks, with its level here."""
-
-    rule: str
-    level: str
-    message: str
+    """Rule that a sentence breaks."""
 
 
+@derived_from(validation.SentenceCheck)
 class Looked(Schema):
-    """What the rules say of a sentence, and how many words it has.
-
-    `cleaned` is the sentence without its invisible characters; null if it has none.
-    """
-
-    words: int
-    findings: list[FindingOf]
-    cleaned: str | None
+    """Result of the rules for a sentence that is not sent yet."""
 
 
 class DraftOf(Schema):
@@ -178,11 +167,9 @@ class Wrong(Schema):
     note: Note = ""
 
 
+@derived_from(withdrawal.WithdrawalEffect)
 class Removal(Schema):
-    """What a withdrawal does: how many answers lose their text, and how many are in a frozen release."""
-
-    removed: int
-    frozen: int
+    """Effect of a withdrawal."""
 
 
 class Left(Removal):
@@ -209,31 +196,14 @@ class Finish(Schema):
     outcome: Literal["no_consent", "unsuitable", "returned", "nothing_left"]
 
 
+@derived_from(training.TrainingFeedback, without=("task", "lease", "image", "held"))
 class Explained(Schema):
-    """An item of the training, with its answer; of practice, the sentence and the rules that it breaks."""
-
-    shown: dict[str, Any]
-    right: bool
-    written: str
-    findings: list[FindingOf]
-    expected: dict[str, str]
-    explanation: str
+    """Item of the training, with its answer."""
 
 
+@derived_from(training.TrainingAttempt)
 class Try(Schema):
-    """A try of the training that is finished: whether enough was right, or there is another try.
-
-    After sentences that were written as practice, nothing is right or wrong; `more` says that practice is
-    next.
-    """
-
-    right: int
-    needed: int
-    passed: bool
-    again: bool
-    practice: bool
-    more: bool
-    items: list[Explained]
+    """Finished attempt of the training."""
 
 
 class Aside(Schema):
@@ -372,9 +342,8 @@ def check(request: HttpRequest, slug: Slug, lease: UUID, written: Sentence) -> A
     held = assignment.find(participation, lease)
     if not task_of(held.item, participation.campaign).written:
         raise NotFoundError
-    return asdict(
-        validation.look(enrollment.latest_texts(participation.campaign), held.item, written.caption)
-    )
+    texts = enrollment.latest_texts(participation.campaign)
+    return validation.look(texts, held.item, written.caption)
 
 
 @router.put("/items/{lease}/draft", response={204: None, (403, 404, 409): Problem})
@@ -411,7 +380,7 @@ def report(request: HttpRequest, slug: Slug, lease: UUID, wrong: Wrong) -> Any:
 @router.get("/withdraw", response={200: Removal, (403, 404, 409): Problem})
 def effect_of_withdrawing(request: HttpRequest, slug: Slug) -> Any:
     """What withdrawing would do."""
-    return asdict(withdrawal.effect_of_withdrawing(_known(request, slug)))
+    return withdrawal.effect_of_withdrawing(_known(request, slug))
 
 
 @router.post("/withdraw", response={200: Left, (403, 404, 409): Problem})

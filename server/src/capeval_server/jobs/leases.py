@@ -18,6 +18,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import connection, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import DateTimeField, Func, Q, QuerySet, Value
 from django.db.models.sql.compiler import SQLCompiler
 from django.utils import timezone
@@ -66,7 +67,12 @@ class DatabaseTime(Func):
     function = "clock_timestamp"
     output_field = DateTimeField()
 
-    def as_sqlite(self, compiler: SQLCompiler, *_: object, **__: object) -> tuple[str, Sequence[Any]]:
+    def as_sqlite(
+        self,
+        compiler: SQLCompiler,
+        connection: BaseDatabaseWrapper,  # noqa: ARG002
+        **context: Any,  # noqa: ARG002
+    ) -> tuple[str, Sequence[Any]]:
         """Compile to the time of this process."""
         return compiler.compile(Value(timezone.now(), output_field=DateTimeField()))
 

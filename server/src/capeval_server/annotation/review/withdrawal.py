@@ -36,11 +36,11 @@ _REASON = "withdrew"
 
 @dataclass(frozen=True, kw_only=True)
 class WithdrawalEffect:
-    """What a withdrawal does, or did.
+    """Effect of a withdrawal.
 
     Attributes:
-        removed: How many answers, revised ones too, lose their text.
-        frozen: How many are in a frozen release, and stay there without an identity.
+        removed: Number of answers whose text is removed, including replaced revisions.
+        frozen: Number of answers in frozen releases, which stay there without an identity.
     """
 
     removed: int

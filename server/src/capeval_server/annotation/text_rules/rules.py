@@ -160,12 +160,12 @@ class TextRule:
 
 @dataclass(frozen=True, kw_only=True)
 class RuleViolation:
-    """A rule that a text breaks.
+    """Rule that a text breaks.
 
     Attributes:
-        rule: Its name.
-        level: Its level here.
-        message: What the writer is told.
+        rule: Name of the rule.
+        level: Level of the rule in the campaign.
+        message: Message for the writer.
     """
 
     rule: str

@@ -17,12 +17,12 @@ __all__ = ["SentenceCheck", "check_sentence", "look", "settings_of"]
 
 @dataclass(frozen=True, kw_only=True)
 class SentenceCheck:
-    """What is said of a sentence while it is written.
+    """Result of the rules for a sentence that is being written.
 
     Attributes:
-        words: How many words it has, as scores count them.
-        findings: The rules that it breaks.
-        cleaned: The sentence without its invisible characters; None if it has none.
+        words: Number of words, as scores count them.
+        findings: Rules that the sentence breaks.
+        cleaned: Sentence without its invisible characters; null if it has none.
     """
 
     words: int

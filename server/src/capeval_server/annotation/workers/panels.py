@@ -114,10 +114,10 @@ class SessionEnd:
     """The end of a worker's session.
 
     Attributes:
-        outcome: How it ended.
-        text: That in words.
-        code: The code for the panel.
-        address: Where the worker tells the panel; empty where it has no such address.
+        outcome: Outcome of the session.
+        text: Description of the outcome for the worker.
+        code: End code, which the worker enters on the panel's page.
+        address: URL of the panel to which the worker returns; empty if it has none.
     """
 
     outcome: str

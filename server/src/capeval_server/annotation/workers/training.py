@@ -60,19 +60,19 @@ _State = Assignment.State
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingFeedback:
-    """An item of training, with its answer.
+    """Item of the training, with its answer.
 
     Attributes:
-        task: What was asked.
-        shown: What the worker saw of it.
-        lease: The lease by which the worker had it.
-        image: Its image, if it has one.
-        held: Whether it was taken out of work meanwhile.
-        right: Whether their first answer was the expected one; not if they set it aside.
-        written: The sentence that they wrote as practice; empty if they set it aside, and where they chose.
-        findings: The rules that it breaks.
-        expected: The expected answer, in the terms in which it was shown; or the organisers' sentence.
-        explanation: Why.
+        task: Task type of the item.
+        shown: Content of the item, as the worker saw it.
+        lease: Lease by which the worker had the item.
+        image: Image of the item.
+        held: Whether the item was put on hold since.
+        right: Whether the worker's first answer was the expected one; false for a skipped item.
+        written: Practice sentence of the worker; empty for a skipped item and for questions with choices.
+        findings: Rules that the sentence breaks.
+        expected: Expected answer by question, on the sides that were shown; or the organizers' sentence.
+        explanation: Reason for the expected answer.
     """
 
     task: TaskType
@@ -89,16 +89,16 @@ class TrainingFeedback:
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingAttempt:
-    """A try of the training, all of whose items are answered or set aside.
+    """Attempt of the training whose items are all answered or skipped.
 
     Attributes:
-        right: How many were right.
-        needed: How many must be.
-        passed: Whether that is enough.
-        again: Whether there is another try.
-        practice: Whether sentences were written as practice: none of them must be right.
+        right: Number of correct answers.
+        needed: Number of correct answers that pass; 0 for practice.
+        passed: Whether the attempt is passed.
+        again: Whether the worker has another attempt.
+        practice: Whether the items were practice sentences, which are neither right nor wrong.
         more: Whether practice comes next.
-        items: The items with their answers.
+        items: Items with their answers.
     """
 
     right: int
