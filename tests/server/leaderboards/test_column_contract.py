@@ -182,7 +182,9 @@ class WordErrors(MeanMetric):
 @pytest.fixture
 def lower_is_better(phase: Phase, monkeypatch: pytest.MonkeyPatch) -> list[Submission]:
     """Submissions on a leaderboard that ranks by a metric whose lower scores are better; the best is last."""
-    monkeypatch.setitem(registry._metrics, "WordErrors", WordErrors)
+    monkeypatch.setattr(registry.METRICS, "_values", dict(registry.METRICS._values))
+    monkeypatch.setattr(registry.METRICS, "_names", dict(registry.METRICS._names))
+    registry.METRICS.add({"WordErrors": WordErrors}, __name__)
     Split.objects.filter(name="val").update(metrics=["CIDEr-D", "WordErrors"], sort_by="WordErrors")
     found = [stand(team, state="waiting") for team in ("worst", "tied", "also", "best")]
     for submission, value in zip(found, (0.9, 0.5, 0.5, 0.1), strict=True):
