@@ -130,7 +130,6 @@ def _toy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         (folder / "toy" / name).write_text(text, encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(studies, "__path__", [*studies.__path__, str(folder)])
-        patch.setattr(registry.Studies, "modules", registry.find_studies())
         yield
         for name in [name for name in sys.modules if name.startswith("capeval.studies.toy")]:
             patch.delitem(sys.modules, name)
@@ -154,7 +153,7 @@ def _study(*arguments: str) -> Result:
 
 def _groups(name: str) -> list[type]:
     """Return the dataclasses of options that a study's command takes."""
-    run = import_module(registry.Studies.modules[name]).run
+    run = import_module(registry.find_studies()[name]).run
     return [each.kind for each in parameters_of(run) if each.about is None]
 
 
@@ -168,7 +167,7 @@ def _flat(target: object) -> Iterator[Parameter]:
 
 
 def _options(name: str) -> list[Parameter]:
-    run = import_module(registry.Studies.modules[name]).run
+    run = import_module(registry.find_studies()[name]).run
     return [each for each in _flat(run) if isinstance(each.about, Option)]
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, is_dataclass
+from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -90,8 +91,13 @@ class Parameter:
         return self.default is inspect.Parameter.empty
 
 
-def parameters_of(target: Callable[..., object]) -> Iterator[Parameter]:
+@cache
+def parameters_of(target: Callable[..., object]) -> tuple[Parameter, ...]:
     """Return the described parameters of a function, or the described fields of a dataclass."""
+    return tuple(_described(target))
+
+
+def _described(target: Callable[..., object]) -> Iterator[Parameter]:
     hints = get_type_hints(target, include_extras=True)
     for name, parameter in inspect.signature(target).parameters.items():
         kind, about = hints[name], None

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
-from pkgutil import iter_modules
-from typing import ClassVar
 
 import click
 
@@ -21,22 +18,21 @@ def find_studies() -> dict[str, str]:
 
     No study is imported.
     """
-    folders = [Path(path) for path in studies.__path__]
-    return {
-        found.name: f"{studies.__name__}.{found.name}.command"
-        for found in iter_modules(studies.__path__)
-        if found.ispkg and any((folder / found.name / "command.py").is_file() for folder in folders)
-    }
+    names = [path.parent.name for place in studies.__path__ for path in Path(place).glob("*/command.py")]
+    return {name: f"{studies.__name__}.{name}.command" for name in sorted(names)}
 
 
 class Studies(Group):
     """The studies, in the order of their `ORDER`."""
 
-    modules: ClassVar[Mapping[str, str]] = find_studies()
+    def find_modules(self) -> dict[str, str]:
+        """Return the module of each study's command by name."""
+        return find_studies()
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - as click has it.
         """Return the names of the studies, in order."""
-        return sorted(self.modules, key=lambda name: (import_module(self.modules[name]).ORDER, name))
+        found = find_studies()
+        return sorted(found, key=lambda name: (import_module(found[name]).ORDER, name))
 
 
 app = Studies(

@@ -104,7 +104,7 @@ def test_help_says_what_there_is() -> None:
     lines = [" ".join(line.split()) for line in text.splitlines()]
     assert code == 0
     assert "WALLS... Walls to paint. [required]" in lines
-    assert "-c, --colour [red|dark-blue] Color of the last layer." in lines
+    assert "-c, --colour [red|dark-blue] Color of the last layer. [default: dark-blue]" in lines
     assert "--coats N,... Numbers of coats." in lines
     assert "[default: (half)]" in text
     # An example that is wrapped can't be copied.
@@ -143,7 +143,7 @@ def test_every_module_with_a_command_is_registered() -> None:
             is_command = package is commands or module.name.endswith(".command")
             if is_command and hasattr(import_module(module.name), "EXAMPLES"):
                 found.add(module.name)
-    registered = {*app.modules.values(), *study.modules.values()}
+    registered = {*app.modules.values(), *study.find_modules().values()}
     assert found
     # Those that are groups have their examples elsewhere.
     assert registered - found == {"capeval.cli.commands.resources", "capeval.cli.studies"}

@@ -91,7 +91,7 @@ class Command(click.Command):
     """
 
     def __init__(self, function: Callable[..., None], name: str, examples: str | None = None) -> None:
-        found = tuple(parameters_of(function))
+        found = parameters_of(function)
 
         def run(**values: Any) -> None:
             function(**{each.name: _value_of(each, values) for each in found})
@@ -132,15 +132,20 @@ class Group(click.Group):
 
     modules: ClassVar[Mapping[str, str]] = {}
 
+    def find_modules(self) -> Mapping[str, str]:
+        """Return the module of each command by name."""
+        return self.modules
+
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - as click has it.
         """The names of the commands, in order."""
-        return [*self.modules, *self.commands]
+        return [*self.find_modules(), *self.commands]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command of a name; None where there is none."""
-        if cmd_name not in self.modules:
+        modules = self.find_modules()
+        if cmd_name not in modules:
             return super().get_command(ctx, cmd_name)
-        module = import_module(self.modules[cmd_name])
+        module = import_module(modules[cmd_name])
         group: click.Command | None = getattr(module, "app", None)
         return group or Command(module.run, cmd_name, module.EXAMPLES)
 
@@ -165,9 +170,10 @@ class Group(click.Group):
 
         A command of `modules` is not made for its help: that takes longest.
         """
+        modules = self.find_modules()
         for name in self.list_commands(ctx):
-            if name in self.modules:
-                module = import_module(self.modules[name])
+            if name in modules:
+                module = import_module(modules[name])
                 yield name, module.app.help if hasattr(module, "app") else inspect.getdoc(module.run)
             else:
                 yield name, self.help_of(name)
