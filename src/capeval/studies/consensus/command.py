@@ -12,6 +12,7 @@ from capeval.cli.toolkit.output import Steps, examples
 from capeval.cli.toolkit.study_output import CheckpointFile, CompleteOnly, Folder, show
 from capeval.errors import OptionError
 from capeval.studies.consensus.options import ConsensusOptions
+from capeval.studies.votes.command import read_pair_votes, read_votes
 
 if TYPE_CHECKING:
     from capeval.studies.consensus import ConsensusStudy
@@ -118,20 +119,14 @@ def _own(
 ) -> ConsensusStudy:
     """The study of the answers to one's own plan."""
     from capeval.cli.toolkit.inputs import references_from
-    from capeval.formats.judgments.plans import load_pair_votes, load_pairs, load_plan, load_votes, plan_files
     from capeval.studies.consensus import study_plan
-    from capeval.studies.votes import count_pair_votes, count_votes
 
+    complete_only = answers.complete_only
     triplet_votes = pair_votes = None
-    files = plan_files(data)
     if answers.votes is not None:
-        plan = load_plan(*files)
-        given = load_votes(answers.votes, plan)
-        triplet_votes = count_votes(plan, given, complete_only=answers.complete_only)
+        triplet_votes = read_votes(data, answers.votes, complete_only=complete_only)
     if answers.pair_votes is not None:
-        pairs = load_pairs(files[0])
-        given = load_pair_votes(answers.pair_votes, pairs)
-        pair_votes = count_pair_votes(pairs, given, complete_only=answers.complete_only)
+        pair_votes = read_pair_votes(data, answers.pair_votes, complete_only=complete_only)
     return study_plan(
         triplet_votes,
         pair_votes,

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 from capeval._internal.options import Argument, Option
 from capeval.cli.toolkit.output import examples
 from capeval.cli.toolkit.study_output import CompleteOnly, Folder, show, write_columns
+from capeval.errors import MismatchError, OptionError
 
 if TYPE_CHECKING:
     from capeval.studies.judging import HumanColumn
+    from capeval.studies.votes import PlanVotes
 
-__all__ = ["EXAMPLES", "ORDER", "run"]
+__all__ = ["EXAMPLES", "ORDER", "read_pair_votes", "read_votes", "run"]
 
 ORDER = 40
 EXAMPLES = examples(
@@ -49,35 +51,46 @@ def run(
     error where it has none, unless --complete-only leaves it out. Where pairs are of several systems, each
     has the fraction of its wins and its strength (Bradley and Terry), with intervals from resampled images.
     """
-    from capeval.errors import MismatchError, OptionError
-    from capeval.formats.judgments.plans import load_pair_votes, load_pairs, load_plan, load_votes, plan_files
-    from capeval.studies.judging.wins import judge_wins
-    from capeval.studies.votes import count_pair_votes, count_votes
     from capeval.studies.votes.report import report
 
-    pairs_file, triplets_file = plan_files(plan)
-    if not pairwise:
-        if judgements is not None:
-            raise OptionError("'--judgements' must go with '--pairwise': triplets.csv says it of triplets")
-        planned = load_plan(pairs_file, triplets_file)
-        counted = count_votes(planned, load_votes(votes, planned), complete_only=complete_only)
+    if pairwise:
+        counted = read_pair_votes(plan, votes, judgements=judgements or 1, complete_only=complete_only)
+    elif judgements is not None:
+        raise OptionError("'--judgements' must go with '--pairwise': triplets.csv says it of triplets")
     else:
-        pairs = load_pairs(pairs_file)
-        counted = count_pair_votes(
-            pairs,
-            load_pair_votes(votes, pairs),
-            judgements=judgements or 1,
-            complete_only=complete_only,
-        )
-    columns: tuple[HumanColumn, ...] = ()
-    lacking = ""
-    try:
-        columns = judge_wins(counted)
-    except MismatchError as error:
-        lacking = str(error)
-
+        counted = read_votes(plan, votes, complete_only=complete_only)
+    columns, lacking = _wins(counted)
     show(
         report(counted, columns, lacking),
         output,
         write=lambda folder: write_columns(columns, folder) if columns else (),
     )
+
+
+def read_votes(plan: Path, votes: Path, *, complete_only: bool) -> PlanVotes:
+    """Return the votes on the triplets of a plan, which is a folder."""
+    from capeval.formats.judgments.plans import load_plan, load_votes, plan_files
+    from capeval.studies.votes import count_votes
+
+    planned = load_plan(*plan_files(plan))
+    return count_votes(planned, load_votes(votes, planned), complete_only=complete_only)
+
+
+def read_pair_votes(plan: Path, votes: Path, *, judgements: int = 1, complete_only: bool) -> PlanVotes:
+    """Return the votes on the pairs of a plan, which is a folder."""
+    from capeval.formats.judgments.plans import load_pair_votes, load_pairs, plan_files
+    from capeval.studies.votes import count_pair_votes
+
+    pairs = load_pairs(plan_files(plan)[0])
+    given = load_pair_votes(votes, pairs)
+    return count_pair_votes(pairs, given, judgements=judgements, complete_only=complete_only)
+
+
+def _wins(counted: PlanVotes) -> tuple[tuple[HumanColumn, ...], str]:
+    """Return how often each system wins; or nothing, and the reason."""
+    from capeval.studies.judging.wins import judge_wins
+
+    try:
+        return judge_wins(counted), ""
+    except MismatchError as error:
+        return (), str(error)
