@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from capeval._internal.options import Option
-from capeval.cli.toolkit.options import Metrics, Seed, SpiceLongest, metric_names
+from capeval.cli.toolkit.options import Metrics, SpiceLongest, metric_names
 from capeval.cli.toolkit.output import Steps, examples
 from capeval.cli.toolkit.study_output import CheckpointFile, CocoCaptions, Folder, show
+from capeval.studies.human.options import HumanOptions
 
 __all__ = ["EXAMPLES", "ORDER", "run"]
 
@@ -23,13 +21,8 @@ def run(
     captions: CocoCaptions = None,
     metrics: Metrics = None,
     spice_longest: SpiceLongest = None,
-    references: Annotated[
-        tuple[int, ...],
-        Option("--references", "-k", help="Numbers of references.", show_default="all captions but one"),
-    ] = (),
-    draws: Annotated[int, Option(min=1, help="How many times to draw the captions held out.")] = 5,
-    seed: Seed = 0,
-    leave_one_out: Annotated[bool, Option(help="Hold out every caption once; nothing is drawn.")] = False,
+    *,
+    options: HumanOptions,
     checkpoint: CheckpointFile = None,
     output: Folder = None,
 ) -> None:
@@ -41,28 +34,23 @@ def run(
     from capeval.cli.toolkit.resource_setup import ready_metrics
     from capeval.datasets import coco
     from capeval.datasets.published import COCO_HUMAN
-    from capeval.errors import OptionError
-    from capeval.studies import human
+    from capeval.studies.human import human_performance, leave_one_out
     from capeval.studies.human.report import report
 
-    if leave_one_out and references:
-        raise OptionError("'--leave-one-out' must come without '--references' (got both)")
-    names = metric_names(metrics)
-    counts = references or (None,)
-    all_captions = coco.captions("val2014") if captions is None else references_from(captions)
+    names, counts = metric_names(metrics), options.references or (None,)
+    people = coco.captions("val2014") if captions is None else references_from(captions)
     ready = ready_metrics(names, spice_longest)
-    rounds = int(all_captions.counts.max()) if leave_one_out else draws * len(counts)
+    rounds = int(people.counts.max()) if options.leave_one_out else options.draws * len(counts)
     with Steps(rounds) as steps:
-        if leave_one_out:
-            result = human.leave_one_out(all_captions, ready, progress=steps.next, checkpoint=checkpoint)
-            results: tuple[human.HumanPerformance, ...] = (result,)
+        if options.leave_one_out:
+            results = (leave_one_out(people, ready, progress=steps.next, checkpoint=checkpoint),)
         else:
-            results = human.human_performance(
-                all_captions,
+            results = human_performance(
+                people,
                 ready,
                 references=counts,
-                draws=draws,
-                seed=seed,
+                draws=options.draws,
+                seed=options.seed,
                 progress=steps.next,
                 checkpoint=checkpoint,
             )
