@@ -182,6 +182,13 @@ class MetricTable(SphinxDirective):
         return self.parse_text_to_nodes("\n".join(rows))
 
 
+def study_modules(name: str) -> list[str]:
+    """Return the package of a study and its modules that the API reference describes."""
+    package = import_module(f"capeval.studies.{name}")
+    modules = [each.name for each in iter_modules(package.__path__) if not PARTS.search(each.name)]
+    return [package.__name__, *(f"{package.__name__}.{each}" for each in modules)]
+
+
 class RegisteredStudies(SphinxDirective):
     """The public names of all studies, with a section for each."""
 
@@ -193,9 +200,8 @@ class RegisteredStudies(SphinxDirective):
             # Names that are imported when they are first used are no members for autodoc until then.
             vars(package).update({each: getattr(package, each) for each in getattr(package, "__all__", ())})
             title = (package.__doc__ or name).partition("\n")[0].partition(" (")[0].rstrip(".")
-            modules = [each.name for each in iter_modules(package.__path__) if not PARTS.search(each.name)]
             lines += [title, "-" * len(title), ""]
-            for module in (package.__name__, *(f"{package.__name__}.{each}" for each in modules)):
+            for module in study_modules(name):
                 lines += [f".. automodule:: {module}", "   :members:", ""]
         return self.parse_text_to_nodes("\n".join(lines), allow_section_headings=True)
 

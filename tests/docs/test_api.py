@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import runpy
 from doctest import script_from_examples
 from importlib import import_module
 from pathlib import Path
@@ -11,9 +12,11 @@ from typing import Any
 
 import pytest
 
+from capeval.cli.studies import find_studies
 from tests.docs.test_examples import blocks
 
 DOCS = Path(__file__).parents[2] / "docs"
+CONFIGURATION = runpy.run_path(str(DOCS / "conf.py"))
 # All of their names are public. Of other modules, such as those of studies, those that pages name.
 COMPLETE = [
     "capeval",
@@ -42,6 +45,10 @@ def described() -> dict[str, Any]:
                 found |= {
                     f"capeval.{each}": made for each, made in import_module("capeval.metrics").CLASSES.items()
                 }
+            elif directive == "registered-studies":
+                modules = [each for study in find_studies() for each in CONFIGURATION["study_modules"](study)]
+                for name in modules:
+                    found |= {f"{name}.{each}": getattr(import_module(name), each) for each in exported(name)}
             elif directive == "automodule":
                 found |= {f"{name}.{each}": getattr(import_module(name), each) for each in exported(name)}
             else:
@@ -50,7 +57,8 @@ def described() -> dict[str, Any]:
 
 
 def exported(module: str) -> list[str]:
-    return [name for name in import_module(module).__all__ if not name.startswith("__")]
+    # The packages of studies without public names have no `__all__`.
+    return [name for name in getattr(import_module(module), "__all__", ()) if not name.startswith("__")]
 
 
 def is_described(thing: Any) -> bool:
