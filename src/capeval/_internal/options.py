@@ -7,7 +7,7 @@ A parameter of a command, or a field of a dataclass of options, is `Annotated` w
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, is_dataclass
 from functools import cache
 from types import NoneType, UnionType
@@ -91,13 +91,14 @@ class Parameter:
         return self.default is inspect.Parameter.empty
 
 
-@cache
 def parameters_of(target: Callable[..., object]) -> tuple[Parameter, ...]:
     """Return the described parameters of a function, or the described fields of a dataclass."""
-    return tuple(_described(target))
+    return _parameters_of(target)
 
 
-def _described(target: Callable[..., object]) -> Iterator[Parameter]:
+@cache
+def _parameters_of(target: Callable[..., object]) -> tuple[Parameter, ...]:
+    found = []
     hints = get_type_hints(target, include_extras=True)
     for name, parameter in inspect.signature(target).parameters.items():
         kind, about = hints[name], None
@@ -110,17 +111,20 @@ def _described(target: Callable[..., object]) -> Iterator[Parameter]:
         is_list = get_origin(kind) is list
         if is_list:
             (kind,) = get_args(kind)
-        yield Parameter(
-            name=name,
-            about=about,
-            kind=kind,
-            is_list=is_list,
-            choices=get_args(kind) if get_origin(kind) is Literal else (),
-            default=parameter.default,
+        found.append(
+            Parameter(
+                name=name,
+                about=about,
+                kind=kind,
+                is_list=is_list,
+                choices=get_args(kind) if get_origin(kind) is Literal else (),
+                default=parameter.default,
+            )
         )
+    return tuple(found)
 
 
-def check_options(options: Any) -> None:
+def check_options(options: object) -> None:
     """Validate the fields of a dataclass of options against their descriptions.
 
     Raises:

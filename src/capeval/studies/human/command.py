@@ -34,7 +34,7 @@ def run(
     from capeval.cli.toolkit.resource_setup import ready_metrics
     from capeval.datasets import coco
     from capeval.datasets.published import COCO_HUMAN
-    from capeval.studies.human import human_performance, leave_one_out
+    from capeval.studies.human import HumanPerformance, human_performance, leave_one_out
     from capeval.studies.human.report import report
 
     names, counts = metric_names(metrics), options.references or (None,)
@@ -43,7 +43,8 @@ def run(
     rounds = int(people.counts.max()) if options.leave_one_out else options.draws * len(counts)
     with Steps(rounds) as steps:
         if options.leave_one_out:
-            results = (leave_one_out(people, ready, progress=steps.next, checkpoint=checkpoint),)
+            result = leave_one_out(people, ready, progress=steps.next, checkpoint=checkpoint)
+            results: tuple[HumanPerformance, ...] = (result,)
         else:
             results = human_performance(
                 people,
