@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
@@ -259,7 +260,7 @@ def documented_default(call: ast.Call) -> str:
     """Return the default of a variable in the form of the documentation."""
     function = ast.unparse(call.func).removeprefix("environment.")
     values = [*call.args[1:], *(each.value for each in call.keywords if each.arg == "default")]
-    default = eval(ast.unparse(values[0]), {"MEBIBYTE": 2**20}) if values else None
+    default: Any = eval(ast.unparse(values[0]), {"MEBIBYTE": 2**20}) if values else None
     if function == "number":
         sizes = {2**30: "GiB", 2**20: "MiB"}
         unit = next((size for size in sizes if default % size == 0), None)

@@ -223,7 +223,11 @@ def _read(*names: str) -> Columns:
 
 def _of(relation: Callable[[Any], Any], columns: Columns) -> Columns:
     """Return columns of a record that another one refers to."""
-    return {name: lambda record, read=read: read(relation(record)) for name, read in columns.items()}
+
+    def follow(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        return lambda record: read(relation(record))
+
+    return {name: follow(read) for name, read in columns.items()}
 
 
 _OF_SET: Columns = {"split": attrgetter("split.name"), "references": attrgetter("name")}
@@ -298,10 +302,9 @@ _TABLES = {
             **_of(attrgetter("result"), _OF_RESULT),
             "subset": attrgetter("subset"),
             "score": attrgetter("name"),
-            **{
-                name: lambda score, name=name: finite(getattr(score, name))
-                for name in ("value", "low", "high")
-            },
+            "value": lambda score: finite(score.value),
+            "low": lambda score: finite(score.low),
+            "high": lambda score: finite(score.high),
         },
     ),
     "actions": ExportTable(
