@@ -5,7 +5,7 @@ from __future__ import annotations
 from django import forms as django_forms
 from django.db.models import Prefetch
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect
+from django.shortcuts import redirect
 from django.views.decorators.http import require_POST, require_safe
 
 from capeval_server.accounts.services.users import user_of
@@ -62,17 +62,12 @@ def _references(
     )
 
 
-def _reference_set(challenge: Challenge, split: str, references: str) -> ReferenceSet:
-    sets = ReferenceSet.objects.select_related("split__challenge")
-    return get_object_or_404(sets, split__challenge=challenge, split__name=split, name=references)
-
-
 @accepts_uploads
 @for_organisers
 @require_POST
 def send_references(request: HttpRequest, challenge: Challenge, split: str, references: str) -> HttpResponse:
     """Takes a file of references, and says what publishing it would do."""
-    entry = _reference_set(challenge, split, references)
+    entry = reported_scores.reference_set(challenge, split, references)
     form = forms.ReferencesForm(request.POST, request.FILES)
     if form.is_valid():
         name, data = form.cleaned_data["file"].name, form.cleaned_data["file"].read()
@@ -92,7 +87,7 @@ def publish_references(
     request: HttpRequest, challenge: Challenge, split: str, references: str
 ) -> HttpResponse:
     """Publishes the file of references that was sent before."""
-    entry = _reference_set(challenge, split, references)
+    entry = reported_scores.reference_set(challenge, split, references)
     form = forms.ConfirmUploadForm(request.POST)
     user, kind = user_of(request), f"references-{entry.pk}"
     if form.is_valid() and form.cleaned_data["seen"].isdecimal():
