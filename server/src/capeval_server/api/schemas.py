@@ -386,17 +386,17 @@ class LeaderboardAnswer(Schema):
     `final` is when the results became final, and null while they are not.
     """
 
-    challenge: str
-    phase: str
-    split: str
-    references: str
-    version: int
-    current: bool
-    subset: str
-    as_of: datetime | None
-    sort_by: str
-    order: str
-    layout: str
+    challenge: str = Field(validation_alias="question.phase.challenge.slug")
+    phase: str = Field(validation_alias="question.phase.name")
+    split: str = Field(validation_alias="question.split.name")
+    references: str = Field(validation_alias="question.reference_set.name")
+    version: int = Field(validation_alias="question.version.number")
+    current: bool = Field(validation_alias="question.current")
+    subset: str = Field(validation_alias="question.subset")
+    as_of: datetime | None = Field(validation_alias="question.as_of")
+    sort_by: str = Field(validation_alias="question.sort_by")
+    order: str = Field(validation_alias="question.order")
+    layout: str = Field(validation_alias="question.layout")
 
 
 @derived_from(ScoredHour)

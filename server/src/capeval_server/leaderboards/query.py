@@ -91,6 +91,11 @@ class LeaderboardQuery:
             one.label for one in self.columns if (one.name, one.subset) == (self.sort_by, self.subset)
         )
 
+    @property
+    def order(self) -> str:
+        """Order of the rows: `best` or `worst` first."""
+        return "best" if self.best_first else "worst"
+
     @cached_property
     def higher_is_better(self) -> bool:
         """Whether a higher value of the score that ranks is better."""

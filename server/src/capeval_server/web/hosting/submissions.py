@@ -6,6 +6,7 @@ from collections.abc import Callable
 from uuid import UUID
 
 from django import forms as django_forms
+from django.contrib.auth.models import User
 from django.db.models import Prefetch
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
@@ -100,34 +101,27 @@ def _show_submission(
 @require_POST
 def rerun_one(request: HttpRequest, challenge: Challenge, pk: UUID) -> HttpResponse:
     """Has a submission scored again."""
-    return _done(
-        request,
-        challenge,
-        pk,
-        lambda found: moderation.rerun(user_of(request), challenge, found),
-        "The submission waits to be scored again.",
-    )
+    return _done(request, challenge, pk, moderation.rerun, "The submission waits to be scored again.")
 
 
 @for_organisers
 @require_POST
 def take_off(request: HttpRequest, challenge: Challenge, pk: UUID) -> HttpResponse:
     """Takes a submission off the leaderboard."""
-    return _done(
-        request,
-        challenge,
-        pk,
-        lambda found: moderation.take_off(user_of(request), challenge, found),
-        "The submission is no longer on the leaderboard.",
-    )
+    text = "The submission is no longer on the leaderboard."
+    return _done(request, challenge, pk, moderation.take_off, text)
 
 
 def _done(
-    request: HttpRequest, challenge: Challenge, pk: UUID, act: Callable[[Submission], None], text: str
+    request: HttpRequest,
+    challenge: Challenge,
+    pk: UUID,
+    act: Callable[[User, Challenge, Submission], object],
+    text: str,
 ) -> HttpResponse:
     found = _submission(challenge, pk)
     with errors_told(request):
-        act(found)
+        act(user_of(request), challenge, found)
         tell(request, text)
     return redirect("organiser_submission", challenge.slug, pk)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -14,7 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from capeval_server.challenges.selectors.access import organises
-from capeval_server.leaderboards.comparison import ComparedSet, ScoreComparison, compared
+from capeval_server.leaderboards.comparison import ComparedSet, compared
 from capeval_server.submissions.models import Submission
 from capeval_server.submissions.selectors import visibility
 from capeval_server.web.participant.common import TEMPLATES, no_such_submission
@@ -25,18 +24,6 @@ __all__ = ["compare"]
 _OFFERED = 200
 # The width of the drawn intervals.
 _WIDTH = 160
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Line:
-    """A row; where its interval is drawn between the ends of all intervals of its table; its p-value."""
-
-    row: ScoreComparison
-    low: str
-    high: str
-    at: str
-    zero: str
-    p_value: str
 
 
 @require_safe
@@ -88,7 +75,8 @@ def _p_text(value: float, *, full: bool) -> str:
     return f"< {10**-digits}" if value < 10**-digits else f"{value:.{digits}f}"
 
 
-def _lines(part: ComparedSet, *, full: bool) -> list[_Line]:
+def _lines(part: ComparedSet, *, full: bool) -> list[dict[str, Any]]:
+    """Return the rows, each with its p-value and the place of its interval among those of the table."""
     ends = [0.0, *(end for row in part.rows for end in (row.low, row.high))]
     low, high = min(ends), max(ends)
     scale = (_WIDTH - 12) / ((high - low) or 1)
@@ -97,13 +85,13 @@ def _lines(part: ComparedSet, *, full: bool) -> list[_Line]:
         return f"{6 + (value - low) * scale:.1f}"
 
     return [
-        _Line(
-            row=row,
-            low=place(row.low),
-            high=place(row.high),
-            at=place(row.difference),
-            zero=place(0.0),
-            p_value=_p_text(row.p_value, full=full),
-        )
+        {
+            "row": row,
+            "low": place(row.low),
+            "high": place(row.high),
+            "at": place(row.difference),
+            "zero": place(0.0),
+            "p_value": _p_text(row.p_value, full=full),
+        }
         for row in part.rows
     ]

@@ -19,7 +19,7 @@ from capeval_server.leaderboards.reported_entries import ReportedEntry
 from capeval_server.submissions.selectors.scores import score_names
 from capeval_server.web.presenters import label
 
-__all__ = ["LeaderboardTable", "address", "current", "near_pages", "reported_names", "table", "time_asked"]
+__all__ = ["address", "current", "near_pages", "table", "time_asked"]
 
 _STRIP = 132
 _METHOD = 200
@@ -56,76 +56,6 @@ class ScoreCell:
     high: str
     sorted: bool
     failed: bool
-
-
-@dataclass(frozen=True, kw_only=True)
-class Strip:
-    """Where a score and its interval lie between the lowest and the highest that are shown."""
-
-    low: str
-    score: str
-    high: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class LeaderboardTableRow:
-    """Row of the table: texts and links for a row of the leaderboard.
-
-    Attributes:
-        row: The row of the leaderboard.
-        texts: Texts of the registered columns that the page shows, by name.
-        own_cells: Those of the columns that have their own cells.
-        method: The first declared text, or the name of the method.
-        link: The first declared address.
-        host: The host of `link`.
-        about: Other declared fields: labels, texts, and addresses to link to.
-        cells: The scores.
-        strip: The position of the score that ranks.
-    """
-
-    row: LeaderboardEntry
-    texts: dict[str, str]
-    own_cells: list[str]
-    method: str
-    link: str
-    host: str
-    about: list[tuple[str, str, str]]
-    cells: list[ScoreCell]
-    strip: Strip | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReportedTableRow:
-    """A row of what was reported elsewhere."""
-
-    entry: ReportedEntry
-    host: str
-    cells: list[ScoreCell]
-
-
-@dataclass(frozen=True, kw_only=True)
-class LeaderboardTable:
-    """All that a page shows of a leaderboard."""
-
-    columns: list[Head]
-    own_headings: list[str]
-    grouped: bool
-    lines: list[LeaderboardTableRow]
-    choices: list[tuple[str, list[ChoiceLink]]]
-    pages: list[ChoiceLink]
-    plot: str
-    cite: str
-    csv: str
-    json: str
-    tests: bool
-    reported: list[ReportedTableRow]
-    # The query string for scores by newer references.
-    newer: str
-
-    @property
-    def before_scores(self) -> int:
-        """Number of columns before the scores."""
-        return 2 + len(self.own_headings) + self.tests
 
 
 def query(question: LeaderboardQuery, *, pinned: bool = False, **changes: str) -> str:
@@ -172,37 +102,38 @@ def current(question: LeaderboardQuery) -> str:
     return _address(question, question.split.name, question.reference_set.name, question.subset)
 
 
-def table(board: Leaderboard) -> LeaderboardTable:
-    """A leaderboard as a table."""
+def table(board: Leaderboard) -> dict[str, Any]:
+    """Return the texts and links of a leaderboard for its template."""
     question = board.question
-    challenge, phase = question.phase.challenge, question.phase
-    api = reverse("api:show_leaderboard", args=(challenge.slug, phase.name))
-    asked = query(question)
-    return LeaderboardTable(
-        columns=_heads(question),
-        own_headings=[column.heading for column in COLUMNS.values() if column.heading],
-        grouped=question.layout == "both",
-        lines=_lines(board),
-        choices=_choices(question),
-        pages=_pages(board),
-        plot=address(question, view="leaderboard_plot"),
-        cite=address(question, view="cite"),
-        csv=f"{api}?{asked}&format=csv",
-        json=f"{api}?{asked}",
-        tests=any(row.p_value is not None for row in board.rows),
-        reported=[_reported(entry, board.question) for entry in board.reported],
-        newer=_newer(question),
-    )
-
-
-def _newer(question: LeaderboardQuery) -> str:
-    return urlencode(
-        {
-            "split": question.split.name,
-            "references": question.reference_set.name,
-            "version": str(question.reference_set.version),
-        }
-    )
+    phase = question.phase
+    api = reverse("api:show_leaderboard", args=(phase.challenge.slug, phase.name))
+    own_headings = [column.heading for column in COLUMNS.values() if column.heading]
+    tests = any(row.p_value is not None for row in board.rows)
+    return {
+        "columns": _heads(question),
+        "own_headings": own_headings,
+        "before_scores": 2 + len(own_headings) + tests,
+        "grouped": question.layout == "both",
+        "lines": _lines(board),
+        "choices": _choices(question),
+        "pages": _pages(board),
+        "plot": address(question, view="leaderboard_plot"),
+        "cite": address(question, view="cite"),
+        "csv": f"{api}?{query(question, format='csv')}",
+        "json": f"{api}?{query(question)}",
+        "tests": tests,
+        "reported": [_reported(entry, question) for entry in board.reported],
+        # The names of the columns of scores that were reported elsewhere, which are those of all images.
+        "reported_names": [column.name for column in _columns(question) if not column.subset],
+        # The query string for scores by the current references.
+        "newer": urlencode(
+            {
+                "split": question.split.name,
+                "references": question.reference_set.name,
+                "version": question.reference_set.version,
+            }
+        ),
+    }
 
 
 def _columns(question: LeaderboardQuery) -> list[LeaderboardColumn]:
@@ -318,7 +249,7 @@ def _pages(board: Leaderboard) -> list[ChoiceLink]:
     ]
 
 
-def _lines(board: Leaderboard) -> list[LeaderboardTableRow]:
+def _lines(board: Leaderboard) -> list[dict[str, Any]]:
     name = board.question.sorted_column
     ends = [
         end
@@ -330,39 +261,35 @@ def _lines(board: Leaderboard) -> list[LeaderboardTableRow]:
     return [_line(row, board, low, high) for row in board.rows]
 
 
-def _line(row: LeaderboardEntry, board: Leaderboard, low: float, high: float) -> LeaderboardTableRow:
+def _line(row: LeaderboardEntry, board: Leaderboard, low: float, high: float) -> dict[str, Any]:
+    """Return the texts and links of a row: its method is the first declared text."""
     columns = COLUMNS.values()
     texts = {column.name: column.page(column.value(row)) for column in columns if column.page is not None}
     declared = [str(text) for text in row.declared.values() if str(text).strip()]
     link = next(filter(None, map(safe_link, declared)), "")
     method = next((text for text in declared if not safe_link(text)), row.algorithm)
-    about = [
-        (label(name), text, safe_link(text))
-        for name, text in row.declared.items()
-        if text.strip() and text not in (method, link)
-    ]
-    return LeaderboardTableRow(
-        row=row,
-        texts=texts,
-        own_cells=[texts[column.name] for column in columns if column.heading],
-        about=about,
-        method=method if len(method) <= _METHOD else f"{method[: _METHOD - 1]}…",
-        link=link,
-        host=_host(link),
-        cells=[_cell(row, column.label, board.question.sorted_column) for column in _columns(board.question)],
-        strip=_strip(row, board.question.sorted_column, low, high),
-    )
+    question = board.question
+    return {
+        "row": row,
+        "texts": texts,
+        "own_cells": [texts[column.name] for column in columns if column.heading],
+        "about": [
+            (label(name), text, safe_link(text))
+            for name, text in row.declared.items()
+            if text.strip() and text not in (method, link)
+        ],
+        "method": method if len(method) <= _METHOD else f"{method[: _METHOD - 1]}…",
+        "link": link,
+        "host": _host(link),
+        "cells": [_cell(row, column.label, question.sorted_column) for column in _columns(question)],
+        "strip": _strip(row, question.sorted_column, low, high),
+    }
 
 
-def _reported(entry: ReportedEntry, question: LeaderboardQuery) -> ReportedTableRow:
+def _reported(entry: ReportedEntry, question: LeaderboardQuery) -> dict[str, Any]:
     labels = [column.label for column in _columns(question) if not column.subset]
     cells = [_score(entry.scores[label], None, chosen=label == question.sorted_column) for label in labels]
-    return ReportedTableRow(entry=entry, host=_host(entry.url), cells=cells)
-
-
-def reported_names(question: LeaderboardQuery) -> list[str]:
-    """The names of the columns of what was reported elsewhere, which is of all images."""
-    return [column.name for column in _columns(question) if not column.subset]
+    return {"entry": entry, "host": _host(entry.url), "cells": cells}
 
 
 def _host(link: str) -> str:
@@ -386,7 +313,7 @@ def _score(
     )
 
 
-def _strip(row: LeaderboardEntry, name: str, low: float, high: float) -> Strip | None:
+def _strip(row: LeaderboardEntry, name: str, low: float, high: float) -> dict[str, str] | None:
     score, interval = row.scores[name], row.intervals[name]
     if score is None or interval is None or high <= low:
         return None
@@ -394,4 +321,4 @@ def _strip(row: LeaderboardEntry, name: str, low: float, high: float) -> Strip |
     def place(value: float) -> str:
         return f"{6 + (_STRIP - 12) * (value - low) / (high - low):.1f}"
 
-    return Strip(low=place(interval[0]), score=place(score), high=place(interval[1]))
+    return {"low": place(interval[0]), "score": place(score), "high": place(interval[1])}

@@ -25,7 +25,7 @@ from capeval_server.leaderboards.plots import plot
 from capeval_server.leaderboards.query import LeaderboardQuery, ask, may_see
 from capeval_server.leaderboards.ranking import leaderboard
 from capeval_server.leaderboards.render_cache import kept, redated
-from capeval_server.web.public.leaderboard_table import address, current, reported_names, table, time_asked
+from capeval_server.web.public.leaderboard_table import address, current, table, time_asked
 
 __all__ = ["cite", "show_leaderboard", "show_plot"]
 
@@ -103,7 +103,6 @@ def _board(question: LeaderboardQuery, page: int, *, full: bool) -> bytes:
         "table": table(board),
         "current": current(question),
         "ranked_reports": any(entry.rank for entry in board.reported),
-        "reported_names": reported_names(question),
         "rounded": not (full or question.reference_set.public),
     }
     return render_to_string("web/public/_board.html", context).encode()
