@@ -233,10 +233,15 @@ class Held(Schema):
 class OutOfWork(Schema):
     """An item that is out of work, why, and the releases that have answers of it."""
 
-    item: str
+    item: str = Field(validation_alias="key")
     is_check: bool
-    reason: str
+    reason: str = Field(validation_alias="held_reason")
     releases: list[str]
+
+    @staticmethod
+    def resolve_releases(item: Item) -> tuple[str, ...]:
+        """Return the names of the releases that have answers of the item."""
+        return moderation.releases_of(item)
 
 
 class AllHeld(Schema):
@@ -419,20 +424,11 @@ def warn(request: HttpRequest, slug: Slug, wanted: Warned) -> Any:
     return {"image": image.name, "warning": image.warning}
 
 
-def _out_of_work(item: Item) -> dict[str, Any]:
-    return {
-        "item": item.key,
-        "is_check": item.is_check,
-        "reason": item.held_reason,
-        "releases": moderation.releases_of(item),
-    }
-
-
 @router.get("/{slug}/held", response={200: AllHeld, (403, 404): Problem})
 def all_held(request: HttpRequest, slug: Slug) -> Any:
     """The items that are out of work, with why."""
     found = _managed(request, slug).items.filter(held=True, repeats=None).order_by("pk")
-    return {"count": found.count(), "items": [_out_of_work(item) for item in found[:_MOST]]}
+    return {"count": found.count(), "items": found[:_MOST]}
 
 
 @router.put("/{slug}/held", response={200: OutOfWork, (403, 404, 422): Problem})
@@ -441,7 +437,7 @@ def hold(request: HttpRequest, slug: Slug, wanted: Held) -> Any:
     found = get_object_or_404(_managed(request, slug).items, key=wanted.item, repeats=None)
     moderation.hold(token_of(request).user, found, held=wanted.held, reason=wanted.reason)
     found.refresh_from_db()
-    return _out_of_work(found)
+    return found
 
 
 @router.put("/{slug}/rate", response={200: Made, (403, 404, 422): Problem})

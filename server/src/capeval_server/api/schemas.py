@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from ninja import Field, Schema
-from pydantic import AwareDatetime, GetJsonSchemaHandler
+from pydantic import AwareDatetime, ConfigDict, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
@@ -18,7 +18,9 @@ from capeval_server.leaderboards.columns import stored_columns
 from capeval_server.leaderboards.comparison import ScoreComparison
 from capeval_server.leaderboards.entries import Leaderboard, LeaderboardEntry
 from capeval_server.leaderboards.reported_entries import ReportedEntry
+from capeval_server.submissions.models import Result
 from capeval_server.submissions.quotas.limits import Quota
+from capeval_server.submissions.selectors.precision import shown
 from capeval_server.submissions.selectors.queue import (
     QueueStatus,
     ScoredHour,
@@ -247,14 +249,32 @@ class ScoreAnswer(Schema):
 class ResultAnswer(Schema):
     """The scores of a metric by a version of references, or why it failed."""
 
-    split: str
-    references: str
-    version: int
+    split: str = Field(validation_alias="reference_version.reference_set.split.name")
+    references: str = Field(validation_alias="reference_version.reference_set.name")
+    version: int = Field(validation_alias="reference_version.number")
     stale: bool
     metric: str
     signature: str
     failure: str
     scores: list[ScoreAnswer]
+
+    @staticmethod
+    def resolve_stale(result: Result) -> bool:
+        """Return whether there are newer references."""
+        return result.reference_version.number != result.reference_version.reference_set.version
+
+    @staticmethod
+    def resolve_scores(result: Result) -> list[dict[str, Any]]:
+        """Return the scores, rounded if the references are private."""
+        full = result.reference_version.reference_set.public
+        return [
+            {
+                "subset": score.subset,
+                "name": score.name,
+                **{name: shown(getattr(score, name), full=full) for name in ("value", "low", "high")},
+            }
+            for score in result.scores.all()
+        ]
 
 
 class SubmissionAnswer(Schema):
@@ -385,6 +405,8 @@ class LeaderboardAnswer(Schema):
     `reported` is what was reported elsewhere; it is none of the rows, and on no later page than the first.
     `final` is when the results became final, and null while they are not.
     """
+
+    model_config = ConfigDict(validate_by_name=True)
 
     challenge: str = Field(validation_alias="question.phase.challenge.slug")
     phase: str = Field(validation_alias="question.phase.name")

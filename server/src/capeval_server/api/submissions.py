@@ -19,9 +19,8 @@ from capeval_server.core.errors import NotFoundError, UploadError
 from capeval_server.http.request_limits import accepts_uploads
 from capeval_server.jobs.leases import database_time
 from capeval_server.leaderboards.comparison import compared
-from capeval_server.submissions.models import Result, Score, Submission
+from capeval_server.submissions.models import Score, Submission
 from capeval_server.submissions.selectors import image_browser, visibility
-from capeval_server.submissions.selectors.precision import shown
 from capeval_server.submissions.selectors.queue import ahead_of, expected_wait, scoring_of
 from capeval_server.submissions.services import admission
 from capeval_server.submissions.services.leaderboard_selection import set_standing
@@ -94,7 +93,7 @@ def submission(request: HttpRequest, submission_id: UUID) -> Any:
     results = results.defer("log", "reference_version__reference_set__split__image_ids")
     scores = Prefetch("scores", Score.objects.defer("samples").order_by("pk"))
     results = results.prefetch_related(scores).order_by("pk")
-    return {**_submission(found), **_far(found), "results": [_result(result) for result in results]}
+    return {**_submission(found), **_far(found), "results": results}
 
 
 def _far(submission: Submission) -> dict[str, Any]:
@@ -189,22 +188,3 @@ def _submission(submission: Submission) -> dict[str, Any]:
         "challenge": phase.challenge.slug if phase else "",
         "phase": phase.name if phase else "",
     }
-
-
-def _result(result: Result) -> dict[str, Any]:
-    references = result.reference_version.reference_set
-    return {
-        "split": references.split.name,
-        "references": references.name,
-        "version": result.reference_version.number,
-        "stale": result.reference_version.number != references.version,
-        "metric": result.metric,
-        "signature": result.signature,
-        "failure": result.failure,
-        "scores": [_score(score, full=references.public) for score in result.scores.all()],
-    }
-
-
-def _score(score: Score, *, full: bool) -> dict[str, Any]:
-    numbers = {name: shown(getattr(score, name), full=full) for name in ("value", "low", "high")}
-    return {"subset": score.subset, "name": score.name, **numbers}

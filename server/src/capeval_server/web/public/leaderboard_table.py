@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlencode, urlsplit
 
 from django.urls import reverse
@@ -25,37 +25,13 @@ _STRIP = 132
 _METHOD = 200
 
 
-@dataclass(frozen=True, kw_only=True)
-class ChoiceLink:
+class ChoiceLink(NamedTuple):
     """A choice among others."""
 
     text: str
     address: str
     chosen: bool
     note: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Head:
-    """The head of a column of scores; `above` is of it and those after it, up to the next that has one."""
-
-    name: str
-    address: str
-    sort: str
-    above: str = ""
-    width: int = 1
-
-
-@dataclass(frozen=True, kw_only=True)
-class ScoreCell:
-    """A score: as it is shown and in full."""
-
-    text: str
-    full: str
-    low: str
-    high: str
-    sorted: bool
-    failed: bool
 
 
 def query(question: LeaderboardQuery, *, pinned: bool = False, **changes: str) -> str:
@@ -144,21 +120,22 @@ def _columns(question: LeaderboardQuery) -> list[LeaderboardColumn]:
     return sorted(question.columns, key=lambda column: column.name != question.sort_by)
 
 
-def _heads(question: LeaderboardQuery) -> list[Head]:
+def _heads(question: LeaderboardQuery) -> list[dict[str, Any]]:
+    """Return the headings of the scores; `above` is also of those after it, up to the next that has one."""
     heads = []
     columns = _columns(question)
     for place, column in enumerate(columns):
         chosen = column.label == question.sorted_column
         above = column.name if place == 0 or columns[place - 1].name != column.name else ""
         heads.append(
-            Head(
-                name=column.name if question.layout == "scores" else column.subset or "all images",
-                address=_sorted_address(question, column, chosen),
-                sort=("descending" if question.descending else "ascending") if chosen else "",
-                above=above,
-                # The interval of what is sorted by has a column of its own.
-                width=sum(one.name == column.name for one in columns) + (column.name == question.sort_by),
-            )
+            {
+                "name": column.name if question.layout == "scores" else column.subset or "all images",
+                "address": _sorted_address(question, column, chosen),
+                "sort": ("descending" if question.descending else "ascending") if chosen else "",
+                "above": above,
+                # The interval of the score that ranks has its own column.
+                "width": sum(one.name == column.name for one in columns) + (column.name == question.sort_by),
+            }
         )
     return heads
 
@@ -184,19 +161,22 @@ def _choices(question: LeaderboardQuery) -> list[tuple[str, list[ChoiceLink]]]:
 
     choices = [
         ("Phase", _phases(question.phase)),
-        ("Split", [_link(name, to(name), name == split.name) for name in question.split_names]),
+        ("Split", [ChoiceLink(name, to(name), name == split.name) for name in question.split_names]),
         (
             "References",
             [
-                _link(one.name, by(one), one == references, "" if one.public else "private")
+                ChoiceLink(one.name, by(one), one == references, "" if one.public else "private")
                 for one in sorted(split.reference_sets.all(), key=lambda one: one.pk)
             ],
         ),
         ("Columns", _layouts(question) if len(subsets) > 1 else []),
-        ("Score", [_link(name, _to(question, sort_by=name), name == question.sort_by) for name in names]),
+        (
+            "Score",
+            [ChoiceLink(name, _to(question, sort_by=name), name == question.sort_by) for name in names],
+        ),
         (
             "Images",
-            [_link(name or "all", _to(question, subset=name), name == subset) for name in subsets]
+            [ChoiceLink(name or "all", _to(question, subset=name), name == subset) for name in subsets]
             if question.layout == "scores"
             else [],
         ),
@@ -206,7 +186,7 @@ def _choices(question: LeaderboardQuery) -> list[tuple[str, list[ChoiceLink]]]:
 
 def _layouts(question: LeaderboardQuery) -> list[ChoiceLink]:
     texts = {"scores": "each score", "subsets": "each subset", "both": "each score and subset"}
-    return [_link(texts[one], _to(question, layout=one), one == question.layout) for one in LAYOUTS]
+    return [ChoiceLink(texts[one], _to(question, layout=one), one == question.layout) for one in LAYOUTS]
 
 
 def _to(question: LeaderboardQuery, **changes: Any) -> str:
@@ -219,13 +199,9 @@ def _phases(chosen: Phase) -> list[ChoiceLink]:
     shown += [] if chosen in shown else [chosen]
     slug = chosen.challenge.slug
     return [
-        _link(phase.name, reverse("leaderboard", args=(slug, phase.name)), phase == chosen)
+        ChoiceLink(phase.name, reverse("leaderboard", args=(slug, phase.name)), phase == chosen)
         for phase in sorted(shown, key=lambda phase: (phase.opens, phase.pk))
     ]
-
-
-def _link(text: str, target: str, chosen: bool, note: str = "") -> ChoiceLink:
-    return ChoiceLink(text=text, address=target, chosen=chosen, note=note)
 
 
 def _address(question: LeaderboardQuery, split: str, references: str, subset: str) -> str:
@@ -244,7 +220,7 @@ def near_pages(page: int, pages: int) -> list[int]:
 def _pages(board: Leaderboard) -> list[ChoiceLink]:
     here = board.page or 1
     return [
-        _link(str(page), address(board.question, page=str(page)), page == here)
+        ChoiceLink(str(page), address(board.question, page=str(page)), page == here)
         for page in near_pages(here, board.pages)
     ]
 
@@ -296,21 +272,21 @@ def _host(link: str) -> str:
     return (urlsplit(link).hostname or "").removeprefix("www.")
 
 
-def _cell(row: LeaderboardEntry, name: str, sort_by: str) -> ScoreCell:
+def _cell(row: LeaderboardEntry, name: str, sort_by: str) -> dict[str, Any]:
     return _score(row.scores[name], row.intervals[name], chosen=name == sort_by, failed=name in row.failed)
 
 
 def _score(
     value: float | None, interval: Interval | None, *, chosen: bool, failed: bool = False
-) -> ScoreCell:
-    return ScoreCell(
-        text="" if value is None else f"{value:.3f}",
-        full="" if value is None else repr(value),
-        low="" if interval is None else f"{interval[0]:.3f}",
-        high="" if interval is None else f"{interval[1]:.3f}",
-        sorted=chosen,
-        failed=failed,
-    )
+) -> dict[str, Any]:
+    return {
+        "text": "" if value is None else f"{value:.3f}",
+        "full": "" if value is None else repr(value),
+        "low": "" if interval is None else f"{interval[0]:.3f}",
+        "high": "" if interval is None else f"{interval[1]:.3f}",
+        "sorted": chosen,
+        "failed": failed,
+    }
 
 
 def _strip(row: LeaderboardEntry, name: str, low: float, high: float) -> dict[str, str] | None:
