@@ -25,15 +25,15 @@ class ScoreComparison:
         split: Name of the split.
         references: Name of the reference set.
         version: Version of the references.
-        name: The score.
-        subset: The subset that it is of; all images if there is no name.
-        first: The first submission's score.
-        second: The second's.
-        difference: The first's score less the second's; so for its interval.
-        low: Where the interval begins.
-        high: Where it ends.
-        p_value: Two-sided.
-        differs: Whether the p-value is below 0.05.
+        subset: Name of the subset; empty for all images.
+        name: Name of the score.
+        first: Score of the first submission.
+        second: Score of the second submission.
+        difference: First score minus second score.
+        low: Lower end of the interval of the difference.
+        high: Upper end of the interval of the difference.
+        p_value: Two-sided p-value.
+        differs: True if the p-value is below 0.05.
     """
 
     split: str

@@ -1,4 +1,4 @@
-"""What was reported elsewhere, beside a leaderboard: never among its rows, their ranks and their tests."""
+"""Scores that were reported elsewhere. They are shown below a leaderboard, and are not part of it."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ __all__ = ["ReportedEntry", "reported_entries"]
 
 @dataclass(frozen=True, kw_only=True)
 class ReportedEntry:
-    """A row that was reported elsewhere.
+    """Scores of a method that were reported elsewhere, such as in a paper.
 
     Attributes:
-        rank: The rank that it would have among the teams' rows, if the organisers want it shown.
-        team: Whose it is.
-        method: What it is.
-        date: When it was reported, such as `2015-05-29`; empty if that is not known.
-        url: An address with more about it; empty if there is none.
-        publication: Where it was published.
-        source: What reported it.
-        source_url: The address of that; empty if there is none.
-        scores: The score of each column of the leaderboard by its label; None where there is none.
+        rank: Rank that the scores would have among the teams' rows, if the organizers show it.
+        team: Name of the team.
+        method: Name of the method.
+        date: Date of the report, such as `2015-05-29`; empty if unknown.
+        url: Address with details; empty if there is none.
+        publication: Publication of the method.
+        source: Title of the source that reported the scores.
+        source_url: Address of the source; empty if there is none.
+        scores: Score of each column of the leaderboard by its label.
     """
 
     rank: int | None
@@ -41,14 +41,14 @@ class ReportedEntry:
 
 
 def reported_entries(question: LeaderboardQuery, scores: Sequence[float]) -> list[ReportedEntry]:
-    """What was reported by the references of a leaderboard, in the order that is asked for.
+    """Return the scores that were reported for the references of a leaderboard, in its order.
 
-    It is of all images and of no version of the references: a leaderboard that is sorted by a subset, or by
-    another version than the current one, shows none of it.
+    Reported scores are those of all images, by no version of the references. A leaderboard of a subset, or of
+    an earlier version, has none.
 
     Args:
-        question: What is asked for.
-        scores: The scores of the teams' rows that the rows are sorted by.
+        question: The query.
+        scores: The scores that rank the teams' rows.
     """
     if question.subset or not question.current:
         return []

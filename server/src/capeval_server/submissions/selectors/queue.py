@@ -38,7 +38,12 @@ _BEFORE_NEW = _RUNNING | (_WAITING & Q(baseline_of=None))
 
 @dataclass(frozen=True, kw_only=True)
 class SeenWorker:
-    """A worker that was seen within the last minute."""
+    """Worker that was seen within the last minute.
+
+    Attributes:
+        started: Time at which the worker started.
+        seen: Time of its last sign of life.
+    """
 
     started: datetime
     seen: datetime
@@ -56,14 +61,14 @@ class QueueStatus:
     """The queue and the workers.
 
     Attributes:
-        waiting: How many submissions wait.
-        running: How many are being scored.
-        workers: The workers seen within the last minute.
-        expected_wait: For how many seconds a submission made now would wait; None if no worker is there,
-            or nothing was scored yet.
-        last_hour: How many submissions were scored in the last hour.
-        last_day: How many were in the last 24 hours.
-        by_hour: How many were in each hour of the clock, the last one being now's.
+        waiting: Number of submissions that wait.
+        running: Number of submissions that are being scored.
+        workers: Workers seen within the last minute.
+        expected_wait: Expected wait of a new submission in seconds; unknown without workers, and before the
+            first submission is scored.
+        last_hour: Number of submissions scored in the last hour.
+        last_day: Number of submissions scored in the last 24 hours.
+        by_hour: Number of submissions scored in each of the last 24 hours of the clock.
     """
 
     waiting: int
@@ -98,15 +103,15 @@ def jobs(now: datetime) -> QueueStatus:
 
 @dataclass(frozen=True, kw_only=True)
 class ScoringProgress:
-    """How far the scoring of a submission is.
+    """Progress of the scoring of a submission.
 
     Attributes:
-        elapsed: For how many seconds a worker has been scoring it.
-        split: The split that is being scored; empty if that is not known yet.
-        references: The reference set.
-        metric: The metric.
-        number: The how-manieth it is.
-        total: Of how many metrics, those of all splits and reference sets.
+        elapsed: Seconds since a worker began.
+        split: Name of the split that is being scored; empty if it is not known yet.
+        references: Name of the reference set.
+        metric: Name of the metric.
+        number: Number of the metric, from 1.
+        total: Number of metrics, counted for each split and reference set.
     """
 
     elapsed: float
