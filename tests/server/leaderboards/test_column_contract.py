@@ -139,7 +139,7 @@ def test_final_results_of_earlier_versions_are_read(phase: Phase, toy: EntryColu
         "team": "",
         "scores": [["CIDEr-D", "", 1.0, None, None]],
     }
-    pair = ["CIDEr-D", "", *sorted([stored["submission"], people["submission"]]), 0.25]
+    pair = ["CIDEr-D", "", *sorted([str(submission.pk), str(UUID(int=0))]), 0.25]
     content = json.dumps({"rows": [stored, people], "p_values": [pair]}).encode()
     FinalBoard.objects.create(phase=phase, version=version(), content=zlib.compress(content))
     Phase.objects.update(final=timezone.now())

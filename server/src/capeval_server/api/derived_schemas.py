@@ -15,13 +15,13 @@ from pydantic import create_model
 
 __all__ = ["attribute_descriptions", "derived_from"]
 
-_Schema = TypeVar("_Schema", bound=type[Schema])
+_Schema = TypeVar("_Schema", bound=Schema)
 
 # The schema of each class that schemas are derived from.
 _schemas: dict[Any, type[Schema]] = {}
 
 
-def derived_from(source: type, *, without: Collection[str] = ()) -> Callable[[_Schema], _Schema]:
+def derived_from(source: type, *, without: Collection[str] = ()) -> Callable[[type[_Schema]], type[_Schema]]:
     """Return a decorator that adds the fields of a dataclass or named tuple to a schema.
 
     All are required. Their descriptions are those of the docstring's attributes. A field whose type has a
@@ -32,18 +32,18 @@ def derived_from(source: type, *, without: Collection[str] = ()) -> Callable[[_S
         without: Names of fields that the API does not have.
     """
 
-    def derive(schema: _Schema) -> _Schema:
+    def derive(schema: type[_Schema]) -> type[_Schema]:
         described = attribute_descriptions(source)
         fields: dict[str, Any] = {
             name: (_with_schemas(kind), Field(description=described.get(name)))
             for name, kind in get_type_hints(source, include_extras=True).items()
             if name not in {*without, *schema.model_fields}
         }
-        derived: Any = create_model(
+        derived: type[_Schema] = create_model(
             schema.__name__, __base__=schema, __module__=schema.__module__, __doc__=schema.__doc__, **fields
         )
         _schemas[source] = derived
-        return derived  # type: ignore[no-any-return]
+        return derived
 
     return derive
 

@@ -79,7 +79,7 @@ def _to_json(board: Leaderboard) -> bytes:
     """
     answer = schemas.LeaderboardAnswer.model_validate(replace(board, rows=[], reported=[])).model_dump()
     names = list(schemas.LeaderboardRow.model_fields)
-    answer["rows"] = [{name: getattr(row, name) for name in names} | row.extra for row in board.rows]
+    answer["rows"] = [{**{name: getattr(row, name) for name in names}, **row.extra} for row in board.rows]
     answer["reported"] = [vars(entry) for entry in board.reported]
     return json.dumps(answer, cls=NinjaJSONEncoder).encode()
 

@@ -118,7 +118,7 @@ def pack(board: Leaderboard, tests: Iterable[tuple[str, str, UUID, UUID, float]]
         }
         for row in board.rows
     ]
-    p_values = [[*_pair(*pair), value] for *pair, value in tests]
+    p_values = [[*_pair(name, subset, first, second), value] for name, subset, first, second, value in tests]
     content = json.dumps({"rows": rows, "p_values": p_values}, ensure_ascii=False, default=_to_json)
     return zlib.compress(content.encode())
 

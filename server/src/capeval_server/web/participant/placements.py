@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from capeval_server.challenges.models import Phase
+from capeval_server.leaderboards.entries import RankedSubmission
 from capeval_server.leaderboards.query import LeaderboardQuery
-from capeval_server.leaderboards.ranking import RankedSubmission, places
+from capeval_server.leaderboards.ranking import places
 from capeval_server.submissions.models import Submission
 from capeval_server.submissions.selectors.scores import ScoreTable, ScoreWithInterval, higher_is_better
 

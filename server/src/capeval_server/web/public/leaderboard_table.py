@@ -206,10 +206,16 @@ def _phases(chosen: Phase) -> list[ChoiceLink]:
 
 def _address(question: LeaderboardQuery, split: str, references: str, subset: str) -> str:
     """Return the address of another current leaderboard of the phase, in the same order if possible."""
-    changes = {"split": split, "references": references, "version": "", "subset": subset, "as_of": ""}
-    if split != question.split.name:
-        changes["sort_by"] = ""
-    return address(question, **changes)
+    known = split == question.split.name and question.sort_by != question.split.sort_by
+    return address(
+        question,
+        split=split,
+        references=references,
+        version="",
+        subset=subset,
+        sort_by=question.sort_by if known else "",
+        as_of="",
+    )
 
 
 def near_pages(page: int, pages: int) -> list[int]:
