@@ -416,6 +416,7 @@ class LeaderboardAnswer(Schema):
     current: bool = Field(validation_alias="question.current")
     subset: str = Field(validation_alias="question.subset")
     as_of: datetime | None = Field(validation_alias="question.as_of")
+    final: datetime | None
     sort_by: str = Field(validation_alias="question.sort_by")
     order: str = Field(validation_alias="question.order")
     layout: str = Field(validation_alias="question.layout")

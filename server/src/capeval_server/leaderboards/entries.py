@@ -74,22 +74,22 @@ class Leaderboard:
     Attributes:
         question: The query that the leaderboard answers.
         columns: Labels of the columns of scores.
-        rows: All rows, or those of the page.
         total: Number of all rows.
         page: Number of the page, from 1; missing if `rows` has all rows.
         pages: Number of pages.
         rescoring: Number of submissions that wait for scores by the current references.
+        rows: All rows, or those of the page.
         reported: Scores that were reported elsewhere. They are not rows, and only on the first page.
         final: Time at which the results became final.
     """
 
     question: LeaderboardQuery
     columns: list[str]
-    rows: list[LeaderboardEntry]
     total: int
     page: int | None
     pages: int
     rescoring: int
+    rows: list[LeaderboardEntry]
     reported: list[ReportedEntry]
     final: datetime | None = None
 
