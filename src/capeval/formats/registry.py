@@ -62,7 +62,7 @@ def references_in(source: Source, options: ReadOptions) -> References:
         FormatError: It is of no kind that is read as references, or something is wrong with it.
         OptionError: Columns or splits are named, and a file of its kind has none.
     """
-    return _read(attrgetter("references"), source, options)
+    return _read(lambda kind: kind.references, source, options)
 
 
 def candidates_in(source: Source, options: ReadOptions) -> Candidates:
@@ -72,7 +72,7 @@ def candidates_in(source: Source, options: ReadOptions) -> Candidates:
         FormatError: It is of no kind that is read as candidates, or something is wrong with it.
         OptionError: Columns are named, and a file of its kind has none.
     """
-    return _read(attrgetter("candidates"), source, options)
+    return _read(lambda kind: kind.candidates, source, options)
 
 
 def _read(reader_of: _ReaderOf[Captions], source: Source, options: ReadOptions) -> Captions:

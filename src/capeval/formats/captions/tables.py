@@ -93,7 +93,7 @@ def _write_example() -> bytes:
     out = pa.BufferOutputStream()
     with pa.ipc.new_stream(out, table.schema) as writer:
         writer.write_table(table)
-    return out.getvalue().to_pybytes()
+    return bytes(out.getvalue())
 
 
 KIND = CaptionFormat(

@@ -88,7 +88,8 @@ class _MetricsWidget(forms.Widget):
     def get_context(self, name: str, value: _Chosen | None, attrs: dict[str, Any] | None) -> dict[str, Any]:
         context = super().get_context(name, None, attrs)
         chosen = value or {}
-        featured, others = [], []
+        featured: list[_OfferedMetric] = []
+        others: list[_OfferedMetric] = []
         for each, metric in _in_order().items():
             offered = _OfferedMetric(
                 name=each,
@@ -134,14 +135,14 @@ class MetricsField(forms.Field):
     def __init__(self, **options: Any) -> None:
         super().__init__(initial={name: {} for name in DEFAULT}, **options)
 
-    def to_python(self, value: _Chosen) -> list[str]:
+    def to_python(self, value: _Chosen | None) -> list[str]:
         """Return the chosen metrics, such as `CIDEr-D(sigma=3)`.
 
         Raises:
             ValidationError: There is no such metric, or an option has another value.
         """
         made = []
-        for metric, sent in value.items():
+        for metric, sent in (value or {}).items():
             try:
                 name = canonical_name(metric)
                 defaults = _variant_options(name)
