@@ -172,7 +172,7 @@ class MetricTable(SphinxDirective):
         for metric in CLASSES.values():
             makers = (make for make in METRICS.values() if isinstance(make(), metric))
             names = list(dict.fromkeys(name for make in makers for name in make().names))
-            scores = f"{names[0]} to {names[-1]}" if len(names) > 4 else ", ".join(names)
+            scores = f"{names[0]}, {names[1]} to {names[-1]}" if len(names) > 4 else ", ".join(names)
             sentence = (metric.__doc__ or "").split("\n\n")[0].rstrip(".")
             rows += [
                 f"   * - :doc:`{metric.family} <{metric.page}>`",

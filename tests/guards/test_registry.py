@@ -26,7 +26,7 @@ def test_every_metric_is_documented(metric: type[Metric]) -> None:
     assert metric.family in text
     # The table of the metrics and the navigation list all pages.
     index = (PROJECT / "docs" / "metrics" / "index.md").read_text(encoding="utf-8")
-    assert "{metric-table}" in index
+    assert ".. metric-table::" in index
     assert ":glob:\n\n*\n" in index
 
 

@@ -36,10 +36,10 @@ def _adopt(entry: EntryPoint, loaded: object) -> None:
 FORMATS: Registry[CaptionFormat] = Registry("format", PluginGroup("capeval.formats", _adopt))
 """The formats by name: each module of `capeval.formats.captions` has one, and plug-ins add more."""
 
-for _module in pkgutil.iter_modules(captions.__path__, f"{captions.__name__}."):
-    _kind = import_module(_module.name).KIND
-    FORMATS.add({_kind.name: _kind}, _module.name)
-_OWN = tuple(sorted(FORMATS.registered(), key=attrgetter("priority")))
+_MODULES = pkgutil.iter_modules(captions.__path__, f"{captions.__name__}.")
+_KINDS: list[CaptionFormat] = [import_module(module.name).KIND for module in _MODULES]
+_OWN = tuple(sorted(_KINDS, key=attrgetter("priority")))
+FORMATS.add({kind.name: kind for kind in _OWN}, __name__)
 
 _JSON = re.compile(r"\.(json|jsonl|ndjson)$")
 # What people have and what is not read, by its first bytes, with what to do instead.
