@@ -103,6 +103,17 @@ def test_a_challenge_is_shown_and_then_made(maker: Someone) -> None:
         ({"sort_by": "SPICE"}, "sort_by", "must be one of"),
         ({"closes": "2020-01-01T00:00"}, "closes", "must be after opens"),
         ({"metrics": []}, "metrics", "This field is required"),
+        ({"metrics": ["Nope"]}, "metrics", "must be one of BLEU"),
+        ({"metrics-CIDEr-D-sigma": "wide"}, "metrics", "CIDEr-D: &#x27;sigma&#x27; must be a number"),
+        (
+            {
+                "metrics": ["METEOR"],
+                "metrics-METEOR-stages": "exact,stem,synonym",
+                "metrics-METEOR-weights": "1,0.5,0.25",
+            },
+            "metrics",
+            "at most 50 characters",
+        ),
     ],
 )
 def test_what_is_wrong_is_at_its_field(
@@ -116,6 +127,15 @@ def test_what_is_wrong_is_at_its_field(
     assert errors is not None, page
     assert message in errors[1]
     assert not Challenge.objects.exists()
+
+
+def test_only_changed_options_are_kept(maker: Someone) -> None:
+    page = _send(maker, **{"metrics-CIDEr-D-sigma": "3.0", "metrics-CIDEr-D-n": "4"})
+    assert "BLEU, CIDEr-D(sigma=3)" in page
+    page = _send(maker, 422, **{"metrics-CIDEr-D-sigma": "wide"})
+    assert re.search(r'id="id_metrics-CIDEr-D-sigma" value="wide"', page)
+    maker.do("/new/apply/", **_hidden(_send(maker, **{"metrics-CIDEr-D-sigma": "3.0"})))
+    assert Challenge.objects.get().splits.get().metrics == ["BLEU", "CIDEr-D(sigma=3)"]
 
 
 def test_the_sample_can_be_uploaded(maker: Someone, tmp_path: Path) -> None:
