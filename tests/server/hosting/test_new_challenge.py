@@ -130,11 +130,12 @@ def test_what_is_wrong_is_at_its_field(
 
 
 def test_only_changed_options_are_kept(maker: Someone) -> None:
-    page = _send(maker, **{"metrics-CIDEr-D-sigma": "3.0", "metrics-CIDEr-D-n": "4"})
+    changed: dict[str, Any] = {"metrics-CIDEr-D-sigma": "3.0"}
+    page = _send(maker, **{**changed, "metrics-CIDEr-D-n": "4"})
     assert "BLEU, CIDEr-D(sigma=3)" in page
     page = _send(maker, 422, **{"metrics-CIDEr-D-sigma": "wide"})
     assert re.search(r'id="id_metrics-CIDEr-D-sigma" value="wide"', page)
-    maker.do("/new/apply/", **_hidden(_send(maker, **{"metrics-CIDEr-D-sigma": "3.0"})))
+    maker.do("/new/apply/", **_hidden(_send(maker, **changed)))
     assert Challenge.objects.get().splits.get().metrics == ["BLEU", "CIDEr-D(sigma=3)"]
 
 

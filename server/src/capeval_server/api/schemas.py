@@ -9,7 +9,6 @@ from uuid import UUID
 from ninja import Field, Schema
 from pydantic import AwareDatetime, ConfigDict, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema
 
 from capeval.formats.images import ImageInfo
 from capeval_server.api.derived_schemas import derived_from
@@ -378,9 +377,7 @@ class LeaderboardRow(Schema):
     """
 
     @classmethod
-    def __get_pydantic_json_schema__(
-        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> JsonSchemaValue:
+    def __get_pydantic_json_schema__(cls, core_schema: Any, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         """Return the description, with the registered columns that are no fields of the row."""
         schema = handler.resolve_ref_schema(handler(core_schema))
         for column in stored_columns():

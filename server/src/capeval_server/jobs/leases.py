@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -72,9 +72,10 @@ class DatabaseTime(Func):
         compiler: SQLCompiler,
         connection: BaseDatabaseWrapper,  # noqa: ARG002
         **context: Any,  # noqa: ARG002
-    ) -> tuple[str, Sequence[Any]]:
+    ) -> tuple[str, tuple[Any, ...]]:
         """Compile to the time of this process."""
-        return compiler.compile(Value(timezone.now(), output_field=DateTimeField()))
+        sql, parameters = compiler.compile(Value(timezone.now(), output_field=DateTimeField()))
+        return sql, tuple(parameters)
 
 
 def enqueue(*jobs: Job) -> None:
