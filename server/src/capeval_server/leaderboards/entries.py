@@ -18,7 +18,7 @@ __all__ = [
     "LeaderboardEntry",
     "RankedSubmission",
     "ShownScores",
-    "Standing",
+    "SubmissionStanding",
     "new_entry",
     "shown_scores",
 ]
@@ -119,7 +119,7 @@ class RankedSubmission(NamedTuple):
         return UUID(self.key)
 
 
-class Standing(NamedTuple):
+class SubmissionStanding(NamedTuple):
     """Submission with its rank, and the test of its difference to the next row."""
 
     place: RankedSubmission
@@ -165,7 +165,7 @@ _FIELDS = frozenset(found.name for found in fields(LeaderboardEntry))
 
 
 def new_entry(
-    standing: Standing, facts: Mapping[str, Any], scores: ShownScores, **known: Any
+    standing: SubmissionStanding, facts: Mapping[str, Any], scores: ShownScores, **known: Any
 ) -> LeaderboardEntry:
     """Return the row of a submission.
 

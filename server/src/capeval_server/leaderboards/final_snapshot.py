@@ -20,7 +20,7 @@ from capeval_server.leaderboards.entries import (
     Leaderboard,
     LeaderboardEntry,
     RankedSubmission,
-    Standing,
+    SubmissionStanding,
     new_entry,
     shown_scores,
 )
@@ -74,7 +74,7 @@ class FinalRows:
         pairs = (_pair(*score, first.key, second.key) for first, second in pairwise(places))
         return [*(self.p_values_of_pairs.get(pair) for pair in pairs), None]
 
-    def entries(self, standings: Sequence[Standing], *, full: bool) -> Iterator[LeaderboardEntry]:
+    def entries(self, standings: Sequence[SubmissionStanding], *, full: bool) -> Iterator[LeaderboardEntry]:
         """Yield the rows of some submissions, with notes of later changes."""
         columns = stored_columns()
         found = Submission.objects.only("state", "mark", "mark_reason", "finished")

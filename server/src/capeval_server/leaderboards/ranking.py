@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from capeval_server.leaderboards.entries import Leaderboard, RankedSubmission, Standing
+from capeval_server.leaderboards.entries import Leaderboard, RankedSubmission, SubmissionStanding
 from capeval_server.leaderboards.final_snapshot import FinalRows, stored
 from capeval_server.leaderboards.query import LeaderboardQuery
 from capeval_server.leaderboards.reported_entries import reported_entries
@@ -48,7 +48,7 @@ def leaderboard(
         p_value = None if place.score is None else test
         rank = None if place.baseline or place.score is None else ranks[place.score]
         differs = None if p_value is None else p_value < LEVEL
-        standings.append(Standing(place, rank, shown_p(p_value, full=full), differs))
+        standings.append(SubmissionStanding(place, rank, shown_p(p_value, full=full), differs))
     return Leaderboard(
         question=question,
         columns=[column.label for column in question.columns],

@@ -18,7 +18,7 @@ from capeval_server.leaderboards.entries import (
     LeaderboardEntry,
     RankedSubmission,
     ShownScores,
-    Standing,
+    SubmissionStanding,
     new_entry,
     shown_scores,
 )
@@ -119,7 +119,7 @@ class SubmissionRows:
         """Return the p-value of the difference of each submission to the next."""
         return differences([place.sample for place in places])
 
-    def entries(self, standings: Iterable[Standing], *, full: bool) -> Iterator[LeaderboardEntry]:
+    def entries(self, standings: Iterable[SubmissionStanding], *, full: bool) -> Iterator[LeaderboardEntry]:
         """Yield the rows of some submissions."""
         listed = [
             (standing, (standing.place.key, standing.place.stamp))
