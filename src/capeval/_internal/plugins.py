@@ -143,6 +143,10 @@ class Registry(Mapping[str, _Value]):
         found = self._names.get(name.lower())
         return None if found is None else found[0]
 
+    def registered(self) -> tuple[_Value, ...]:
+        """Return the values that are registered so far, without loading plug-ins."""
+        return tuple(self._values.values())
+
     def __getitem__(self, name: str) -> _Value:
         if name not in self._values:
             self._plugins.load()

@@ -7,15 +7,15 @@ distribution, with an entry point of the group `capeval_server.task_types`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.metadata import EntryPoint, entry_points
-from itertools import chain, zip_longest
+from importlib.metadata import EntryPoint
+from itertools import zip_longest
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar, cast
 
-from capeval.errors import DependencyError, OptionError
+from capeval.errors import OptionError
+from capeval.toolkit import PluginGroup, Registry
 from capeval_server.annotation.task_types.results import TaskResult
 from capeval_server.core.errors import AnswerError, CampaignError
 
@@ -29,7 +29,6 @@ __all__ = [
     "ChoiceQuestion",
     "OneQuestion",
     "TaskType",
-    "added_task_types",
     "checked_keys",
     "checked_text",
     "chosen",
@@ -236,94 +235,44 @@ def item_choice(choice: str, *, mirrored: bool) -> str:
     return ITEMS[SIDES.index(choice) ^ mirrored]
 
 
-class TaskTypeRegistry(Mapping[str, TaskType]):
-    """Task types by name. Those of other distributions are imported when they are first needed.
-
-    Attributes:
-        own: The registered task types, without those of entry points.
-    """
-
-    def __init__(self) -> None:
-        self.own: dict[str, TaskType] = {}
-
-    def add(self, kind: type[TaskType]) -> None:
-        """Add a task type of this distribution, or one that its module registers itself.
-
-        Raises:
-            TypeError: It lacks a method.
-            ValueError: Its declaration is incomplete, or its name or a text's name is taken.
-        """
-        self.own[kind.name] = _checked(kind, self.own.values())
-
-    def __getitem__(self, name: str) -> TaskType:
-        return self.own[name] if name in self.own else added_task_types()[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return chain(self.own, added_task_types())
-
-    def __len__(self) -> int:
-        return len(self.own) + len(added_task_types())
-
-
-TASKS = TaskTypeRegistry()
-Kind = TypeVar("Kind", bound=type[TaskType])
+_Kind = TypeVar("_Kind", bound=type[TaskType])
 _REQUIRED = ("name", "title", "answers", "lease_seconds", "needs_image", "texts", "result", "example")
 
 
-def register(kind: Kind) -> Kind:
-    """Add a task type to `TASKS`."""
-    TASKS.add(kind)
-    return kind
-
-
-@cache
-def added_task_types() -> dict[str, TaskType]:
-    """Return the task types of entry points by name.
-
-    Raises:
-        DependencyError: One can't be imported, is incomplete, or has a name that is taken.
-    """
-    found: dict[str, TaskType] = {}
-    for entry in entry_points(group=GROUP):
-        try:
-            kind = entry.load()
-            # A module may register its class by itself.
-            if kind not in map(type, TASKS.own.values()):
-                made = _checked(kind, [*TASKS.own.values(), *found.values()])
-                found[made.name] = made
-        except Exception as error:
-            raise DependencyError(_broken(entry, error)) from error
-    return found
-
-
-def _broken(entry: EntryPoint, error: Exception) -> str:
-    source = entry.dist.name if entry.dist else entry.value
-    return (
-        f"the task type {entry.name!r} of {source} can't be used ({type(error).__name__}: {error}):"
-        f" upgrade or uninstall {source}"
-    )
-
-
-def _checked(kind: type[TaskType], others: Iterable[TaskType]) -> TaskType:
-    """Return a task type after checks of its declaration.
+def register(kind: _Kind) -> _Kind:
+    """Add a task type to `TASKS`.
 
     Raises:
         TypeError: It is no subclass of `TaskType`, or lacks a method.
-        ValueError: It lacks an attribute or a text, or another has its name or the name of a text.
+        ValueError: It lacks an attribute or a text, or a text has the name of another text.
+        DuplicateNameError: Another task type has its name.
     """
-    if not issubclass(kind, TaskType):
-        raise TypeError(f"{kind.__name__} must be a subclass of TaskType")
+    made = _checked(kind)
+    TASKS.add({made.name: made}, kind.__module__)
+    return kind
+
+
+def _adopt(_: EntryPoint, kind: object) -> None:
+    # A module may register its class by itself.
+    if kind not in map(type, TASKS.registered()):
+        register(cast(type[TaskType], kind))
+
+
+TASKS: Registry[TaskType] = Registry("task type", PluginGroup(GROUP, _adopt))
+"""The task types by name. Those of other distributions are imported when they are first needed."""
+
+
+def _checked(kind: type[TaskType]) -> TaskType:
+    """Return a task type after checks of its declaration."""
+    if not (isinstance(kind, type) and issubclass(kind, TaskType)):
+        raise TypeError(f"{kind!r} must be a subclass of TaskType")
     missing = [name for name in _REQUIRED if not hasattr(kind, name)]
     if missing:
         raise ValueError(f"{kind.__name__} must have the attribute {missing[0]!r}")
-    for other in others:
-        place = f"{type(other).__module__}.{type(other).__name__}"
-        if other.name == kind.name:
-            raise ValueError(f"the name {kind.name!r} is taken by {place}")
-        if set(other.texts) & set(kind.texts):
-            raise ValueError(f"the text {min(set(other.texts) & set(kind.texts))!r} is taken by {place}")
     made = kind()
     for text in kind.texts:
+        if other := next((task for task in TASKS.registered() if text in task.texts), None):
+            raise ValueError(f"the text {text!r} of {kind.name!r} is taken by {other.name!r}")
         if not _text_path(made, text).is_file():
             raise ValueError(f"the text {text!r} of {kind.name!r} must be in {_text_path(made, text)}")
     return made
