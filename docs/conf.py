@@ -2,36 +2,23 @@
 
 from __future__ import annotations
 
-import inspect
-import json
-import re
-from collections import Counter
-from collections.abc import Mapping
-from dataclasses import is_dataclass
-from importlib import import_module
-from itertools import groupby
-from pkgutil import iter_modules
-from typing import Annotated, Any, get_origin, get_type_hints
+import sys
+from pathlib import Path
 
-from click import Context
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
-from sphinx.util.docutils import SphinxDirective
 from sphinx.util.inspect import TypeAliasForwardRef
 
 import capeval
-from capeval.cli.studies import app as studies_group
-from capeval.cli.toolkit.click_commands import Command
-from capeval.metrics import CLASSES, METRICS
-from capeval_server.annotation.core.options import QUALITY_SETTINGS, CampaignOptions
-from capeval_server.annotation.task_types import TASKS
+
+sys.path.append(str(Path(__file__).parent))
 
 project = "capeval"
 author = "the authors of capeval"
 version = release = capeval.__version__
 
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton", "directives"]
 root_doc = "index"
 
 # Markdown. Anchors of headings are those that links in the sources have.
@@ -79,10 +66,6 @@ copybutton_prompt_is_regexp = True
 copybutton_only_copy_prompt_lines = True
 
 
-# Modules that every study may have; their public names are those of the package.
-PARTS = re.compile(r"^(compute|options|command|abstract50s)$|report$")
-
-
 class DarkPictures(SphinxTransform):
     """A picture `NAME-light.webp` is shown on light pages, and `NAME-dark.webp` beside it on dark ones."""
 
@@ -99,160 +82,7 @@ class DarkPictures(SphinxTransform):
                 light.parent.insert(light.parent.index(light) + 1, dark)
 
 
-class RegisteredMetrics(SphinxDirective):
-    """The classes of all registered metrics, with their options."""
-
-    def run(self) -> list[nodes.Node]:
-        """Describes each as `autoclass` does."""
-        return self.parse_text_to_nodes("\n".join(f".. autoclass:: capeval.{name}" for name in CLASSES))
-
-
-def _values(about: Mapping[str, Any]) -> str:
-    """Return the values that an option can have."""
-    if "enum" in about:
-        return ", ".join(f"`{value}`" for value in about["enum"])
-    if "maximum" in about:
-        least = about["minimum"] if "minimum" in about else f"more than {about['exclusiveMinimum']}"
-        return f"{least} to {about['maximum']}"
-    return {"boolean": "`true`, `false`", "string": "text"}[about["type"]]
-
-
-def _default(name: str, kinds: list[str]) -> str:
-    """Return the default of an option; if it depends on the kind, each default with its kinds."""
-    values = {kind: getattr(CampaignOptions.of_kind(kind), name) for kind in kinds}
-    usual = Counter(values.values()).most_common(1)[0][0]
-    shown = {value: f"`{json.dumps(value)}`" for value in values.values()}
-    others = [f"`{kind}`: {shown[value]}" for kind, value in values.items() if value != usual]
-    return "; ".join([shown[usual], *others])
-
-
-def options_tables() -> str:
-    """Return a Markdown table of the options of campaigns for each group."""
-    lines: list[str] = []
-    for group, options in groupby(CampaignOptions.described().items(), lambda option: option[1]["group"]):
-        lines += [
-            "",
-            f"**{group}**",
-            "",
-            "| Setting | Meaning | Values | Default |",
-            "| --- | --- | --- | --- |",
-        ]
-        for name, about in options:
-            kinds = [kind for kind, task in TASKS.items() if name in CampaignOptions.described(task)]
-            meaning = f"**{about['title']}**. {about['description']}"
-            if len(kinds) < len(TASKS):
-                meaning += f" Only for {', '.join(f'`{kind}`' for kind in kinds)}."
-            if name in QUALITY_SETTINGS:
-                meaning += " Quality setting."
-            lines.append(f"| `{name}` | {meaning} | {_values(about)} | {_default(name, kinds)} |")
-    return "\n".join(lines)
-
-
-class CampaignOptionsTables(SphinxDirective):
-    """The settings of campaigns, as the server declares them."""
-
-    def run(self) -> list[nodes.Node]:
-        """Return a table for each group."""
-        return self.parse_text_to_nodes(options_tables())
-
-
-class MetricTable(SphinxDirective):
-    """A table of all registered metrics: page, first sentence of the documentation, names of the scores."""
-
-    def run(self) -> list[nodes.Node]:
-        """Return the table, with a row for each class."""
-        rows = [
-            ".. list-table::",
-            "   :header-rows: 1",
-            "",
-            "   * - Metric",
-            "     - Compares",
-            "     - Scores",
-        ]
-        for metric in CLASSES.values():
-            makers = (make for make in METRICS.values() if isinstance(make(), metric))
-            names = list(dict.fromkeys(name for make in makers for name in make().names))
-            scores = f"{names[0]}, {names[1]} to {names[-1]}" if len(names) > 4 else ", ".join(names)
-            sentence = (metric.__doc__ or "").split("\n\n")[0].rstrip(".")
-            rows += [
-                f"   * - :doc:`{metric.family} <{metric.page}>`",
-                f"     - {sentence}",
-                f"     - {scores}",
-            ]
-        return self.parse_text_to_nodes("\n".join(rows))
-
-
-def study_modules(name: str) -> list[str]:
-    """Return the package of a study and its modules that the API reference describes."""
-    package = import_module(f"capeval.studies.{name}")
-    modules = [each.name for each in iter_modules(package.__path__) if not PARTS.search(each.name)]
-    return [package.__name__, *(f"{package.__name__}.{each}" for each in modules)]
-
-
-class RegisteredStudies(SphinxDirective):
-    """The public names of all studies, with a section for each."""
-
-    def run(self) -> list[nodes.Node]:
-        """Describe the package of each study, and its modules that are not parts of every study."""
-        lines = []
-        for name in studies_group.list_commands(Context(studies_group)):
-            package = import_module(f"capeval.studies.{name}")
-            # Names that are imported when they are first used are no members for autodoc until then.
-            vars(package).update({each: getattr(package, each) for each in getattr(package, "__all__", ())})
-            title = (package.__doc__ or name).partition("\n")[0].partition(" (")[0].rstrip(".")
-            lines += [title, "-" * len(title), ""]
-            for module in study_modules(name):
-                lines += [f".. automodule:: {module}", "   :members:", ""]
-        return self.parse_text_to_nodes("\n".join(lines), allow_section_headings=True)
-
-
-class StudyOptions(SphinxDirective):
-    """The arguments and options of a study's command."""
-
-    required_arguments = 1
-
-    def run(self) -> list[nodes.Node]:
-        """Describe each in a row of a table, as the help does."""
-        command = studies_group.get_command(Context(studies_group), self.arguments[0])
-        if not isinstance(command, Command):
-            raise self.error(f"there is no study {self.arguments[0]!r}")
-        lines = [".. list-table::", "   :header-rows: 1", "", "   * - Option", "     - Description"]
-        for rows in command.help_rows(Context(command)).values():
-            for name, text in rows:
-                lines += [f"   * - ``{name}``", f"     - {text.replace('*', chr(92) + '*')}"]
-        return self.parse_text_to_nodes("\n".join(lines))
-
-
-def show_types_only(_: Sphinx, function: object, __: bool) -> None:
-    """Show the types of options in signatures, and not their descriptions."""
-    if inspect.isfunction(function) and Annotated in map(get_origin, _hints(function).values()):
-        function.__annotations__ = get_type_hints(function)
-
-
-def describe_fields(_: Sphinx, what: str, __: str, found: object, ___: object, lines: list[str]) -> None:
-    """Add the descriptions of options to the docstring of their dataclass."""
-    if what == "class" and isinstance(found, type) and is_dataclass(found):
-        hints = _hints(found)
-        if hints and all(get_origin(hint) is Annotated for hint in hints.values()):
-            lines += ["", *(f":param {each}: {hint.__metadata__[-1].help}" for each, hint in hints.items())]
-
-
-def _hints(found: object) -> dict[str, Any]:
-    try:
-        return get_type_hints(found, include_extras=True)
-    except (NameError, TypeError):
-        # Types that are only imported for type checkers.
-        return {}
-
-
 def setup(app: Sphinx) -> dict[str, bool]:
     """Adds the above to Sphinx."""
     app.add_transform(DarkPictures)
-    app.add_directive("registered-metrics", RegisteredMetrics)
-    app.add_directive("campaign-options", CampaignOptionsTables)
-    app.add_directive("metric-table", MetricTable)
-    app.add_directive("registered-studies", RegisteredStudies)
-    app.add_directive("study-options", StudyOptions)
-    app.connect("autodoc-before-process-signature", show_types_only)
-    app.connect("autodoc-process-docstring", describe_fields)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -16,7 +16,7 @@ from capeval.cli.studies import find_studies
 from tests.docs.test_examples import blocks
 
 DOCS = Path(__file__).parents[2] / "docs"
-CONFIGURATION = runpy.run_path(str(DOCS / "conf.py"))
+DIRECTIVES = runpy.run_path(str(DOCS / "directives.py"))
 # All of their names are public. Of other modules, such as those of studies, those that pages name.
 COMPLETE = [
     "capeval",
@@ -46,7 +46,7 @@ def described() -> dict[str, Any]:
                     f"capeval.{each}": made for each, made in import_module("capeval.metrics").CLASSES.items()
                 }
             elif directive == "registered-studies":
-                modules = [each for study in find_studies() for each in CONFIGURATION["study_modules"](study)]
+                modules = [each for study in find_studies() for each in DIRECTIVES["study_modules"](study)]
                 for name in modules:
                     found |= {f"{name}.{each}": getattr(import_module(name), each) for each in exported(name)}
             elif directive == "automodule":

@@ -28,7 +28,7 @@ from tests.server.kit import Someone
 from tests.server.pages import check_page
 from tests.server.web.test_campaign_pages import created, new_form
 
-CONF = Path(__file__).parents[3] / "docs" / "conf.py"
+DIRECTIVES = Path(__file__).parents[3] / "docs" / "directives.py"
 NAMES = list(CampaignOptions.model_fields)
 
 
@@ -40,13 +40,13 @@ class AskedOptions(CampaignOptions):
 
 
 def documentation() -> ModuleType:
-    """The configuration of the site, with the directive that makes the tables."""
-    spec = importlib.util.spec_from_file_location("documentation_conf", CONF)
+    """Return the directives of the site."""
+    spec = importlib.util.spec_from_file_location("documentation_directives", DIRECTIVES)
     assert spec is not None
     assert spec.loader is not None
-    conf = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(conf)
-    return conf
+    found = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(found)
+    return found
 
 
 @pytest.fixture
@@ -126,7 +126,7 @@ def test_one_declaration_makes_the_documentation(asked: type[CampaignOptions]) -
         " 0 turns breaks off. Quality setting."
     )
     assert f"| `break_minutes` | {meaning} | 0 to 60 | `7` |" in rows
-    assert "```{campaign-options}\n```" in (CONF.parent / "server" / "annotation.md").read_text()
+    assert "```{campaign-options}\n```" in (DIRECTIVES.parent / "server" / "annotation.md").read_text()
 
 
 # All options
