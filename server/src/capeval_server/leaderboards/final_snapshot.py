@@ -108,8 +108,10 @@ def pack(board: Leaderboard, tests: Iterable[tuple[str, str, UUID, UUID, float]]
         {
             "submission": row.submission,
             "team": "" if row.baseline else row.team,
-            **{column.name: column.value(row) for column in stored_columns()},
+            # Names keep the order of earlier versions, so that exports of the same results are equal.
+            "algorithm": row.algorithm,
             "declared": row.declared,
+            **{column.name: column.value(row) for column in stored_columns()},
             "failed": list(dict.fromkeys(one.name for one in columns if one.label in row.failed)),
             "scores": [
                 [one.name, one.subset, row.scores[one.label], *(row.intervals[one.label] or (None, None))]
