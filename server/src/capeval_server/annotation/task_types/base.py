@@ -254,7 +254,7 @@ def register(kind: _Kind) -> _Kind:
 
 def _adopt(_: EntryPoint, kind: object) -> None:
     # A module may register its class by itself.
-    if kind not in map(type, TASKS.registered()):
+    if not any(type(task) is kind for task in TASKS.registered()):
         register(cast(type[TaskType], kind))
 
 
