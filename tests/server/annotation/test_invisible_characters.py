@@ -24,6 +24,7 @@ from capeval_server.annotation.text_rules.invisible_characters import (
     find_invisible,
     remove_invisible,
 )
+from capeval_server.annotation.text_rules.rules import TextCheckResult
 from capeval_server.annotation.workers import enrollment
 from capeval_server.commands import annotation as commands
 from capeval_server.core.errors import CampaignError, SentenceError
@@ -35,6 +36,7 @@ from tests.server.kit import Someone
 from tests.server.pages import check_page
 from tests.server.web.test_campaign_pages import see
 
+NO_VIOLATIONS = TextCheckResult(findings=(), blocked=False, unconfirmed=(), reasons={})
 REVERSED = "A dog \u202eruns over\u202c a wide green meadow now"
 CLEANED = "A dog runs over a wide green meadow now"
 SPLIT = "A d\u200bo\u200bg runs over the green grass"
@@ -189,7 +191,7 @@ def of_before(
     """A campaign with captions that were stored before there was the rule."""
     campaign = make("write", items=len(texts), answers=1, batch=len(texts))
     with monkeypatch.context() as early:
-        early.setattr(submit, "checked", lambda *_: None)
+        early.setattr(submit, "check_sentence", lambda *_: NO_VIOLATIONS)
         (worker,) = join(campaign)
         leases = sorted(assignment.work(worker).assignments, key=lambda held: held.item.key)
         for held, text in zip(leases, texts, strict=True):
