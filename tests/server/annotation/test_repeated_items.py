@@ -223,7 +223,7 @@ def test_the_organisers_pages_and_the_api() -> None:
     )
     assert "60 items" in pages["items/"]
     assert f"{again} items" in pages["items/?which=repeats"]
-    assert "shown again, mirrored, and counts in nothing" in pages[""]
+    assert "one of their own items again, mirrored. That answer is not counted" in pages[""]
 
 
 def test_a_worker_is_not_told_what_is_shown_again() -> None:
