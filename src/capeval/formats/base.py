@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -13,7 +14,16 @@ from capeval.errors.messages import listed
 from capeval.formats.io.json import refuse, shown
 from capeval.formats.io.sources import LIMIT, Source
 
-__all__ = ["SPLIT", "CaptionFormat", "Captions", "ReadOptions", "Row", "SplitFilter", "captions_of"]
+__all__ = [
+    "SPLIT",
+    "CaptionFormat",
+    "Captions",
+    "ReadOptions",
+    "Row",
+    "SplitFilter",
+    "captions_of",
+    "plain_ids",
+]
 
 Captions = TypeVar("Captions", References, Candidates)
 
@@ -22,6 +32,9 @@ SPLIT = "split"
 
 Row = tuple[str, object, object]
 """A row of a file: its place, such as `line 3`, its image id, and its caption or captions."""
+
+# As Python writes it: `007`, `+7` and `1.0` are text.
+_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,18}", re.ASCII)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,6 +134,13 @@ def captions_of(kind: type[Captions], rows: Iterable[Row], fields: tuple[str, st
         return kind(captions)
     except CaptionError as error:
         raise FormatError(str(error), kind=FormatErrorKind.WRONG_TYPE) from None
+
+
+def plain_ids(ids: Sequence[str]) -> Sequence[ImageId]:
+    """Return image ids of a text file: integers if every id is one, otherwise the texts."""
+    if all(map(_INTEGER.fullmatch, ids)) and all(-(2**63) <= int(image) < 2**63 for image in ids):
+        return [int(image) for image in ids]
+    return ids
 
 
 def _texts(place: str, value: object, field: str) -> list[str]:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import csv
 import itertools
-import re
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
-from capeval.data.captions import Candidates, ImageId, References
+from capeval.data.captions import Candidates, References
 from capeval.data.columns import find_columns, have_columns
 from capeval.errors import FormatError, FormatErrorKind
-from capeval.formats.base import CaptionFormat, ReadOptions, SplitFilter, captions_of
+from capeval.formats.base import CaptionFormat, ReadOptions, SplitFilter, captions_of, plain_ids
 from capeval.formats.io.json import read_json
 from capeval.formats.io.rows import dialect, rows_of
 from capeval.formats.io.sources import Source
@@ -24,8 +23,6 @@ _ENDINGS = (".csv", ".tsv", ".psv")
 _DELIMITERS = ("\t", ",", "|", ";")
 # Nobody quotes between bars: Flickr30k's results.csv has captions that begin with a quotation mark.
 _UNQUOTED = "|"
-# As Python writes it: `007`, `+7` and `1.0` are text.
-_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,18}", re.ASCII)
 
 
 def _recognize(source: Source, options: ReadOptions) -> bool:
@@ -66,7 +63,7 @@ def _read(kind: type[_Captions], source: Source, options: ReadOptions) -> _Capti
         places.append(f"line {line}")
         ids.append(image)
         captions.append(caption)
-    rows = zip(places, _numbers(ids), _lists(places, captions, fields[1]), strict=True)
+    rows = zip(places, plain_ids(ids), _lists(places, captions, fields[1]), strict=True)
     return captions_of(kind, rows, fields)
 
 
@@ -79,13 +76,6 @@ def _rows(source: Source, delimiter: str, count: int) -> Iterator[tuple[int, lis
             raise FormatError(message, kind=FormatErrorKind.WRONG_LENGTH, line=line)
         # Flickr30k's results.csv has a space behind each bar.
         yield line, [field.strip(" ") for field in row] if delimiter == _UNQUOTED else row
-
-
-def _numbers(ids: Sequence[str]) -> Sequence[ImageId]:
-    """Ids as integers where each of them is one, as the keys of a JSON mapping: a table can't tell."""
-    if all(map(_INTEGER.fullmatch, ids)) and all(-(2**63) <= int(image) < 2**63 for image in ids):
-        return [int(image) for image in ids]
-    return ids
 
 
 def _lists(places: Sequence[str], captions: Sequence[str], field: str) -> Sequence[object]:
