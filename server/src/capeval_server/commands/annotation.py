@@ -408,7 +408,10 @@ def items(
     plan: Annotated[Path, Argument(help="Folder that 'study plan' wrote.")],
     kind: Annotated[
         str,
-        Option(help="triplet, or pairwise for its pairs with their images.", show_default="triplet"),
+        Option(
+            help="Task type of the items, such as triplet or pairwise.",
+            show_default="the first that fits the plan",
+        ),
     ] = "",
     output: Annotated[Path | None, Option("--output", "-o", help="Write to this file.")] = None,
 ) -> None:

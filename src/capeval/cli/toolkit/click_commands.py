@@ -208,7 +208,7 @@ def _click_parameters(parameter: Parameter) -> Iterator[click.Parameter]:
             help=about.help,
             required=parameter.is_required,
             # An empty text is no default worth showing.
-            show_default=about.show_default if parameter.default != "" else False,
+            show_default=parameter.default != "" if about.show_default is True else about.show_default,
             **settings,
         )
 
