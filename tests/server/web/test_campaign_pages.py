@@ -17,6 +17,7 @@ from django.test import Client
 from capeval.studies.effort import Agreement, Prices, forecast
 from capeval.studies.plan import krippendorff_alpha
 from capeval_server.annotation.campaigns.lifecycle import change_state
+from capeval_server.annotation.core.options import CampaignOptions
 from capeval_server.annotation.models import (
     Assignment,
     Campaign,
@@ -31,7 +32,7 @@ from capeval_server.annotation.releases.integrity import audit
 from capeval_server.annotation.responses import assignment, submit
 from capeval_server.annotation.responses.text_flags import UNLIKE
 from capeval_server.annotation.review import moderation
-from capeval_server.annotation.task_types import TASKS
+from capeval_server.annotation.task_types import TASKS, task_named
 from capeval_server.annotation.task_types.base import template_text
 from capeval_server.annotation.text_rules.rules import RULES
 from capeval_server.audit.models import Action
@@ -126,30 +127,12 @@ def new_form(slug: str, *, pictures: int = 0, text: str = "write-coco", **given:
 
 
 def options(**given: Any) -> dict[str, Any]:
-    return {
-        "answers": 2,
-        "batch": 5,
-        "lease_seconds": 600,
-        "longest_lease_seconds": 1800,
-        "seed": 0,
-        "training_items": 10,
-        "training_right": 8,
-        "training_tries": 2,
-        "pause_failed": 3,
-        "pause_of": 10,
-        **{f"rule-{name}": LENIENT.get(name, rule.level) for name, rule in RULES.items()},
-        "reports_to_hold": 2,
-        "check_every": 0,
-        "check_pass_answers": 10,
-        "check_pass_share": 0.9,
-        "repeat_every": 0,
-        "review_first": 10,
-        "review_every": 0,
-        "reopened_for": "everybody",
-        "trust_answers": 20,
-        "trust_share": 0.95,
-        **given,
-    }
+    """Return the options of a campaign of captions in its form, with few reviews and no checks."""
+    chosen = {"answers": 2, "check_every": 0, "repeat_every": 0, "review_every": 0}
+    filled = CampaignOptions.of_kind("write", **chosen).model_dump()
+    shown = CampaignOptions.described(task_named("write"))
+    levels = {f"rule-{name}": LENIENT.get(name, rule.level) for name, rule in RULES.items()}
+    return {**{name: filled[name] for name in shown}, **levels, **given}
 
 
 def created(who: Someone, form: dict[str, Any], text: str = "write-coco") -> Campaign:

@@ -82,6 +82,7 @@ TEMPLATES = [
             ],
             "libraries": {
                 "challenge_tabs": "capeval_server.web.tabs",
+                "organizer_tabs": "capeval_server.web.hosting.tabs",
                 "invisible": "capeval_server.web.invisible_characters",
             },
         },

@@ -18,10 +18,15 @@ from capeval_server.web.hosting import (
 )
 from capeval_server.web.hosting.common import View
 
-__all__ = ["urlpatterns"]
+__all__ = ["TABS", "urlpatterns"]
+
+TABS: dict[str, str] = {}
+"""The texts of the tabs of organizers, by the names of their routes."""
 
 
-def _at(place: str, view: View, name: str) -> Any:
+def _at(place: str, view: View, name: str, *, tab: str = "") -> Any:
+    if tab:
+        TABS[name] = tab
     return path(f"<slug:slug>/organise/{place}", view, name=f"organiser_{name}")
 
 
@@ -30,19 +35,27 @@ urlpatterns = [
     path("new/form/", challenge.new_by_form, name="organiser_new_by_form"),
     path("new/sample.zip", challenge.sample, name="organiser_sample"),
     path("new/apply/", challenge.apply_new, name="organiser_apply_new"),
-    _at("", overview.overview_page, "overview"),
-    _at("trail/", overview.trail, "trail"),
-    _at("notices/", notifications.notices, "notices"),
+    _at("", overview.overview_page, "overview", tab="Overview"),
+    _at("submissions/", submissions.submissions, "submissions", tab="Submissions"),
+    _at("submissions/<uuid:pk>/", submissions.submission, "submission"),
+    _at("submissions/<uuid:pk>/rerun/", submissions.rerun_one, "rerun_one"),
+    _at("submissions/<uuid:pk>/mark/", submissions.mark, "mark"),
+    _at("submissions/<uuid:pk>/off/", submissions.take_off, "take_off"),
+    _at("rerun/", submissions.rerun_many, "rerun"),
+    _at("teams/", participants.teams, "teams", tab="Teams"),
+    _at("teams/<int:pk>/", participants.team, "team"),
+    _at("participants/", participants.participants, "participants", tab="Participants"),
+    _at("notices/", notifications.notices, "notices", tab="Announcements"),
     _at("notices/<int:pk>/remove/", notifications.take_back, "take_back"),
     _at("webhooks/", notifications.add_webhook, "add_webhook"),
     _at("webhooks/<int:pk>/remove/", notifications.remove_webhook, "remove_webhook"),
     _at("pictures/", pictures.pictures, "pictures"),
     _at("pictures/<int:pk>/remove/", pictures.remove_picture, "remove_picture"),
-    _at("edit/", challenge.edit, "edit"),
+    _at("edit/", challenge.edit, "edit", tab="Texts and phases"),
     _at("phases/", challenge.phase, "add_phase"),
     _at("phases/<slug:phase>/", challenge.phase, "phase"),
     _at("phases/<slug:phase>/final/", challenge.make_final, "final"),
-    _at("references/", references.references, "references"),
+    _at("references/", references.references, "references", tab="References"),
     _at("references/<slug:split>/<slug:references>/", references.send_references, "send_references"),
     _at(
         "references/<slug:split>/<slug:references>/publish/",
@@ -60,20 +73,12 @@ urlpatterns = [
         references.remove_reported,
         "remove_reported",
     ),
-    _at("campaigns/", campaigns.campaigns, "campaigns"),
-    _at("files/", challenge.files, "files"),
+    _at("campaigns/", campaigns.campaigns, "campaigns", tab="Campaigns"),
+    _at("files/", challenge.files, "files", tab="Files"),
     _at("files/apply/", challenge.apply_to, "apply"),
     _at("files/challenge.toml", challenge.definition, "definition"),
-    _at("submissions/", submissions.submissions, "submissions"),
-    _at("submissions/<uuid:pk>/", submissions.submission, "submission"),
-    _at("submissions/<uuid:pk>/rerun/", submissions.rerun_one, "rerun_one"),
-    _at("submissions/<uuid:pk>/mark/", submissions.mark, "mark"),
-    _at("submissions/<uuid:pk>/off/", submissions.take_off, "take_off"),
-    _at("rerun/", submissions.rerun_many, "rerun"),
-    _at("teams/", participants.teams, "teams"),
-    _at("teams/<int:pk>/", participants.team, "team"),
-    _at("participants/", participants.participants, "participants"),
-    _at("organisers/", participants.organisers, "organisers"),
-    _at("organisers/<int:pk>/remove/", participants.remove_organiser, "remove_organiser"),
     _at("export/", overview.export_page, "export"),
+    _at("organisers/", participants.organisers, "organisers", tab="Organisers"),
+    _at("organisers/<int:pk>/remove/", participants.remove_organiser, "remove_organiser"),
+    _at("trail/", overview.trail, "trail", tab="History"),
 ]
