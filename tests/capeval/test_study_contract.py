@@ -22,7 +22,7 @@ from capeval.report.study_report import StudyReport
 from tests.capeval.study_cases import CASES, StudyCase, write_files
 
 DOCS = Path(__file__).parents[2] / "docs"
-# What somebody writes to add a study.
+# The files of a new study.
 TOY = {
     "__init__.py": '"""Lengths of captions."""\n',
     "options.py": '''

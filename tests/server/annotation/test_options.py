@@ -62,7 +62,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> type[CampaignOptions]:
 
 
 def text_of(page: str) -> str:
-    """What a page shows, without its markup."""
+    """Return the text of a page, without its markup."""
     return " ".join(re.sub(r"<[^>]+>", " ", page).replace("&#x27;", "'").split())
 
 

@@ -33,8 +33,7 @@ pytestmark = pytest.mark.django_db
 
 BOARD = "/api/challenges/small/phases/open/leaderboard?split=val&references=c2"
 ROOT = "/small/organise/"
-# What is posted to the addresses of organisers that are only posted to, by the name of the route. All other
-# routes are pages.
+# The forms of routes that accept only POST, by the name of the route. All other routes are pages.
 FORMS: dict[str, dict[str, str]] = {
     "add_webhook": {"url": "https://hooks.example.org/"},
     "apply": {},

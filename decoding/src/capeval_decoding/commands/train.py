@@ -19,9 +19,9 @@ EXAMPLES = examples(
 def run(
     captions: Annotated[Path, Argument(help="Captions to learn from, as references.")],
     features: Annotated[Path, Argument(help="HDF5 file with the features of their images.")],
-    output: Annotated[
-        Path, Option("--output", "-o", help="The checkpoint; training goes on from it.")
-    ] = Path("updown.pt"),
+    output: Annotated[Path, Option("--output", "-o", help="Checkpoint; training continues from it.")] = Path(
+        "updown.pt"
+    ),
     vectors: Annotated[
         list[Path] | None,
         Option(

@@ -37,7 +37,9 @@ def _worker_named(slug: str, pseudonym: str) -> Participation:
 
 def create(
     path: Annotated[Path, Argument(metavar="FILE", help="Its campaign.toml.")],
-    manager: Annotated[str, Option(help="The user who manages it, beside the challenge's organisers.")] = "",
+    manager: Annotated[
+        str, Option(help="User who manages it, together with the challenge's organizers.")
+    ] = "",
 ) -> None:
     """Makes a campaign, as a draft, from its file and items."""
     set_up()
@@ -453,7 +455,7 @@ def _release_named(slug: str, name: str) -> Release:
 def freeze(
     slug: Slug,
     name: Name,
-    plans: Annotated[Path | None, Option(help="A JSON file that says which splits to make.")] = None,
+    plans: Annotated[Path | None, Option(help="JSON file of the splits to create.")] = None,
     seed: Annotated[int, Option(help="The seed of what is drawn.", min=0)] = 0,
     leave_out: Annotated[
         bool, Option(help="Leave out images that lack captions, in place of refusing.")

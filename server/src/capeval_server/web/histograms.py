@@ -1,4 +1,4 @@
-"""Histograms as SVG in a page, whose colors they have, light or dark."""
+"""Histograms as SVG, in the light or dark colors of the page."""
 
 from __future__ import annotations
 

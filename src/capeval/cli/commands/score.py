@@ -45,7 +45,7 @@ EXAMPLES = examples(
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreOptions:
-    """Options of `capeval score` besides those of the evaluator."""
+    """Options of `capeval score` that do not concern the evaluator."""
 
     subset: Annotated[Path | None, Option(help="JSON of subsets: names to image ids.")] = None
     bootstrap: Annotated[bool, Option(help="Add bootstrap intervals of the corpus scores.")] = False

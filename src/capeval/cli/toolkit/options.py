@@ -47,7 +47,7 @@ ReferencesFile = Annotated[
     Path, Argument(metavar="REFERENCES", help="File of references; - is standard input.")
 ]
 ConstraintsFile = Annotated[
-    Path | None, Option(help="What captions shall mention, from 'capeval baselines constraints'.")
+    Path | None, Option(help="Words that captions must mention, from 'capeval baselines constraints'.")
 ]
 Metrics = Annotated[
     list[str] | None,
@@ -182,7 +182,7 @@ class EvaluationOptions:
 
     @property
     def files(self) -> list[Path]:
-        """Return the files that are read besides captions."""
+        """Return the input files that contain no captions."""
         return [path for path in (self.counts.frequencies,) if path is not None]
 
 

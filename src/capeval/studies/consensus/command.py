@@ -31,7 +31,7 @@ EXAMPLES = examples(
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerFiles:
-    """Files of answers to one's own plan; none for published judgments."""
+    """Files of answers to the user's plan; none for published judgments."""
 
     votes: Annotated[Path | None, Option(help="CSV of the answers to a plan's triplets.")] = None
     pair_votes: Annotated[Path | None, Option(help="CSV of the votes on a plan's pairs, with the image.")] = (

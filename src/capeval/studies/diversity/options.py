@@ -6,5 +6,5 @@ from typing import Literal
 
 __all__ = ["Similarity"]
 
-# The metric that says how similar two captions are, for Self-CIDEr.
+# The similarity of two captions, for Self-CIDEr.
 Similarity = Literal["CIDEr-D", "CIDEr"]

@@ -12,7 +12,7 @@ __all__ = ["CaptionResult", "RatedQuestion", "RatingResult", "TaskResult"]
 
 
 class TaskResult:
-    """What the counted answers of a campaign become.
+    """Result of a task type: the form in which releases contain the counted answers.
 
     Attributes:
         judges_systems: Whether answers judge captions. Participants of the challenge can't give them, and
