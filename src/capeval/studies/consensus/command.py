@@ -48,7 +48,7 @@ class AnswerFiles:
 
     @property
     def are_given(self) -> bool:
-        """Whether there are answers to one's own plan."""
+        """Whether there are answers to the user's plan."""
         return self.votes is not None or self.pair_votes is not None
 
     def check(self, data: Path) -> None:
@@ -84,7 +84,7 @@ def run(
 
     The folder has the files of ABSTRACT-50S (consensus_abstract.mat, abstract_candsB.json and
     abstract_candsC.json) or of PASCAL-50S (pair_pascal.mat and pascal_50s_5refs.json); JSON may be in gzip.
-    With --votes or --pair-votes it is a folder with the pairs.csv and triplets.csv of one's own plan.
+    With --votes or --pair-votes it is a folder with the pairs.csv and triplets.csv of your plan.
     A stopped run continues when it is started again with the same checkpoint.
     """
     from capeval.cli.toolkit.resource_setup import prepare_needs
@@ -117,7 +117,7 @@ def _published(
 def _own(
     answers: AnswerFiles, data: Path, options: ConsensusOptions, checkpoint: Path | None, steps: Steps
 ) -> ConsensusStudy:
-    """The study of the answers to one's own plan."""
+    """Study the answers to the user's plan."""
     from capeval.cli.toolkit.inputs import references_from
     from capeval.studies.consensus import study_plan
 

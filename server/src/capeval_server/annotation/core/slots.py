@@ -128,7 +128,7 @@ def settle_answer(items: Collection[int], campaign: Campaign, options: CampaignO
     """End or reopen items after a new answer to one of them.
 
     Args:
-        items: The keys of the items that the answer can end: those that `lock_voted` returned.
+        items: The keys of the items that the answer can end: those that `lock_pair` returned.
         campaign: Their campaign.
         options: Its options.
 
