@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -173,7 +174,9 @@ def test_only_some_uploads_are_unpacked_at_once(bob: Participant, settings: Any)
     assert bob.submit().status_code == 201
 
 
-def test_a_second_upload_waits_for_the_first(settings: Any) -> None:
+def test_a_second_upload_waits_for_the_first(settings: Any, tmp_path: Path) -> None:
+    # Killed processes of other tests leave their files in the folder of all tests.
+    settings.DATA = tmp_path
     user = User(pk=1)
     with turn_of(user) as first, turn_of(user) as second:
         assert (first, second) == (True, False)
