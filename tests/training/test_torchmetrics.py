@@ -180,6 +180,14 @@ def test_a_collection_of_metrics() -> None:
     assert len(found) == 5
 
 
+def test_the_direction_is_that_of_the_metrics() -> None:
+    from tests.guards.toy import ToyErrors
+
+    assert CaptionScores(REFERENCES, METRICS).higher_is_better is True
+    assert CaptionScores(REFERENCES, [ToyErrors()]).higher_is_better is False
+    assert CaptionScores(REFERENCES, ["BLEU", ToyErrors()]).higher_is_better is None
+
+
 def test_scores_stay_exact_where_the_model_is_of_half_precision() -> None:
     module = torch.nn.Module()
     module.metric = CaptionScores(REFERENCES, METRICS)

@@ -55,7 +55,6 @@ class CaptionScores(torchmetrics.Metric):  # type: ignore[misc]
     """
 
     is_differentiable: ClassVar[bool] = False
-    higher_is_better: ClassVar[bool] = True
     full_state_update: ClassVar[bool] = False
 
     rows: torch.Tensor
@@ -85,6 +84,12 @@ class CaptionScores(torchmetrics.Metric):  # type: ignore[misc]
         rows = torch.zeros(len(self._tokens), columns, dtype=torch.float64)
         self._first_rows = partial(_first_of_each_image, self._tokens.references.image_ids)
         self.add_state("rows", default=rows, dist_reduce_fx=self._first_rows)
+
+    @property
+    def higher_is_better(self) -> bool | None:
+        """Whether higher scores are better; None if the metrics differ in this."""
+        directions = {metric.higher_is_better for metric in self._metrics}
+        return directions.pop() if len(directions) == 1 else None
 
     @property
     def signatures(self) -> dict[str, Signature]:

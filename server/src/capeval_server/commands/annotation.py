@@ -477,9 +477,7 @@ def freeze(
         leave_out=leave_out,
         without_invisible=without_invisible,
     )
-    print(
-        f"{slug} {name}: frozen; captions: {made.responses.count()}; files: {release_files.folder_of(made)}"
-    )
+    print(f"{slug} {name}: frozen; answers: {made.responses.count()}; files: {release_files.folder_of(made)}")
 
 
 def verify(slug: Slug, name: Name) -> None:
