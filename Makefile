@@ -156,10 +156,10 @@ ARCHITECTURES := x86_64 aarch64
 wheel: $(VENV)/.release ## Build wheels of Linux for ARCHITECTURES, for Python 3.11 and newer, and the source distribution into dist/
 	@$(BIN)/python scripts/wheels.py --output dist $(ARCHITECTURES)
 
-release-check: wheel $(VENV)/.native ## Build what is released, and check it: licences, versions, contents, and that it installs and works
+release-check: wheel $(VENV)/.native ## Build what is released, and check it: licenses, versions, contents, and that it installs and works
 	@$(BIN)/python scripts/release_check.py dist
 
-spice-wheel: $(VENV)/.spice ## Build capeval-spice-model, a wheel with SPICE's model under its own licences, into dist/
+spice-wheel: $(VENV)/.spice ## Build capeval-spice-model, a wheel with SPICE's model under its own licenses, into dist/
 	$(BIN)/python scripts/spice_wheel.py --output dist
 
 # Strict: a package that PyPI says nothing about, as where a mirror has no advisories, is no success.

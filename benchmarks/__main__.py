@@ -213,8 +213,8 @@ def minibatch(_: Path, __: int) -> str:
     theirs = json.loads(run(python("-m", "benchmarks.minibatch_reference")).output)
     fast, slow = median(ours["milliseconds"]), median(theirs["milliseconds"])
     rows = [
-        ["prepared CIDEr-D, tokenisation included", f"{fast:.2f}", f"{slow / fast:.0f}"],
-        ["pycocoevalcap's CIDEr-D, without tokenisation", f"{slow:.2f}", "1"],
+        ["prepared CIDEr-D, tokenization included", f"{fast:.2f}", f"{slow / fast:.0f}"],
+        ["pycocoevalcap's CIDEr-D, without tokenization", f"{slow:.2f}", "1"],
     ]
     grown = f"memory after the first batch {ours['before']:.1f} MB, after 2,000 more {ours['after']:.1f} MB"
     header = ["minibatch of 100 images x 5 samples", "milliseconds", "times as fast"]

@@ -3,7 +3,7 @@
 `python -m benchmarks.annotation` makes a campaign of 4,000 pairs x 48 triplets x 3 votes with
 `capeval server annotate create`, asks for items while all its slots are open, asks the rules about sentences,
 has 50 workers answer by HTTP, has all votes given, audits it with `capeval server annotate audit`, and gets
-the organisers' pages.
+the organizers' pages.
 CAPEVAL_SERVER_DATABASE chooses the database, which must be empty; SQLite by default.
 """
 
@@ -94,7 +94,7 @@ def main() -> None:
         votes = _fill()
         _say("auditing")
         audited = run([*server, "annotate", "audit", "large"])
-        _say("looking at the organisers' pages")
+        _say("looking at the organizers' pages")
         seen = _look()
     assert "all holds" in audited.output, audited.output
     print(f"{machine()}; {arguments.pairs * TRIPLETS * VOTES:,} votes\n")
@@ -106,7 +106,7 @@ def main() -> None:
         [f"an answer and the next item, {WORKERS} workers: median", f"{_ms(answered, 50)} ms"],
         [f"an answer and the next item, {WORKERS} workers: p95", f"{_ms(answered, 95)} ms"],
         [f"audit of {votes:,} answers", f"{audited.seconds:.1f} s, {audited.megabytes:.0f} MB"],
-        *([f"the organisers' page {name}", f"{seconds:.2f} s"] for name, seconds in seen.items()),
+        *([f"the organizers' page {name}", f"{seconds:.2f} s"] for name, seconds in seen.items()),
     ]
     print(table(["what", "measured"], rows))
 

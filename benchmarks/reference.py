@@ -1,6 +1,6 @@
 """pycocoevalcap from JSON files, as its own example does: `reference.py REFERENCES RESULTS METRIC...`.
 
-Prints one line of JSON: seconds of tokenisation and of each metric.
+Prints one line of JSON: seconds of tokenization and of each metric.
 """
 
 from __future__ import annotations

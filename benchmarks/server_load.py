@@ -45,13 +45,13 @@ PATHS = {
     "jobs page": "/jobs/",
 }
 OF_A_TEAM = {"submissions of a team": "/many/submissions/"}
-OF_ORGANISERS = {
-    "overview, of organisers": "/many/organise/",
-    "submissions, of organisers": "/many/organise/submissions/",
-    "submissions, of organisers, last": "/many/organise/submissions/?page=101",
-    "submissions, of organisers, failed metrics": "/many/organise/submissions/?failures=on",
-    "teams, of organisers": "/many/organise/teams/",
-    "trail, of organisers": "/many/organise/trail/",
+OF_ORGANIZERS = {
+    "overview, of organizers": "/many/organize/",
+    "submissions, of organizers": "/many/organize/submissions/",
+    "submissions, of organizers, last": "/many/organize/submissions/?page=101",
+    "submissions, of organizers, failed metrics": "/many/organize/submissions/?failures=on",
+    "teams, of organizers": "/many/organize/teams/",
+    "trail, of organizers": "/many/organize/trail/",
 }
 
 
@@ -62,13 +62,13 @@ def main() -> None:
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         os.environ["CAPEVAL_SERVER_DATA"] = folder
-        member, organiser = _fill(Path(folder))
+        member, organizer = _fill(Path(folder))
         # It would tell of each request.
         logging.getLogger("httpx").setLevel(logging.WARNING)
         address, server = start_server()
         asked: list[tuple[str, str, str | None]] = [(name, path, None) for name, path in PATHS.items()]
         asked += [(name, path, member) for name, path in OF_A_TEAM.items()]
-        asked += [(name, path, organiser) for name, path in OF_ORGANISERS.items()]
+        asked += [(name, path, organizer) for name, path in OF_ORGANIZERS.items()]
         try:
             rows = [
                 _row(name, f"{address}{path}", session, clients, arguments.seconds)
@@ -88,7 +88,7 @@ def main() -> None:
 
 
 def _fill(folder: Path) -> tuple[str, str]:
-    """Two challenges; returns the sessions of a member of a team, and of an organiser."""
+    """Two challenges; returns the sessions of a member of a team, and of an organizer."""
     os.environ["DJANGO_SETTINGS_MODULE"] = "capeval_server.config.settings"
     import django
 
@@ -102,13 +102,13 @@ def _fill(folder: Path) -> tuple[str, str]:
     call_command("migrate", verbosity=0)
     call_command("createcachetable", verbosity=0)
     users = User.objects.bulk_create(User(username=f"user{n}") for n in range(STANDING))
-    organiser = User.objects.create(username="organiser")
+    organizer = User.objects.create(username="organizer")
     chance = np.random.default_rng(0)
     for slug, teams, submissions in (("small", STANDING, STANDING), ("many", TEAMS, SUBMISSIONS)):
         challenge = import_challenge(_definition(folder, slug))
-        challenge.organisers.add(organiser)
+        challenge.organizers.add(organizer)
         _fill_challenge(challenge, users[:teams], submissions, chance)
-    return _session(users[0]), _session(organiser)
+    return _session(users[0]), _session(organizer)
 
 
 def _definition(folder: Path, slug: str) -> Path:

@@ -29,8 +29,8 @@ PROJECT = Path(__file__).parents[1]
 WIDTH, SCALE = 1080, 1.5
 # A server that doesn't start, or a page that doesn't come, is an error.
 SECONDS = 600
-# Colours of a picture: those of text, lines and bars. More make it larger, and no better.
-COLOURS = 64
+# Colors of a picture: those of text, lines and bars. More make it larger, and no better.
+COLORS = 64
 
 
 def main() -> None:
@@ -62,7 +62,7 @@ def report(browser: Browser, folder: Path, output: Path) -> None:
 
 
 def server(browser: Browser, address: str, password: str, output: Path) -> None:
-    """The leaderboard, a submission on it, and an organiser's overview."""
+    """The leaderboard, a submission on it, and an organizer's overview."""
     board = f"{address}/coco-captions/validation/"
 
     def submission(page: Page) -> None:
@@ -75,7 +75,7 @@ def server(browser: Browser, address: str, password: str, output: Path) -> None:
         page.get_by_label("Password", exact=True).fill(password)
         page.get_by_role("button", name=re.compile("^Sign in$")).click()
         page.goto(f"{address}/coco-captions/")
-        page.get_by_role("link", name="Organise").first.click()
+        page.get_by_role("link", name="Organize").first.click()
 
     taken(browser, output / "leaderboard", lambda page: page.goto(board), height=690)
     taken(browser, output / "submission", submission, height=860)
@@ -96,7 +96,7 @@ def taken(browser: Browser, path: Path, go: Callable[[Page], object], *, height:
             if re.match(r"(https?:)?//", source):
                 sys.exit(f"capeval: error: {page.url} shows a picture of another site: {source}")
         with Image.open(io.BytesIO(page.screenshot())) as picture:
-            few = picture.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
+            few = picture.convert("RGB").quantize(COLORS, dither=Image.Dither.NONE)
             few.convert("RGB").save(path.with_name(f"{path.name}-{scheme}.webp"), lossless=True, method=6)
         context.close()
 

@@ -7,7 +7,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["Function", "list_functions", "list_test_files", "mask", "read_product_code", "remove_tests"]
+__all__ = [
+    "Function",
+    "list_functions",
+    "list_test_files",
+    "list_texts",
+    "mask",
+    "read_product_code",
+    "remove_tests",
+]
 
 _TOKEN = re.compile(
     r"""
@@ -114,3 +122,14 @@ def list_functions(masked: str) -> Iterator[Function]:
         if masked[end - 1] == "}":
             line = masked.count("\n", 0, match.start()) + 1
             yield Function(match[1], line, masked.count("\n", match.start(), end) + 1)
+
+
+def list_texts(text: str) -> Iterator[tuple[int, bool, str]]:
+    """Yield the comments and strings of a source file: line, whether it is a comment, and text."""
+    end = 0
+    while match := _TOKEN.search(text, end):
+        end = _find_comment_end(text, match.start()) if match["block"] else match.end()
+        is_comment = match["line"] is not None or match["block"] is not None
+        if is_comment or match["string"] is not None or match["raw"] is not None:
+            found = text[match.start() : end]
+            yield text.count("\n", 0, match.start()) + 1, is_comment, found.strip('/!*" ')

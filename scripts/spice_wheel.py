@@ -1,4 +1,4 @@
-"""Builds the wheel `capeval-spice-model`: SPICE's compiled model with the licences that it is under."""
+"""Builds the wheel `capeval-spice-model`: SPICE's compiled model with the licenses that it is under."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from capeval.resources.installed_files import installed_file
 from capeval.resources.spice import compiled_model
 
 PROJECT = Path(__file__).parent / "spice_model"
-METEOR, WORDNET_LICENCE = "meteor/meteor-1.5.jar", "synonym/COPYING.WORDNET"
+METEOR, WORDNET_LICENSE = "meteor/meteor-1.5.jar", "synonym/COPYING.WORDNET"
 
 
 def build(output: Path) -> Path:
@@ -37,9 +37,9 @@ def _add_model(project: Path) -> None:
     model = compiled_model(folder=package)
     for beside in {*package.glob(f"{model.stem}.*")} - {model}:
         beside.unlink()
-    meteor = installed_file(METEOR, "WordNet's licence and synonyms")
+    meteor = installed_file(METEOR, "WordNet's license and synonyms")
     with zipfile.ZipFile(meteor) as jar:
-        (project / "COPYING.WORDNET").write_bytes(jar.read(WORDNET_LICENCE))
+        (project / "COPYING.WORDNET").write_bytes(jar.read(WORDNET_LICENSE))
     made_of = {
         "capeval": capeval.__version__,
         "fingerprint": SpiceModel.open(model).fingerprint,

@@ -1,4 +1,4 @@
-"""Writes THIRD-PARTY.txt: the crates that are linked into the native module, and the licences they are under.
+"""Writes THIRD-PARTY.txt: the crates that are linked into the native module, and the licenses they are under.
 
 `python scripts/third_party.py`, after a change of Cargo.lock.
 """
@@ -15,9 +15,9 @@ from typing import Any
 
 PROJECT = Path(__file__).parents[1]
 NOTICE = PROJECT / "THIRD-PARTY.txt"
-UNICODE = PROJECT / "scripts" / "licences" / "Unicode-3.0.txt"
+UNICODE = PROJECT / "scripts" / "licenses" / "Unicode-3.0.txt"
 PLATFORMS = ("x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu")
-# Licences that ask for no more than a notice. Apache-2.0 is first: its text is that of LICENSE.
+# Licenses that ask for no more than a notice. Apache-2.0 is first: its text is that of LICENSE.
 ALLOWED = ("Apache-2.0", "MIT", "BSD-2-Clause", "BSD-3-Clause", "Zlib", "Unicode-3.0")
 _FILES = re.compile(r"(licen[sc]e|copying|unlicense)", re.IGNORECASE)
 _RUST = """\
@@ -29,7 +29,7 @@ Unicode License v3:
 """
 _HEAD = """\
 The native module of capeval is made of capeval's own code and of the crates below. Those that offer the
-Apache License, Version 2.0, are used under it: its text is in LICENSE. The texts of the other licences follow
+Apache License, Version 2.0, are used under it: its text is in LICENSE. The texts of the other licenses follow
 the list.
 """
 
@@ -44,8 +44,8 @@ class Crate:
     folder: Path
 
     @property
-    def licence(self) -> str:
-        """The licence that it is used under.
+    def license(self) -> str:
+        """The license that it is used under.
 
         Raises:
             SystemExit: It has none that is allowed.
@@ -55,23 +55,23 @@ class Crate:
             next((each for each in ALLOWED if each in re.split(r"[\s()]+", part)), None) for part in parts
         ]
         if None in chosen:
-            refused = f"{self.name} {self.version} has a licence that is not allowed"
+            refused = f"{self.name} {self.version} has a license that is not allowed"
             raise SystemExit(f"{refused}: {self.expression}")
         return " AND ".join(each for each in dict.fromkeys(chosen) if each is not None)
 
     def texts(self) -> Iterator[str]:
-        """The texts of its licences, but for Apache-2.0.
+        """The texts of its licenses, but for Apache-2.0.
 
         Raises:
             SystemExit: It comes without them.
         """
         files = sorted(path for path in self.folder.iterdir() if path.is_file() and _FILES.match(path.name))
-        for licence in self.licence.split(" AND "):
-            if licence == "Apache-2.0":
+        for name in self.license.split(" AND "):
+            if name == "Apache-2.0":
                 continue
-            named = [path for path in files if licence.partition("-")[0].lower() in path.name.lower()]
+            named = [path for path in files if name.partition("-")[0].lower() in path.name.lower()]
             if not named and not files:
-                raise SystemExit(f"{self.name} {self.version} comes without the text of its licence")
+                raise SystemExit(f"{self.name} {self.version} comes without the text of its license")
             for path in named or files[:1]:
                 yield path.read_text(encoding="utf-8").strip()
 
@@ -116,7 +116,7 @@ def notice(crates: list[Crate]) -> str:
     parts = [_HEAD, rows, _RUST + UNICODE.read_text(encoding="utf-8")]
     for crate in crates:
         for text in crate.texts():
-            title = f"{crate.name} {crate.version}, under {crate.licence}"
+            title = f"{crate.name} {crate.version}, under {crate.license}"
             parts.append(f"{title}\n{'-' * len(title)}\n\n{text}\n")
     return "\n".join(parts)
 

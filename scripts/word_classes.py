@@ -27,11 +27,11 @@ def main(folder: Path) -> None:
         words.update(word_counts(coco.captions(split), 1000).words)
     classes = wordnet_classes(words, folder)
     with (folder / "index.noun").open(encoding="utf-8") as file:
-        # The licence: numbered lines after two spaces, before the words.
+        # The license: numbered lines after two spaces, before the words.
         notice = [line.split(maxsplit=1)[1:] for line in file if line.startswith("  ")]
-    licence = "".join(f"# {line[0].rstrip()}".rstrip() + "\n" if line else "#\n" for line in notice)
+    notice_text = "".join(f"# {line[0].rstrip()}".rstrip() + "\n" if line else "#\n" for line in notice)
     rows = "".join(f"{word}\t{name}\n" for word, name in sorted(classes.items()))
-    LIST.write_text(HEAD + licence + rows, encoding="utf-8")
+    LIST.write_text(HEAD + notice_text + rows, encoding="utf-8")
 
 
 if __name__ == "__main__":

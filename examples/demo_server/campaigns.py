@@ -303,7 +303,7 @@ FINISHED = (
 )
 """The campaigns that are finished and frozen when the demo begins."""
 
-# The columns that they become are called so: nobody takes it for people's judgements.
+# The columns that they become are called so: nobody takes it for people's judgments.
 _RELEASE = "by-robots"
 
 
@@ -317,7 +317,7 @@ def make_missing(user: User, challenge: Challenge, material: Material) -> None:
     """Makes the campaigns that are not there, and opens them; those to be finished are answered and frozen.
 
     Args:
-        user: An organiser of the challenge.
+        user: An organizer of the challenge.
         challenge: The challenge that they are of.
         material: What they are made of.
     """
@@ -339,7 +339,7 @@ def make_missing(user: User, challenge: Challenge, material: Material) -> None:
 def _files(
     demo: Demo, challenge: Challenge, material: Material, cards: Mapping[str, bytes]
 ) -> dict[str, bytes]:
-    """The files of a campaign, as an organiser's form makes them."""
+    """The files of a campaign, as an organizer's form makes them."""
     task = task_named(demo.kind)
     about = {"slug": demo.slug, "title": demo.title, "kind": demo.kind, "challenge": challenge.slug}
     texts = {

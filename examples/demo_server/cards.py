@@ -53,10 +53,10 @@ def card(image: ImageId, things: Sequence[str]) -> bytes:
     """A card as PNG: the things, one a line, and which image it stands for."""
     from PIL import Image, ImageDraw, ImageFont
 
-    # A colour of its own, by which one tells a card from the next one.
+    # A color of its own, by which one tells a card from the next one.
     hue = python_random(0, str(image)).random()
-    colour = tuple(round(255 * part) for part in colorsys.hls_to_rgb(hue, 0.86, 0.6))
-    made = Image.new("RGB", (_WIDTH, _HEIGHT), colour)
+    color = tuple(round(255 * part) for part in colorsys.hls_to_rgb(hue, 0.86, 0.6))
+    made = Image.new("RGB", (_WIDTH, _HEIGHT), color)
     draw = ImageDraw.Draw(made)
     large, small = ImageFont.load_default(_LARGE), ImageFont.load_default(_SMALL)
     middle, step = (_HEIGHT - _FOOT) / 2, _LARGE * 1.25

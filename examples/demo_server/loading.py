@@ -75,7 +75,7 @@ def load(folder: Path, said: Callable[[str], None]) -> None:
         said("5 of 5: making campaigns, in which robots work")
         material = draw_material(files, _SPLIT, phase, _JUDGED)
         save_captions(material, captions_file(folder))
-        campaigns.make_missing(_organiser(), challenge, material)
+        campaigns.make_missing(_organizer(), challenge, material)
 
 
 def captions_file(folder: Path) -> Path:
@@ -136,12 +136,12 @@ def _submit(
     submit.submit(user, phase, file, [results], declared=declared, key=name)
 
 
-def _organiser() -> User:
-    """The demo's account, an organiser of its challenge; it is made when it is missing."""
+def _organizer() -> User:
+    """The demo's account, an organizer of its challenge; it is made when it is missing."""
     user = User.objects.filter(username=ACCOUNT).first()
     if user is None:
         user = make_user(ACCOUNT, email=f"{ACCOUNT}@example.org", staff=True)
-    Challenge.objects.get(slug=_CHALLENGE).organisers.add(user)
+    Challenge.objects.get(slug=_CHALLENGE).organizers.add(user)
     return user
 
 
@@ -154,7 +154,7 @@ def password(kept: Path) -> str | None:
     Returns:
         The password; none if its user chose another one.
     """
-    user = _organiser()
+    user = _organizer()
     if kept.exists():
         known = kept.read_text().strip()
         return known if user.check_password(known) else None
@@ -173,7 +173,7 @@ def entry(kept: Path) -> str:
     """
     campaign = Campaign.objects.get(slug=campaigns.FIRST)
     if not kept.exists():
-        (made,) = enrollment.invite(_organiser(), campaign, 1)
+        (made,) = enrollment.invite(_organizer(), campaign, 1)
         _keep(kept, made)
     return f"/annotate/{campaign.slug}/enter/{kept.read_text().strip()}/"
 

@@ -52,7 +52,7 @@ _QUERIES = {
     "campaigns/<slug:slug>/items/": ["", "which=checks"],
     "submissions/<uuid:pk>/compare/": ["", "with=OTHER"],
     "submissions/<uuid:pk>/examples/": ["", "split=shown&references=c1&image=1"],
-    "<slug:slug>/organise/submissions/": ["", "state=scored&team=a"],
+    "<slug:slug>/organize/submissions/": ["", "state=scored&team=a"],
 }
 
 
@@ -132,7 +132,7 @@ def _worker(story: Story, campaign: str) -> str:
 
 @cache
 def _team(story: Story) -> str:
-    teams = story.people["olga"].ask("GET", "challenges/small/organise/teams")["teams"]
+    teams = story.people["olga"].ask("GET", "challenges/small/organize/teams")["teams"]
     return str(next(team["id"] for team in teams if team["name"] == "Team A"))
 
 

@@ -15,7 +15,7 @@ from scripts.goldens.names import ENVIRONMENT, SETTINGS
 __all__ = ["ADDRESS", "PASSWORD", "Person", "set_up", "undone"]
 
 ADDRESS = "https://captions.example.org"
-PASSWORD = "grey-horses-2026"
+PASSWORD = "gray-horses-2026"
 
 
 def set_up(folder: Path, **settings: str) -> None:

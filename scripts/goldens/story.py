@@ -24,7 +24,7 @@ from scripts.goldens.server import PASSWORD, Person, set_up
 __all__ = ["HIDDEN", "RELEASE", "USERS", "Story", "prepare", "tell"]
 
 USERS = {
-    "olga": "organise",
+    "olga": "organize",
     "ann": "submit",
     "bob": "submit",
     "eve": "submit",
@@ -86,7 +86,7 @@ quota_total = 20
 leaderboard = "hidden"
 """
 _TEXTS = 'data = "See **below**."\nfaq = "## Why?\\nTo see."\ncontact = "mail@example.org"\n[[splits]]'
-_ANNOUNCEMENTS = "challenges/small/organise/announcements"
+_ANNOUNCEMENTS = "challenges/small/organize/announcements"
 # A port that nothing listens on.
 _NO_MAIL = {
     "EMAIL_BACKEND": "django.core.mail.backends.smtp.EmailBackend",
@@ -207,7 +207,7 @@ def _challenge(story: Story) -> None:
     text = path.read_text().replace("[[splits]]", _TEXTS, 1)
     path.write_text(text + _CHALLENGE)
     succeed("server", "import", str(path))
-    succeed("server", "organiser", "small", "olga")
+    succeed("server", "organizer", "small", "olga")
 
 
 def _take_part(story: Story) -> None:
@@ -260,7 +260,7 @@ def _send(story: Story, name: str, phase: str, method: str, wrong: int) -> None:
 def _moderate(story: Story) -> None:
     """Use the functions of organizers."""
     olga = story.people["olga"]
-    place = "challenges/small/organise"
+    place = "challenges/small/organize"
     for name, method, path, content in (
         ("webhook", "POST", "webhooks", {"url": "https://hooks.example.org/"}),
         ("announce", "POST", "announcements", {"title": "News", "text": "All is *well*."}),
@@ -392,8 +392,8 @@ def _close(story: Story) -> None:
     story.work()
     story.clock.move(days=40)
     story.step("final")
-    story.people["olga"].ask("PUT", "challenges/small/organise/phases/first/final")
+    story.people["olga"].ask("PUT", "challenges/small/organize/phases/first/final")
     story.step("export")
-    story.people["olga"].ask("POST", "challenges/small/organise/export")
+    story.people["olga"].ask("POST", "challenges/small/organize/export")
     story.work()
     _send(story, "bob", "open", "queued", 1)

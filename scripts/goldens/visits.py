@@ -91,7 +91,7 @@ def _hidden_leaderboard(story: Story) -> Any:
 def _send_references(story: Story) -> Any:
     name = "references_c1.json"
     file = _file(name, (story.scratch / "small" / name).read_bytes())
-    return _post(story.people["olga"], "/small/organise/references/val/c2/", file=file)
+    return _post(story.people["olga"], "/small/organize/references/val/c2/", file=file)
 
 
 @_visit

@@ -268,7 +268,7 @@ def _wait(story: Story) -> None:
     form = {"username": "newcomer", "email": "newcomer@example.org"}
     Person("newcomer").post("/accounts/signup/", **form, password1=PASSWORD, password2=PASSWORD)
     announcement = {"title": "Soon", "text": "The next phase."}
-    story.people["olga"].ask("POST", "challenges/small/organise/announcements", announcement)
+    story.people["olga"].ask("POST", "challenges/small/organize/announcements", announcement)
     Mail.objects.create(user=User.objects.get(username="ann"), subject="Waiting", text="A mail that waits.")
     # As of a worker that was killed.
     Worker.objects.create(name="host:1")

@@ -233,7 +233,7 @@ class TokenizerOptions:
     ) -> TokenizerOptions: ...
     @property
     def penn_treebank(self) -> bool:
-        """Whether captions are tokenised, rather than split on single spaces."""
+        """Whether captions are tokenized, rather than split on single spaces."""
 
     @property
     def lowercase(self) -> bool:
@@ -245,7 +245,7 @@ class TokenizerOptions:
 
     @property
     def alone(self) -> bool:
-        """Whether each caption is tokenised as if it were alone."""
+        """Whether each caption is tokenized as if it were alone."""
 
 @final
 class TokenizedReferences:
@@ -272,7 +272,7 @@ class TokenizedCandidates:
         images: NDArray[np.int64],
         options: TokenizerOptions,
     ) -> TokenizedCandidates:
-        """Tokenises captions; `images` are the positions of their images among the references."""
+        """Tokenizes captions; `images` are the positions of their images among the references."""
 
     def __len__(self) -> int:
         """The number of candidates."""
@@ -444,8 +444,8 @@ class MeteorOptions:
         gamma: float,
         delta: float,
         beam_size: int,
-        normalise: bool,
-        penalise_perfect: bool,
+        normalize: bool,
+        penalize_perfect: bool,
     ) -> MeteorOptions:
         """Takes the stages in the order in which they are tried, each with its weight.
 
@@ -515,7 +515,7 @@ def meteor_align(
     int,
     tuple[float, float, float, float, float],
 ]:
-    """Aligns two tokenised captions.
+    """Aligns two tokenized captions.
 
     Returns:
         The words of both, the matches (start and length in the candidate, start and length in the
@@ -614,7 +614,7 @@ class SpiceReferences:
 
         They are tuples of the candidate, of the references, and matched; F, precision and recall; and 1, or
         four times 0 where the references have no tuple of the category. Categories are all tuples, objects,
-        attributes, relations, colours, sizes, numbers.
+        attributes, relations, colors, sizes, numbers.
 
         Raises:
             ResourceError: A parse is damaged.

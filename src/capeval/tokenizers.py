@@ -68,9 +68,9 @@ class Tokenizer:
         punctuation: What happens to punctuation (`ptb` only). `reference` removes what the reference
             removes after lower-casing, which leaves brackets such as `-lrb-` in; `paper` removes the
             brackets too, as the paper's list says; `keep` removes nothing.
-        context: What a caption is tokenised in (`ptb` only). In a `file`, captions are lines that follow each
+        context: What a caption is tokenized in (`ptb` only). In a `file`, captions are lines that follow each
             other, as in the reference: rarely, the next caption changes a token. As a `caption`, each is
-            tokenised as if it were alone, so its tokens are the same in any order and part of the captions.
+            tokenized as if it were alone, so its tokens are the same in any order and part of the captions.
         function: One's own tokenizer, for other languages: takes a caption as it was written, and returns
             its tokens as a list of strings without white space.
         name: What signatures call the function; name its version too, such as `jieba-0.42.1`.
@@ -281,26 +281,26 @@ def _for_kernels(captions: References | Candidates, tokenizer: Tokenizer) -> _na
 def tokenized(
     references: ReferencesLike | TokenizedReferences, tokenizer: Tokenizer | None
 ) -> TokenizedReferences:
-    """References as tokens; already tokenised ones are returned unchanged.
+    """References as tokens; already tokenized ones are returned unchanged.
 
     Raises:
         CaptionError: The references are not captions by image.
-        OptionError: `tokenizer` is not a `Tokenizer`, or not that of tokenised references.
+        OptionError: `tokenizer` is not a `Tokenizer`, or not that of tokenized references.
     """
     if not isinstance(references, TokenizedReferences):
         return TokenizedReferences(References(references), tokenizer)
     if tokenizer is not None and _checked(tokenizer) != references.tokenizer:
         raise OptionError(
-            f"'tokenizer' must be the one the references were tokenised with, {references.tokenizer}"
+            f"'tokenizer' must be the one the references were tokenized with, {references.tokenizer}"
             f" (got {tokenizer})"
         )
     return references
 
 
 class TokenizedReferences:
-    """References tokenised once, for any number of metrics and candidates.
+    """References tokenized once, for any number of metrics and candidates.
 
-    A pickle of them has the captions, which are tokenised again when it is loaded.
+    A pickle of them has the captions, which are tokenized again when it is loaded.
     """
 
     def __init__(self, references: References, tokenizer: Tokenizer | None = None) -> None:
@@ -327,7 +327,7 @@ class TokenizedReferences:
         return self.native.of(self.references.position(image))
 
     def candidates(self, candidates: Candidates) -> TokenizedCandidates:
-        """Tokenises candidates of some or all of the images.
+        """Tokenizes candidates of some or all of the images.
 
         Raises:
             MismatchError: A candidate's image has no references.
@@ -336,7 +336,7 @@ class TokenizedReferences:
 
 
 class TokenizedCandidates:
-    """Candidates tokenised with the vocabulary of their references: one row for each caption, in order."""
+    """Candidates tokenized with the vocabulary of their references: one row for each caption, in order."""
 
     def __init__(self, references: TokenizedReferences, candidates: Candidates) -> None:
         positions = candidates.native.positions_in(references.references.native)

@@ -39,7 +39,7 @@ def slug() -> str:
 
 
 def pictures() -> bytes:
-    """A zip of pictures, each of its own colour."""
+    """A zip of pictures, each of its own color."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
         for number in range(1, NUMBER + 1):
@@ -115,7 +115,7 @@ def test_the_whole_loop(browser: Browser, server: Server, slug: str) -> None:
     make(manager, slug)
     place = f"/campaigns/{slug}/"
 
-    # The organiser tries it, as a worker would: nothing counts.
+    # The organizer tries it, as a worker would: nothing counts.
     manager.press("Try it as a worker would")
     manager.press("Work on it", "link")
     answer(manager, slug, "a trial of a sentence about the cart in street")
@@ -192,7 +192,7 @@ def test_how_the_pages_look(
     for part, address in (("new", "/new/campaign/"), ("form", "/new/campaign/from/triplet/")):
         manager.go(address)
         manager.page.screenshot(path=tmp_path / f"{part}.png", full_page=True)
-    manager.go("/small/organise/campaigns/")
+    manager.go("/small/organize/campaigns/")
 
 
 # Campaigns with much to show.

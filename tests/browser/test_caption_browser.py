@@ -33,7 +33,7 @@ HOSTILE = (
     "</script><script>window.stolen = 1</script> a man",
     "<img src=x onerror='window.stolen = 1'> & <!-- a dog",
     "abc \u202e man \u2066 on a horse",
-    "It's a \"dog\" (small) with 25 1/2 & colour ... don't!",
+    "It's a \"dog\" (small) with 25 1/2 & color ... don't!",
     "CAF\u00c9 \u0130stanbul \u540d\u524d \U0001f600 na\u00efve",
     "a\u2028b\u2029c\u0000d\r\ne\tf",
     "-lrb- ( ) [ ] { } `` '' -",

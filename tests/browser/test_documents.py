@@ -113,7 +113,7 @@ def test_pages_are_accessible(documents: Path, context: BrowserContext, name: st
     assert not found.response["violations"], found.generate_report()
 
 
-def test_pictures_follow_the_colours(documents: Path, context: BrowserContext) -> None:
+def test_pictures_follow_the_colors(documents: Path, context: BrowserContext) -> None:
     page = context.new_page()
     opened(page, documents / "guides" / "challenge.html")
     dark = page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")

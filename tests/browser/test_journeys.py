@@ -1,4 +1,4 @@
-"""From signing up to standing on the leaderboard, and an organiser's day, by keyboard."""
+"""From signing up to standing on the leaderboard, and an organizer's day, by keyboard."""
 
 from __future__ import annotations
 
@@ -80,29 +80,29 @@ def test_a_wrong_file_is_named(visitor: Visitor, name: str) -> None:
     expect(visitor.page.get_by_text("5 of 5")).to_be_visible()
 
 
-def test_an_organiser_scores_again(visitor: Visitor, name: str) -> None:
+def test_an_organizer_scores_again(visitor: Visitor, name: str) -> None:
     visitor.enter(name)
     _join(visitor)
     _submit(visitor)
     expect(visitor.page.get_by_text("scored", exact=True).first).to_be_visible()
     address = visitor.page.url
-    visitor.site.run("organiser", "small", name)
-    visitor.go("/small/organise/")
+    visitor.site.run("organizer", "small", name)
+    visitor.go("/small/organize/")
     submission = address.rstrip("/").rpartition("/")[2]
-    visitor.go(f"/small/organise/submissions/{submission}/")
+    visitor.go(f"/small/organize/submissions/{submission}/")
     visitor.press("Score again")
     visitor.site.wait_for_log(f"{submission}: done", times=2)
     expect(visitor.page.get_by_text("scored", exact=True).first).to_be_visible()
     visitor.look()
 
 
-def test_every_page_for_organisers(visitor: Visitor, name: str) -> None:
+def test_every_page_for_organizers(visitor: Visitor, name: str) -> None:
     visitor.enter(name)
     _join(visitor)
     _submit(visitor)
-    visitor.site.run("organiser", "small", name)
-    visitor.go("/small/organise/")
-    addresses = visitor.page.locator("a[href^='/small/organise/']").evaluate_all(
+    visitor.site.run("organizer", "small", name)
+    visitor.go("/small/organize/")
+    addresses = visitor.page.locator("a[href^='/small/organize/']").evaluate_all(
         "links => links.map(link => link.getAttribute('href'))"
     )
     visited = {address for address in addresses if "export" not in address}

@@ -66,7 +66,7 @@ def _let_go(visitor: Visitor, held: list[Route]) -> None:
     _expect_drawn(_plot(visitor.page))
 
 
-def test_an_earlier_plot_is_grey_until_the_new_one_is_there(visitor: Visitor) -> None:
+def test_an_earlier_plot_is_gray_until_the_new_one_is_there(visitor: Visitor) -> None:
     page = visitor.page
     visitor.go(BOARD)
     _expect_drawn(_plot(page))

@@ -92,21 +92,21 @@ def test_an_evaluator_scores_system_after_system() -> None:
     assert Evaluator(References(REFERENCES), ["ROUGE-L"]).references == REFERENCES
 
 
-def test_candidates_are_tokenised_once_for_several_evaluators() -> None:
+def test_candidates_are_tokenized_once_for_several_evaluators() -> None:
     tokens = TokenizedReferences(References(REFERENCES), TOKENS)
     evaluators = [Evaluator(tokens, [metric]) for metric in ("ROUGE-L", "CIDEr-D")]
-    tokenised = evaluators[0].tokenized(CANDIDATES)
+    tokenized = evaluators[0].tokenized(CANDIDATES)
     whole = report(metrics=["ROUGE-L", "CIDEr-D"])
     for evaluator in evaluators:
-        found = evaluator.evaluate(tokenised)
+        found = evaluator.evaluate(tokenized)
         assert found.corpus == {name: whole.corpus[name] for name in found.corpus}
         assert found.signatures == {name: whole.signatures[name] for name in found.signatures}
-    with pytest.raises(MismatchError, match=r"of the same tokenised references \(got candidates of other"):
-        Evaluator(REFERENCES, ["ROUGE-L"], tokenizer=TOKENS).evaluate(tokenised)
+    with pytest.raises(MismatchError, match=r"of the same tokenized references \(got candidates of other"):
+        Evaluator(REFERENCES, ["ROUGE-L"], tokenizer=TOKENS).evaluate(tokenized)
     for others in ({7: "a"}, CANDIDATES, {**CANDIDATES, 7: ["a", "b"]}):
         with pytest.raises(MismatchError, match="one for each image, in the order of the references"):
             evaluators[0].evaluate(tokens.candidates(Candidates(others)))
-    with pytest.raises(OptionError, match="must be the one the references were tokenised with"):
+    with pytest.raises(OptionError, match="must be the one the references were tokenized with"):
         Evaluator(tokens, ["ROUGE-L"], tokenizer=Tokenizer())
 
 

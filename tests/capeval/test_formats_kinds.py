@@ -1,4 +1,4 @@
-"""Files as people have them: each kind is recognised, read, and refused with what was expected and found."""
+"""Files as people have them: each kind is recognized, read, and refused with what was expected and found."""
 
 from __future__ import annotations
 

@@ -170,7 +170,7 @@ def check_server(name: str, metric: Metric) -> None:
     split = Challenge.objects.get().splits.get()
     assert split.metrics == [written]
     assert METRICS[written]() == named(written)
-    assert written in staff.see("/contract/organise/files/challenge.toml")
+    assert written in staff.see("/contract/organize/files/challenge.toml")
 
 
 def _form(sort_by: str) -> dict[str, Any]:

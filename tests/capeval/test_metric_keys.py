@@ -13,8 +13,8 @@ from capeval.studies.human import human_performance, leave_one_out
 from tests.capeval.test_study_correlation import REFERENCES, ratings
 
 CAPTIONS = {
-    image: [f"a {colour} dog runs on grass", f"the {colour} dog runs", f"dogs run on {place} grass"]
-    for image, (colour, place) in enumerate([("black", "wet"), ("brown", "dry"), ("white", "the")])
+    image: [f"a {color} dog runs on grass", f"the {color} dog runs", f"dogs run on {place} grass"]
+    for image, (color, place) in enumerate([("black", "wet"), ("brown", "dry"), ("white", "the")])
 }
 CANDIDATES = {image: f"a dog runs on {image} grass" for image in CAPTIONS}
 TWO_CIDER_D = [CiderD(), CiderD(n=2, order=2)]

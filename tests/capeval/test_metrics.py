@@ -74,8 +74,8 @@ from tests.spice_model import METRIC_NAMES
         (Meteor, {"gamma": -1}, "'gamma' must be a number from 0 to 1"),
         (Meteor, {"delta": "x"}, "'delta' must be a number from 0 to 1"),
         (Meteor, {"beta": 0}, "'beta' must be a number above 0"),
-        (Meteor, {"normalise": "no"}, r"'normalise' must be True or False \(got 'no'\)"),
-        (Meteor, {"penalise_perfect": 1}, r"'penalise_perfect' must be True or False \(got 1\)"),
+        (Meteor, {"normalize": "no"}, r"'normalize' must be True or False \(got 'no'\)"),
+        (Meteor, {"penalize_perfect": 1}, r"'penalize_perfect' must be True or False \(got 1\)"),
         (Tokenizer, {"lowercase": "no"}, r"'lowercase' must be True or False \(got 'no'\)"),
         (Tokenizer, {"kind": "moses"}, "'kind' must be one of ptb, none"),
         (Tokenizer, {"punctuation": "some"}, "'punctuation' must be one of reference, paper, keep"),
@@ -170,13 +170,13 @@ def test_every_option_is_in_the_signature(name: str) -> None:
         assert f"|{option}|" in shown
 
 
-def test_tokenised_references_are_shared() -> None:
+def test_tokenized_references_are_shared() -> None:
     tokens = TokenizedReferences(References({1: ["a dog"], 2: ["a cat"]}), Tokenizer(kind="none"))
     for metric in (Bleu(), RougeL(), CiderD()):
         assert metric.prepare(tokens).references is tokens
         assert metric.prepare(tokens, tokenizer=Tokenizer(kind="none")).references is tokens
         with pytest.raises(
-            OptionError, match="'tokenizer' must be the one the references were tokenised with"
+            OptionError, match="'tokenizer' must be the one the references were tokenized with"
         ):
             metric.prepare(tokens, tokenizer=Tokenizer())
     assert tokens.texts(2) == ["a cat"]
@@ -197,7 +197,7 @@ def test_candidates_of_other_references_are_refused(name: str) -> None:
     other = TokenizedReferences(References({2: ["a cat"], 1: ["a dog"]}), tokenizer)
     candidates = other.candidates(Candidates({1: "a dog"}))
     for use in (prepared.score, prepared.statistics):
-        with pytest.raises(MismatchError, match="candidates must be tokenised with these references"):
+        with pytest.raises(MismatchError, match="candidates must be tokenized with these references"):
             use(candidates)
     assert prepared.score(prepared.references.candidates(Candidates({1: "a dog"}))).image_ids == (1,)
 

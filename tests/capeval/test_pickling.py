@@ -48,7 +48,7 @@ def test_captions(kind: Any, made_again: Callable[[Any], Any]) -> None:
 
 
 @COPIES
-def test_tokenised_captions(made_again: Callable[[Any], Any]) -> None:
+def test_tokenized_captions(made_again: Callable[[Any], Any]) -> None:
     references = TokenizedReferences(References(REFERENCES), TOKENS)
     again = made_again(references)
     assert again.tokenizer == TOKENS

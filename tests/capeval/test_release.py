@@ -157,7 +157,7 @@ def test_all_distributions_are_built() -> None:
 
 
 @pytest.mark.parametrize(
-    ("expression", "licence"),
+    ("expression", "chosen"),
     [
         ("MIT OR Apache-2.0", "Apache-2.0"),
         ("MIT/Apache-2.0", "Apache-2.0"),
@@ -165,17 +165,17 @@ def test_all_distributions_are_built() -> None:
         ("(MIT OR Apache-2.0) AND Unicode-3.0", "Apache-2.0 AND Unicode-3.0"),
     ],
 )
-def test_a_licence_that_is_allowed_is_chosen(expression: str, licence: str) -> None:
-    assert dataclasses.replace(CRATE, expression=expression).licence == licence
+def test_a_license_that_is_allowed_is_chosen(expression: str, chosen: str) -> None:
+    assert dataclasses.replace(CRATE, expression=expression).license == chosen
 
 
 @pytest.mark.parametrize("expression", ["GPL-3.0-only", "MIT AND GPL-2.0-only", "none"])
-def test_another_licence_is_refused(expression: str) -> None:
-    with pytest.raises(SystemExit, match=r"a 1.0.0 has a licence that is not allowed"):
-        _ = dataclasses.replace(CRATE, expression=expression).licence
+def test_another_license_is_refused(expression: str) -> None:
+    with pytest.raises(SystemExit, match=r"a 1.0.0 has a license that is not allowed"):
+        _ = dataclasses.replace(CRATE, expression=expression).license
 
 
-def test_a_licence_without_its_text_is_refused(tmp_path: Path) -> None:
+def test_a_license_without_its_text_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match=r"a 1.0.0 comes without the text"):
         list(dataclasses.replace(CRATE, folder=tmp_path).texts())
     (tmp_path / "LICENSE-MIT").write_text("Permission is hereby granted\n")

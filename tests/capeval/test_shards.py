@@ -131,7 +131,7 @@ def test_ids_of_text_are_compared_by_themselves(tmp_path: Path) -> None:
         score_shards(shards, job(), processes=1)
 
 
-FAILS = "this caption can't be tokenised"
+FAILS = "this caption can't be tokenized"
 
 
 def fails(caption: str) -> list[str]:

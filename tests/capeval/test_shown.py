@@ -96,8 +96,8 @@ def test_a_report_is_a_table_in_a_notebook(report: capeval.Report) -> None:
         assert str(signature) in html
 
 
-def test_tables_take_the_colours_of_the_page() -> None:
-    # Of a light one and of a dark one: no colour of its own but a grey with transparency.
+def test_tables_take_the_colors_of_the_page() -> None:
+    # Of a light one and of a dark one: no color of its own but a gray with transparency.
     html = html_table(("", "b"), [("c", "1")], notes={"d": ["<e>"]})
     assert "#" not in html
     assert html.count("color: inherit") == 5

@@ -64,7 +64,7 @@ GRAPH = SceneGraph(
 )
 
 
-def test_a_drawn_graph_says_what_matched_by_more_than_colour() -> None:
+def test_a_drawn_graph_says_what_matched_by_more_than_color() -> None:
     picture = ElementTree.fromstring(str(drawn(GRAPH, "a <title>")))
     texts = {each.text: each.get("class") for each in picture if each.tag == "text"}
     assert texts == {
@@ -112,15 +112,15 @@ def test_graphs_are_of_the_text_that_was_scored() -> None:
 @NEEDS_MODEL
 def test_a_category_without_reference_tuples_is_no_score_in_any_form(tmp_path: Path) -> None:
     made = system()
-    colours = made.report.per_image["SPICE-Color"]
-    assert np.isnan(colours).tolist() == [False, True, True, False]
+    colors = made.report.per_image["SPICE-Color"]
+    assert np.isnan(colors).tolist() == [False, True, True, False]
     rows = json.loads(to_json([made], per_image=True))["per_image"]
-    assert [row["SPICE-Color"] for row in rows] == [colours[0], None, None, colours[3]]
+    assert [row["SPICE-Color"] for row in rows] == [colors[0], None, None, colors[3]]
     assert all(isinstance(row["SPICE"], float) for row in rows)
     made.report.save(tmp_path / "report.json")
     assert json.loads((tmp_path / "report.json").read_text())["per_image"] == rows
     table = list(csv.DictReader(io.StringIO(to_csv(per_image([made])))))
-    assert [row["SPICE-Color"] for row in table] == [str(colours[0]), "", "", str(colours[3])]
+    assert [row["SPICE-Color"] for row in table] == [str(colors[0]), "", "", str(colors[3])]
     for text in (to_markdown(per_image([made])), to_latex(per_image([made]))):
         assert "\N{EN DASH}" in text
         assert "nan" not in text
@@ -138,7 +138,7 @@ def test_a_corpus_without_tuples_of_a_category_has_no_score_and_no_interval() ->
     assert found["metrics"]["SPICE-Size"] is None
     assert found["subsets"]["second"]["SPICE-Color"] is None
     assert found["intervals"]["SPICE-Size"]["low"] is None
-    # Some resamples have no image with a colour: the interval is that of the others.
+    # Some resamples have no image with a color: the interval is that of the others.
     assert found["intervals"]["SPICE-Color"]["low"] is not None
     row = next(csv.DictReader(io.StringIO(to_csv(scores([made])))))
     assert (row["SPICE-Size"], row["SPICE-Size low"], row["SPICE-Size high"]) == ("", "", "")
@@ -207,7 +207,7 @@ def test_captions_without_a_score_are_not_ranked() -> None:
     assert PairScorer([pair], [Contender(metric=Spice())]).scores()["SPICE"].shape == (1, 2)
 
 
-def test_raw_text_is_refused_where_a_study_tokenises_first() -> None:
+def test_raw_text_is_refused_where_a_study_tokenizes_first() -> None:
     metric = Spice(text="raw")
     for study in (human_performance, leave_one_out):
         with pytest.raises(OptionError, match=r"'metrics' must read tokens, .*SPICE"):

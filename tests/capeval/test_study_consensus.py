@@ -130,9 +130,9 @@ def test_triplets_have_every_reference_and_balanced_sides() -> None:
             first_left = triplet.on_the_left == "first"
             shown = (triplet.left, triplet.right) if first_left else (triplet.right, triplet.left)
             assert shown == candidates(pair)
-            assert triplet.judgements == 3
+            assert triplet.judgments == 3
     assert plan_triplets(pairs, references, seed=5) == triplets
-    assert len(plan_triplets(pairs, references, per_pair=3, judgements=1)) == 12
+    assert len(plan_triplets(pairs, references, per_pair=3, judgments=1)) == 12
 
 
 def test_a_plan_is_read_as_it_was_written(tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ def test_a_plan_is_read_as_it_was_written(tmp_path: Path) -> None:
         ("pairs.csv", "\n0,", "\n1,", r"pairs\.csv: line 2: 'pair' must be a number of the plan .got '1'"),
         ("pairs.csv", '"first_by"', '"by"', "must name the column 'first_by'"),
         ("triplets.csv", '"first",3', '"left",3', "must say first or second .got 'left'"),
-        ("triplets.csv", ",3\n", ",few\n", "'judgements' must be a whole number .got 'few'"),
+        ("triplets.csv", ",3\n", ",few\n", "'judgments' must be a whole number .got 'few'"),
         ("triplets.csv", "\n0,0,", "\n0,9,", "'pair' must be a number of the plan .got '9'"),
         ("triplets.csv", "\n0,0,", "\n4,0,", "'triplet' must be a number of the plan .got '4'"),
     ],
@@ -183,7 +183,7 @@ def test_triplets_need_references() -> None:
     with pytest.raises(MismatchError, match="image 1 must have at least 1 references"):
         plan_triplets([pair], {})
     with pytest.raises(OptionError, match="at least 1"):
-        plan_triplets([pair], {1: ["a"]}, judgements=0)
+        plan_triplets([pair], {1: ["a"]}, judgments=0)
 
 
 def test_votes_become_winners() -> None:
@@ -422,7 +422,7 @@ def test_classes_follow_from_sentences_words_and_votes() -> None:
         classified(abstract_pairs()[:3])
 
 
-def test_two_kinds_of_judgement_meet() -> None:
+def test_two_kinds_of_judgment_meet() -> None:
     other = [replace(pair, first=f" {pair.first}", votes=(-1,)) for pair in reversed(PAIRS)]
     assert [pair.image for pair in judged_twice(PAIRS, other)] == ["x", "y"]
     with pytest.raises(MismatchError, match="pair 1 of image 'y'"):
@@ -483,7 +483,7 @@ def write_pascal(folder: Path, **changes: object) -> Path:
     return folder / "pairs.mat"
 
 
-def test_pairwise_judgements_are_read(tmp_path: Path) -> None:
+def test_pairwise_judgments_are_read(tmp_path: Path) -> None:
     one, two = load_pascal_pairs(write_pascal(tmp_path))
     assert (one.image, one.first, one.second, one.kind) == ("x.jpg", "a cat", " a dog", "HI")
     assert (one.votes, *writers(one)) == ((-1, -1, 1), "7", "6")
@@ -499,9 +499,7 @@ def test_pairwise_judgements_are_read(tmp_path: Path) -> None:
         ({"result": [{"votes": [1]}, {"votes": [1]}]}, "must have 'result'"),
     ],
 )
-def test_wrong_pairwise_judgements_are_named(
-    tmp_path: Path, changes: dict[str, object], message: str
-) -> None:
+def test_wrong_pairwise_judgments_are_named(tmp_path: Path, changes: dict[str, object], message: str) -> None:
     with pytest.raises(FormatError, match=message):
         load_pascal_pairs(write_pascal(tmp_path, **changes))
 

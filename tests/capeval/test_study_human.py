@@ -23,7 +23,7 @@ METRICS = ("BLEU", "ROUGE-L", "CIDEr-D")
 CAPTIONS = {
     1: ["A dog runs.", "The dog is running.", "A brown dog on grass.", "Dog!"],
     2: ["Two cats sleep.", "Cats on a bed.", "Two cats, asleep.", "a bed with cats"],
-    3: ["A red bus.", "A bus on a street.", "The bus drives by.", "Red bus, grey street"],
+    3: ["A red bus.", "A bus on a street.", "The bus drives by.", "Red bus, gray street"],
 }
 
 

@@ -85,7 +85,7 @@ def test_intervals_are_those_of_a_bootstrap_over_images() -> None:
     assert found.votes == 1200
 
 
-def test_neighbours_are_compared_on_the_same_resamples() -> None:
+def test_neighbors_are_compared_on_the_same_resamples() -> None:
     rng = np.random.default_rng(3)
     hard = rng.random(300)
     # The second is better on each image by little: only a paired test sees it.

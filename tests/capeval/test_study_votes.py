@@ -104,7 +104,7 @@ def test_votes_stop_once_a_winner_is_likely() -> None:
 
 def test_a_triplet_whose_majority_is_certain_is_complete() -> None:
     pair = Pair(image=1, kind="HC", first="a dog", second="the dog", first_by="human", second_by="human")
-    triplet = Triplet(pair=0, reference="a", left="a dog", right="the dog", on_the_left="first", judgements=3)
+    triplet = Triplet(pair=0, reference="a", left="a dog", right="the dog", on_the_left="first", judgments=3)
     plan = Plan(pairs=(pair,), triplets=(triplet,) * 3)
     counted = count_votes(plan, [(1, 1), (-1, 1), ()], complete_only=True)
     assert [each.question for each in counted.incomplete] == [1, 2]
@@ -113,8 +113,8 @@ def test_a_triplet_whose_majority_is_certain_is_complete() -> None:
 
 def test_a_triplet_without_answers_is_incomplete_however_many_were_planned() -> None:
     pair = Pair(image=1, first="a dog", second="the dog")
-    asked = Triplet(pair=0, reference="a", left="a dog", right="the dog", on_the_left="first", judgements=1)
-    plan = Plan(pairs=(pair,), triplets=(asked, replace(asked, judgements=0)))
+    asked = Triplet(pair=0, reference="a", left="a dog", right="the dog", on_the_left="first", judgments=1)
+    plan = Plan(pairs=(pair,), triplets=(asked, replace(asked, judgments=0)))
     counted = count_votes(plan, [(1,), ()], complete_only=True)
     assert [each.question for each in counted.incomplete] == [1]
     with pytest.raises(MismatchError, match="got none for triplet 1"):
@@ -135,8 +135,8 @@ def test_wrong_votes_are_named() -> None:
         count_pair_votes([pair], [(1,), (1,)])
     with pytest.raises(MismatchError, match=r"answers to each of 0 triplets \(got 1\)"):
         count_votes(Plan(pairs=(pair,), triplets=()), [(1,)])
-    with pytest.raises(OptionError, match="'judgements' must be an integer of at least 1"):
-        count_pair_votes([pair], [(1,)], judgements=0)
+    with pytest.raises(OptionError, match="'judgments' must be an integer of at least 1"):
+        count_pair_votes([pair], [(1,)], judgments=0)
     silent = [()] * 12
     with pytest.raises(MismatchError, match="got none for pairs 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 2 more"):
         count_pair_votes([pair] * 12, silent)
@@ -147,7 +147,7 @@ def test_wrong_votes_are_named() -> None:
 def planned(folder: Path) -> Plan:
     """A plan that was written and read again."""
     counts = {"HC": 12, "HI": 12, "HM": 12, "MM": 12}
-    write_plan(plan_study(CAPTIONS, MACHINES, counts, PlanOptions(judgements=3, seed=5)), folder)
+    write_plan(plan_study(CAPTIONS, MACHINES, counts, PlanOptions(judgments=3, seed=5)), folder)
     return load_plan(*plan_files(folder))
 
 

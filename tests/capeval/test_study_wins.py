@@ -67,7 +67,7 @@ def test_which_is_first_in_a_pair_is_of_no_matter() -> None:
         }
 
 
-def test_neighbours_are_compared_on_the_same_images() -> None:
+def test_neighbors_are_compared_on_the_same_images() -> None:
     wins, _ = judge_wins(counted(ROWS))
     first, second = wins.differences()
     assert (first.system, first.next, second.system, second.next) == ("a", "b", "b", "c")
@@ -88,7 +88,7 @@ def test_triplets_count_by_their_majority_and_people_have_the_rows_of_other_ques
             left=pairs[number].first,
             right=pairs[number].second,
             on_the_left="first",
-            judgements=2,
+            judgments=2,
         )
         for number in range(3)
         for reference in range(3)

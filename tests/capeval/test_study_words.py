@@ -190,7 +190,7 @@ def test_the_classes_of_cocos_words() -> None:
 def dictionary(folder: Path) -> Path:
     """A dictionary in WordNet's layout."""
     files = {
-        "index.noun": "  1 (licence)\nbuilding n 2 1 @ 2 1 00000001\nman n 1 1 @ 1 1 00000002\n"
+        "index.noun": "  1 (license)\nbuilding n 2 1 @ 2 1 00000001\nman n 1 1 @ 1 1 00000002\n"
         "as n 1 1 @ 1 0 00000008",
         "index.verb": "build v 1 1 @ 1 1 00000003\nsit v 1 1 @ 1 1 00000004\nman v 1 1 @ 1 1 00000005",
         "index.adj": "red a 1 1 & 1 1 00000006",

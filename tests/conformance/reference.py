@@ -1,4 +1,4 @@
-"""pycocoevalcap's scorers of tokenised captions, for tests to compare with. They need no Java."""
+"""pycocoevalcap's scorers of tokenized captions, for tests to compare with. They need no Java."""
 
 import json
 from collections.abc import Mapping, Sequence

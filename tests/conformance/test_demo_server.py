@@ -61,9 +61,9 @@ def _enter(address: str, name: str, password: str) -> None:
         token = client.cookies["csrftoken"]
         form = {"login": name, "password": password, "csrfmiddlewaretoken": token}
         client.post("/accounts/login/", data=form)
-        assert client.get("/coco-captions/organise/").status_code == 200
+        assert client.get("/coco-captions/organize/").status_code == 200
         _robots_work(client)
-        assert "by-robots" in client.get("/coco-captions/judgements/").text
+        assert "by-robots" in client.get("/coco-captions/judgments/").text
         rows = client.get(
             "/api/challenges/coco-captions/phases/validation/leaderboard",
             params={"split": "val2014", "references": "c4"},

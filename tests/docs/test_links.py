@@ -1,4 +1,4 @@
-"""The links of the README and its neighbours lead somewhere; building the site checks those of `docs/`."""
+"""The links of the README and its neighbors lead somewhere; building the site checks those of `docs/`."""
 
 import re
 from pathlib import Path

@@ -83,7 +83,7 @@ def _as_ruff_sorts(name: str) -> tuple[int, str]:
     return kind, name
 
 
-# Modules that share helpers with their neighbours on purpose, and do not export them.
+# Modules that share helpers with their neighbors on purpose, and do not export them.
 SHARED = {
     "capeval.scoring.evaluator": {"matched"},
     "capeval.scoring.report": {"report_from"},

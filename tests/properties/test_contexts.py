@@ -1,4 +1,4 @@
-"""Captions that are tokenised as if they were alone score the same in any order and any part of a set."""
+"""Captions that are tokenized as if they were alone score the same in any order and any part of a set."""
 
 import random
 

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Crowd", "check_end"]
 
-# In campaigns with more slots than this an organiser does no more than in one with so many: whoever blocks
+# In campaigns with more slots than this an organizer does no more than in one with so many: whoever blocks
 # somebody, or lets them in again, fills or empties a slot for each of their answers.
 _MANAGED = 5_000
 
 
 class Crowd:
-    """Robots of one process, and now and then an organiser. What they do follows from a seed.
+    """Robots of one process, and now and then an organizer. What they do follows from a seed.
 
     Attributes:
         acknowledged: The keys of the answers that were acknowledged.
@@ -137,7 +137,7 @@ class Crowd:
         assignment.expire(campaign)
 
     def _manage(self, campaign: Campaign, worker: Participation) -> None:
-        """What an organiser does now and then."""
+        """What an organizer does now and then."""
         from capeval.errors import CapevalError
         from capeval_server.annotation.campaigns import lifecycle
         from capeval_server.annotation.models import Exclusion

@@ -40,9 +40,9 @@ def phase(challenge: Challenge) -> Phase:
 
 @pytest.fixture
 def olga(challenge: Challenge) -> Someone:
-    """The organiser of the small challenge."""
+    """The organizer of the small challenge."""
     olga = Someone("olga")
-    challenge.organisers.add(olga.user)
+    challenge.organizers.add(olga.user)
     return olga
 
 

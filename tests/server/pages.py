@@ -30,7 +30,7 @@ class _Page(HTMLParser):
         self.shape: list[str] = []
         self.count: dict[str, int] = {}
         self.ids: list[str] = []
-        self.labelled: set[str] = set()
+        self.labeled: set[str] = set()
         self.fields: list[dict[str, str | None]] = []
         self.open: list[str] = []
 
@@ -56,7 +56,7 @@ class _Page(HTMLParser):
             # The empty name stands for a label round the field.
             self.fields.append(found | ({"": None} if "label" in self.open else {}))
         if tag == "label" and found.get("for"):
-            self.labelled.add(found["for"] or "")
+            self.labeled.add(found["for"] or "")
         if found.get("id"):
             self.ids.append(found["id"] or "")
         if tag not in VOID:
@@ -116,6 +116,6 @@ def check_page(html: str, policy: str | None, *, images_from: tuple[str, ...] = 
     wrong += [
         f"a field without a label: {field.get('name')}"
         for field in page.fields
-        if field.get("id") not in page.labelled and not {"aria-label", "aria-labelledby", ""} & set(field)
+        if field.get("id") not in page.labeled and not {"aria-label", "aria-labelledby", ""} & set(field)
     ]
     assert wrong == []

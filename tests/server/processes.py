@@ -410,14 +410,14 @@ class Postgres:
         if self.user:
             shutil.chown(folder, self.user)
         if cluster is None:
-            self._initialise()
+            self._initialize()
         else:
             _copy(cluster, folder / "data")
         self.host = host
         self.reserved, self.port = reserved_port(host)
         self.address = f"postgresql://capeval@{host}:{self.port}"
 
-    def _initialise(self) -> None:
+    def _initialize(self) -> None:
         options = ["-D", str(self.folder / "data"), "-U", "capeval", "-A", "trust", "-N", "-E", "UTF8"]
         subprocess.run(
             [self.programs / "initdb", *options],

@@ -94,15 +94,15 @@ def test_staff_have_submissions_scored_again(staff: Client) -> None:
     assert worker.work_once()
 
 
-def test_a_challenge_has_other_organisers_and_nothing_else_changes(staff: Client) -> None:
+def test_a_challenge_has_other_organizers_and_nothing_else_changes(staff: Client) -> None:
     found, user = Challenge.objects.get(), User.objects.create(username="olga")
-    form: dict[str, Any] = {"organisers": [user.pk], "slug": "x", "title": "x"}
+    form: dict[str, Any] = {"organizers": [user.pk], "slug": "x", "title": "x"}
     for prefix, number in (("phases", 1),):
         form |= {f"{prefix}-TOTAL_FORMS": number, f"{prefix}-INITIAL_FORMS": number}
         form |= {f"{prefix}-0-id": Phase.objects.get().pk, f"{prefix}-0-quota_total": 1}
     assert staff.post(_place(Challenge, f"{found.pk}/change/"), form).status_code == 302
     after = Challenge.objects.get()
-    assert (after.slug, after.title, list(after.organisers.all())) == ("small", found.title, [user])
+    assert (after.slug, after.title, list(after.organizers.all())) == ("small", found.title, [user])
     assert Phase.objects.get().quota_total == 20
     assert staff.post(_place(Challenge, f"{found.pk}/delete/"), {"post": "yes"}).status_code == 403
 

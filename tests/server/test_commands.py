@@ -143,23 +143,23 @@ def test_commands_are_in_the_history(fresh: Server) -> None:
     path = fresh.folder / "small" / "challenge.toml"
     path.write_text(path.read_text().replace("quota_total = 20", "quota_total = 21"))
     fresh.run("import", str(path))
-    fresh.run("organiser", "small", "user1")
-    assert "is an organiser already" in refused(fresh, "organiser", "small", "user1")
-    error = refused(fresh, "organiser", "small", "user1", "--remove")
-    assert "the last organiser of 'small' can't go: make another user an organiser first" in error
-    fresh.run("organiser", "small", "user2")
-    fresh.run("organiser", "small", "user1", "--remove")
-    assert "is no organiser of 'small'" in refused(fresh, "organiser", "small", "user1", "--remove")
-    assert "must be the name of a user (got 'nobody')" in refused(fresh, "organiser", "small", "nobody")
+    fresh.run("organizer", "small", "user1")
+    assert "is an organizer already" in refused(fresh, "organizer", "small", "user1")
+    error = refused(fresh, "organizer", "small", "user1", "--remove")
+    assert "the last organizer of 'small' can't go: make another user an organizer first" in error
+    fresh.run("organizer", "small", "user2")
+    fresh.run("organizer", "small", "user1", "--remove")
+    assert "is no organizer of 'small'" in refused(fresh, "organizer", "small", "user1", "--remove")
+    assert "must be the name of a user (got 'nobody')" in refused(fresh, "organizer", "small", "nobody")
     # The same files again changed nothing.
     assert fresh.python(HISTORY).splitlines() == [
         f"the command line {what}"
         for what in (
             "made the challenge from files",
             "changed the challenge from files: phases.open.quota_total",
-            "made user1 an organiser",
-            "made user2 an organiser",
-            "removed user1 from the organisers",
+            "made user1 an organizer",
+            "made user2 an organizer",
+            "removed user1 from the organizers",
         )
     ]
 

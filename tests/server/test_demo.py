@@ -44,13 +44,13 @@ from tests.waiting import PATIENCE, wait_until
 CAPTIONS: dict[ImageId, list[str]] = {
     number: [
         # Different images have no word in common, but for little ones.
-        f"A {colour} {thing} is by the {place}.",
-        f"The {thing} at the {place}, and on it a {colour} {place}.",
-        f"A {thing} in {colour} next to its {place}.",
-        f"This is the {thing} of a {colour} {place}.",
-        f"A {colour} {thing} with a {place} by it.",
+        f"A {color} {thing} is by the {place}.",
+        f"The {thing} at the {place}, and on it a {color} {place}.",
+        f"A {thing} in {color} next to its {place}.",
+        f"This is the {thing} of a {color} {place}.",
+        f"A {color} {thing} with a {place} by it.",
     ]
-    for number, (colour, thing, place) in enumerate(
+    for number, (color, thing, place) in enumerate(
         [
             ("red", "bus", "station"),
             ("blue", "chair", "table"),
@@ -59,7 +59,7 @@ CAPTIONS: dict[ImageId, list[str]] = {
             ("black", "cat", "window"),
             ("brown", "dog", "door"),
             ("yellow", "kite", "tree"),
-            ("grey", "truck", "bridge"),
+            ("gray", "truck", "bridge"),
             ("pink", "cake", "plate"),
             ("purple", "umbrella", "bench"),
         ],
@@ -81,8 +81,8 @@ def _material() -> Material:
 def made(tmp_path: Path) -> Challenge:
     """The small challenge with the demo's campaigns."""
     challenge = make_challenge(tmp_path)
-    organiser = User.objects.create(username="olga", is_staff=True)
-    campaigns.make_missing(organiser, challenge, _material())
+    organizer = User.objects.create(username="olga", is_staff=True)
+    campaigns.make_missing(organizer, challenge, _material())
     return challenge
 
 
@@ -117,7 +117,7 @@ def test_the_first_password_is_kept(tmp_path: Path) -> None:
     assert kept.stat().st_mode & 0o777 == 0o600
     user = User.objects.get(username=loading.ACCOUNT)
     assert user.check_password(first)
-    assert list(challenge.organisers.all()) == [user]
+    assert list(challenge.organizers.all()) == [user]
     user.set_password("what its user chose")
     user.save()
     assert loading.password(kept) is None
@@ -275,8 +275,8 @@ from capeval_server.challenges.models import Challenge
 from examples.demo_server import campaigns
 from examples.demo_server.material import save_captions
 from tests.server.test_demo import _material
-organiser = User.objects.create(username="organiser", is_staff=True)
-campaigns.make_missing(organiser, Challenge.objects.get(), _material())
+organizer = User.objects.create(username="organizer", is_staff=True)
+campaigns.make_missing(organizer, Challenge.objects.get(), _material())
 save_captions(_material(), Path(sys.argv[1]))
 """
 BRIEF = """

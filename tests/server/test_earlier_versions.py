@@ -60,7 +60,7 @@ def restored(tmp_path_factory: pytest.TempPathFactory, database: str | None) -> 
 @pytest.fixture(scope="module")
 def organizer(restored: Server) -> str:
     """A new token of the organizer: the one in the backup expires."""
-    return restored.run("token", "olga", "later", "--scope", "organise").strip()
+    return restored.run("token", "olga", "later", "--scope", "organize").strip()
 
 
 def test_the_database_is_of_this_version(restored: Server) -> None:

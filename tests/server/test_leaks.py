@@ -55,7 +55,7 @@ QUERIES: dict[str, list[str]] = {
     "annotate/<slug:slug>/enter/": ["", "PROLIFIC_PID=a&STUDY_ID=b&SESSION_ID=c"],
     "campaigns/<slug:slug>/items/": ["", "which=checks"],
     "campaigns/<slug:slug>/plot.svg": ["", "theme=dark&width=narrow"],
-    "api/challenges/<slug>/organise/participants": ["", "start=1"],
+    "api/challenges/<slug>/organize/participants": ["", "start=1"],
     "api/challenges/<slug>/phases/<phase>/leaderboard": [*_BOARD, f"{_OF}&format=csv"],
     "api/challenges/<slug>/splits/<split>/images": ["", "offset=1&limit=2"],
     "api/submissions/<submission_id>/images": ["", _OF, "split=val&references=c1"],
@@ -73,9 +73,9 @@ QUERIES: dict[str, list[str]] = {
     "<challenge:slug>/<slug:name>/cite/": _BOARD,
     "<challenge:slug>/<slug:name>/plot.svg": [*_BOARD, f"{_OF}&theme=dark"],
     "<slug:slug>/join/": ["", "code=x"],
-    "<slug:slug>/organise/participants/": ["", "page=2"],
-    "<slug:slug>/organise/rerun/": ["", "which=all&phase="],
-    "<slug:slug>/organise/submissions/": ["", "state=scored&team=a"],
+    "<slug:slug>/organize/participants/": ["", "page=2"],
+    "<slug:slug>/organize/rerun/": ["", "which=all&phase="],
+    "<slug:slug>/organize/submissions/": ["", "state=scored&team=a"],
     "<slug:slug>/submissions/": ["", "phase=open"],
 }
 _PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>|\(\?P<(\w+)>[^)]*\)")
@@ -190,7 +190,7 @@ def _served(client: Client) -> Iterator[tuple[str, str]]:
             yield f"{method} {address}", _text(_ask(client, method, address))
     for kind in ("references", "submissions", "drafts", "exports"):
         for name in default_storage.listdir(kind)[1]:
-            for root in ("/", "/files/", "/media/", "/static/", "/static/../files/", "/small/organise/"):
+            for root in ("/", "/files/", "/media/", "/static/", "/static/../files/", "/small/organize/"):
                 yield name, _text(_ask(client, "GET", f"{root}{kind}/{name}"))
     for data in (results({1: "a"}), results({99: "a"}), b"[", b"PK\x03\x04"):
         for address in ("/small/open/submit/?key=k", "/api/challenges/small/phases/open/submissions"):
@@ -204,7 +204,7 @@ def _user(name: str, **kind: bool) -> dict[str, Client]:
     user = User.objects.create(username=name, email=f"{name}@x.org", **kind)
     browser = Client()
     browser.force_login(user)
-    text = Token.issue(user.pk, "t", "organise")
+    text = Token.issue(user.pk, "t", "organize")
     return {name: browser, f"{name}'s program": Client(headers={"Authorization": f"Bearer {text}"})}
 
 
@@ -223,8 +223,8 @@ def everybody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: Any) ->
     elsewhere = import_challenge(other)
     found = {"anybody": Client(), **_user("ann"), **_user("bob"), **_user("olga"), **_user("otto")}
     found |= _user("staff", is_staff=True, is_superuser=True)
-    challenge.organisers.add(User.objects.get(username="olga"))
-    elsewhere.organisers.add(User.objects.get(username="otto"))
+    challenge.organizers.add(User.objects.get(username="olga"))
+    elsewhere.organizers.add(User.objects.get(username="otto"))
     make_team(User.objects.get(username="ann"), challenge, f"{OWN} team")
     make_team(User.objects.get(username="bob"), challenge)
     _submit(found["ann's program"])
@@ -258,20 +258,20 @@ def _campaign(challenge: Challenge) -> None:
     hold(second)
 
 
-def _draft(organiser: Client, folder: Path) -> None:
-    """Files that an organiser sent and has not confirmed."""
+def _draft(organizer: Client, folder: Path) -> None:
+    """Files that an organizer sent and has not confirmed."""
     references = {
         image: [f"{REFERENCE} draft", *found] for image, found in _read(folder / "references_c2.json").items()
     }
     file = SimpleUploadedFile("references.json", json.dumps(references).encode())
-    answer = organiser.post("/small/organise/references/val/c2/", {"file": file})
+    answer = organizer.post("/small/organize/references/val/c2/", {"file": file})
     assert answer.status_code == 200
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
         for part in folder.iterdir():
             archive.writestr(part.name, part.read_bytes())
-    again = organiser.post(
-        "/small/organise/files/", {"file": SimpleUploadedFile("small.zip", out.getvalue())}
+    again = organizer.post(
+        "/small/organize/files/", {"file": SimpleUploadedFile("small.zip", out.getvalue())}
     )
     assert again.status_code == 200
     assert len(default_storage.listdir("drafts")[1]) == 2

@@ -121,7 +121,7 @@ for hours in (-2, 2):
         print(leases.claim(["greeting"], f"{off} hours off"))
 """
 
-# Two organisers go at the same time, by several ways.
+# Two organizers go at the same time, by several ways.
 LAST = """
 import threading
 from django.contrib.auth.models import User
@@ -131,13 +131,13 @@ from capeval_server.core.errors import SuccessorError
 from capeval_server.hosting.services import moderation
 
 challenge = Challenge.objects.get()
-by_command = lambda user: moderation.remove_organiser(None, challenge, user)
-ways = [User.delete, challenge.organisers.remove, by_command]
+by_command = lambda user: moderation.remove_organizer(None, challenge, user)
+ways = [User.delete, challenge.organizers.remove, by_command]
 for number in range(12):
-    both = [User.objects.create(username=f"organiser{number}-{one}") for one in range(2)]
-    challenge.organisers.add(*both)
-    for user in challenge.organisers.exclude(pk__in=[one.pk for one in both]):
-        challenge.organisers.remove(user)
+    both = [User.objects.create(username=f"organizer{number}-{one}") for one in range(2)]
+    challenge.organizers.add(*both)
+    for user in challenge.organizers.exclude(pk__in=[one.pk for one in both]):
+        challenge.organizers.remove(user)
     together, gone = threading.Barrier(2), []
 
     def go(user, way):
@@ -156,7 +156,7 @@ for number in range(12):
         thread.start()
     for thread in threads:
         thread.join()
-    print(len(gone), challenge.organisers.count())
+    print(len(gone), challenge.organizers.count())
 """
 
 
@@ -171,7 +171,7 @@ def test_leases_go_by_the_clock_of_the_database(prepared: Server) -> None:
     assert prepared.python(SKEWED).splitlines() == ["-2", "None", "None", "2", "None", "None"]
 
 
-def test_one_of_two_last_organisers_stays(prepared: Server) -> None:
+def test_one_of_two_last_organizers_stays(prepared: Server) -> None:
     assert prepared.python(LAST).splitlines() == ["1 1"] * 12
 
 

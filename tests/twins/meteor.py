@@ -1,6 +1,6 @@
 """METEOR 1.5 in plain Python, for small tables: slow, short, and written apart from the Rust kernel.
 
-It takes words, not text (no normalisation), and the stem of a word from the caller, so that it
+It takes words, not text (no normalization), and the stem of a word from the caller, so that it
 needs nothing but the standard library.
 """
 

@@ -42,7 +42,7 @@ def rouge_n(candidate: str, references: Sequence[str], n: int) -> float:
 
 
 def skip_bigrams(tokens: Sequence[str], distance: int | None) -> Counter[tuple[str, str]]:
-    """Pairs of words in order, neighbours being 1 apart."""
+    """Pairs of words in order, neighbors being 1 apart."""
     return Counter(
         (tokens[i], tokens[j])
         for i in range(len(tokens))

@@ -1,4 +1,4 @@
-//! Runs static initialisers and constructors as far as rules and lists need it.
+//! Runs static initializers and constructors as far as rules and lists need it.
 //!
 //! Nothing is guessed: code of a class outside of `opened` is not run but recorded as a call with
 //! its arguments, and whatever depends on such a result (a branch, a dropped result) is an error.
@@ -22,7 +22,7 @@ pub(crate) enum End {
     Branch,
 }
 
-/// A long loop is no initialiser of a list.
+/// A long loop is no initializer of a list.
 const MOST_INSTRUCTIONS: usize = 5_000_000;
 
 pub(crate) struct Evaluator {
@@ -30,7 +30,7 @@ pub(crate) struct Evaluator {
     classes: HashMap<String, Option<Rc<Class>>>,
     opened: HashSet<String>,
     statics: HashMap<(String, String), Value>,
-    initialised: HashSet<String>,
+    initialized: HashSet<String>,
     /// The calls on recorded objects while one action of a generated lexer is traced.
     trace: Option<Vec<Call>>,
     instructions: usize,
@@ -44,7 +44,7 @@ impl Evaluator {
             classes: HashMap::new(),
             opened: opened.iter().map(|&name| name.to_owned()).collect(),
             statics: HashMap::new(),
-            initialised: HashSet::new(),
+            initialized: HashSet::new(),
             trace: None,
             instructions: 0,
         }
@@ -67,9 +67,9 @@ impl Evaluator {
         Ok(self.classes[name].clone())
     }
 
-    /// The value of a static field after its class was initialised.
+    /// The value of a static field after its class was initialized.
     pub fn static_field(&mut self, class_name: &str, field: &str) -> Result<Value, Error> {
-        self.initialise(class_name)?;
+        self.initialize(class_name)?;
         let value = self.statics.get(&(class_name.to_owned(), field.to_owned())).cloned();
         value.ok_or_else(|| Error::Format {
             class: class_name.to_owned(),
@@ -138,8 +138,8 @@ impl Evaluator {
         Ok((calls, end?))
     }
 
-    fn initialise(&mut self, name: &str) -> Result<(), Error> {
-        if !self.initialised.insert(name.to_owned()) {
+    fn initialize(&mut self, name: &str) -> Result<(), Error> {
+        if !self.initialized.insert(name.to_owned()) {
             return Ok(());
         }
         let class = self.class(name)?;
@@ -189,7 +189,7 @@ impl Evaluator {
         loop {
             self.instructions += 1;
             if self.instructions > MOST_INSTRUCTIONS {
-                return Err(frame.unknown("it runs longer than an initialiser should"));
+                return Err(frame.unknown("it runs longer than an initializer should"));
             }
             frame.position = bytes.position();
             let instruction = bytes.u8()?;

@@ -150,7 +150,7 @@ fn unknown_calls_are_kept_with_their_arguments() {
     );
 }
 
-/// The message for an initialiser that ends with these instructions.
+/// The message for an initializer that ends with these instructions.
 fn problem(code: &[u8]) -> String {
     let mut class = Assembler::default();
     let [high, low] = class.member("B", "size", "()I");
@@ -167,7 +167,7 @@ fn what_is_not_known_is_told() {
         "A.<clinit> at byte 3: a branch depends on code that is not run"
     );
     assert_eq!(problem(&[0x78]), "A.<clinit> at byte 3: the instruction 0x78 is not known");
-    assert_eq!(problem(&[0xA7, 0, 0]), "A.<clinit> at byte 3: it runs longer than an initialiser should");
+    assert_eq!(problem(&[0xA7, 0, 0]), "A.<clinit> at byte 3: it runs longer than an initializer should");
     assert_eq!(problem(&[0x3A, 1]), "a class file ends too early, at byte 5");
     assert!(static_field(Assembler::default(), "X").unwrap_err().to_string().contains("no static field X"));
 }

@@ -3,7 +3,7 @@
 //! SPICE's reference keeps its rules in code: patterns, word lists and tables are arguments of
 //! constructors and fields of classes. They are no part of this project. [`Reference::read`] takes
 //! them from the user's own jars, which are pinned by SHA-256: it parses the class files and
-//! evaluates their static initialisers as far as they make lists and strings. It is no Java
+//! evaluates their static initializers as far as they make lists and strings. It is no Java
 //! machine: code that it does not know is an error.
 
 mod bytes;

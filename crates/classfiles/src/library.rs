@@ -1,4 +1,4 @@
-//! What the Java library's strings, lists, sets and maps do, as far as initialisers use it.
+//! What the Java library's strings, lists, sets and maps do, as far as initializers use it.
 
 use std::rc::Rc;
 

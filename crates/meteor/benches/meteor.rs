@@ -35,8 +35,8 @@ fn options() -> Options {
         gamma: 0.6,
         delta: 0.75,
         beam_size: 40,
-        normalise: true,
-        penalise_perfect: false,
+        normalize: true,
+        penalize_perfect: false,
     }
 }
 

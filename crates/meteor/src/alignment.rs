@@ -30,9 +30,9 @@ pub struct AlignedMatch {
 /// The best alignment of a candidate with a reference.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Alignment {
-    /// Words of the candidate after normalisation.
+    /// Words of the candidate after normalization.
     pub candidate: Vec<String>,
-    /// Words of the reference after normalisation.
+    /// Words of the reference after normalization.
     pub reference: Vec<String>,
     /// The matches in order of the reference.
     pub matches: Vec<AlignedMatch>,

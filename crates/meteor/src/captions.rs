@@ -65,7 +65,7 @@ struct Part {
 }
 
 impl Captions {
-    /// Cut tokenised captions into METEOR's words and find their phrases.
+    /// Cut tokenized captions into METEOR's words and find their phrases.
     pub(crate) fn read<B: AsRef<[u8]> + Sync>(
         tables: &Tables<B>,
         options: &Options,

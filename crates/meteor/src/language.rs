@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use rust_stemmers::{Algorithm, Stemmer};
 
 /// A language of the captions. All but English lack synonyms and paraphrases, and are lower-cased alone where
-/// English is normalised.
+/// English is normalized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Language {
     /// Without stems.

@@ -30,8 +30,8 @@
 //!     gamma: 0.6,
 //!     delta: 0.75,
 //!     beam_size: 40,
-//!     normalise: true,
-//!     penalise_perfect: false,
+//!     normalize: true,
+//!     penalize_perfect: false,
 //! };
 //! let references = References::new(&["a man upon a bicycle"], vec![0, 1], Tokenization::None);
 //! let candidates = Candidates::new(&references, &["a man on top of a bike"], vec![0], Tokenization::None);
@@ -40,7 +40,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Source: M. Denkowski and A. Lavie, "Meteor Universal", WMT 2014, and the behaviour of
+//! Source: M. Denkowski and A. Lavie, "Meteor Universal", WMT 2014, and the behavior of
 //! `java -jar meteor-1.5.jar - - -stdio -l en -norm` as pycocoevalcap 1.2 runs it.
 
 mod alignment;
@@ -50,7 +50,7 @@ mod error;
 mod index;
 mod language;
 mod morphology;
-mod normalise;
+mod normalize;
 mod options;
 mod prepared;
 mod score;

@@ -68,12 +68,12 @@ pub struct Options {
     pub delta: f64,
     /// Partial alignments kept at each reference word.
     pub beam_size: usize,
-    /// Apply METEOR's own normalisation and lower-casing (`-norm`); lower-casing alone (`-lower`) for other
+    /// Apply METEOR's own normalization and lower-casing (`-norm`); lower-casing alone (`-lower`) for other
     /// languages than English.
-    pub normalise: bool,
+    pub normalize: bool,
     /// Charge the fragmentation penalty also to a candidate that matches its reference word for
     /// word in one chunk. METEOR 1.5 does not; the formula of the papers does.
-    pub penalise_perfect: bool,
+    pub penalize_perfect: bool,
 }
 
 impl Options {
@@ -131,9 +131,9 @@ impl Options {
 
     /// What is done to captions before they are cut into words.
     pub(crate) fn preparation(&self) -> Preparation {
-        match (self.normalise, self.language) {
+        match (self.normalize, self.language) {
             (false, _) => Preparation::None,
-            (true, Language::English) => Preparation::Normalise,
+            (true, Language::English) => Preparation::Normalize,
             (true, _) => Preparation::Lowercase,
         }
     }
@@ -144,5 +144,5 @@ impl Options {
 pub(crate) enum Preparation {
     None,
     Lowercase,
-    Normalise,
+    Normalize,
 }

@@ -11,7 +11,7 @@ use crate::options::{Options, STAGES};
 ///
 /// A segment that matches in full in one chunk has no fragmentation; METEOR's line shows its chunk
 /// but leaves it out of sums. Here it is left out from the start, unless
-/// [`Options::penalise_perfect`] asks for it, so that plain addition gives METEOR's sums.
+/// [`Options::penalize_perfect`] asks for it, so that plain addition gives METEOR's sums.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Statistics(pub [f64; Self::LEN]);
 
@@ -83,7 +83,7 @@ pub fn parts(statistics: &Statistics, options: &Options) -> Parts {
     let (precision, recall) = (rate(0), rate(1));
     let f_mean = 1.0 / ((1.0 - options.alpha) / precision + options.alpha / recall);
     let matched = (statistics.0[Statistics::CHUNKS + 1] + statistics.0[Statistics::CHUNKS + 2]) / 2.0;
-    let whole = statistics.is_perfect() && !options.penalise_perfect;
+    let whole = statistics.is_perfect() && !options.penalize_perfect;
     let fragmentation = if whole { 0.0 } else { statistics.0[Statistics::CHUNKS] / matched };
     let penalty = options.gamma * fragmentation.powf(options.beta);
     let score = f_mean * (1.0 - penalty);

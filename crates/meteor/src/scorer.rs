@@ -240,7 +240,7 @@ pub(crate) fn statistics(
         }
     }
     row.0[Statistics::CHUNKS] = count_chunks(chosen) as f64;
-    if row.is_perfect() && !options.penalise_perfect {
+    if row.is_perfect() && !options.penalize_perfect {
         row.0[Statistics::CHUNKS] = 0.0;
     }
     row

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use capeval_tables::TableError;
 use capeval_tokens::{Candidates, References, Tokenization};
 
-use super::normalise::normalise;
+use super::normalize::normalize;
 use super::options::Preparation;
 use super::*;
 
@@ -53,8 +53,8 @@ fn meteor_1_5() -> Options {
         gamma: 0.6,
         delta: 0.75,
         beam_size: 40,
-        normalise: true,
-        penalise_perfect: false,
+        normalize: true,
+        penalize_perfect: false,
     }
 }
 
@@ -65,7 +65,7 @@ fn of_paper() -> Options {
         language: Language::English,
         stages: order.map(|stage| WeightedStage { stage, weight: 1.0 }).into(),
         delta: 0.5,
-        penalise_perfect: true,
+        penalize_perfect: true,
         ..meteor_1_5()
     }
 }
@@ -148,7 +148,7 @@ fn score_follows_the_formula() {
 }
 
 #[test]
-fn the_papers_form_counts_words_alike_and_penalises_every_chunk() {
+fn the_papers_form_counts_words_alike_and_penalizes_every_chunk() {
     let (tables, paper) = (small(), of_paper());
     let parts = align(&tables, &paper, "a dogs barks", "a dog sleeps").unwrap().parts;
     let expected = 2.0 / 3.0 * (1.0 - 0.6 * 0.5_f64.powf(0.2));
@@ -184,7 +184,7 @@ fn words_with_equal_hashes_match_exactly() {
 }
 
 #[test]
-fn normalisation_is_that_of_meteor() {
+fn normalization_is_that_of_meteor() {
     // Printed by edu.cmu.meteor.util.Normalizer of meteor-1.5.jar, then lower-cased. "Nos." and
     // "art." need prefixes the small table lacks.
     let cases = [
@@ -206,7 +206,7 @@ fn normalisation_is_that_of_meteor() {
         ("\u{a7c0} DOG", "\u{a7c0} dog"),
     ];
     for (text, expected) in cases {
-        assert_eq!(normalise(text, &small()).unwrap(), expected, "{text}");
+        assert_eq!(normalize(text, &small()).unwrap(), expected, "{text}");
     }
 }
 
@@ -349,7 +349,7 @@ proptest! {
     fn captions_mapped_by_number_read_as_their_text(
         texts in prop::collection::vec(odd_caption(), 1..6),
         preparation in prop::sample::select(vec![
-            Preparation::None, Preparation::Lowercase, Preparation::Normalise,
+            Preparation::None, Preparation::Lowercase, Preparation::Normalize,
         ]),
     ) {
         let tables = small();
@@ -362,7 +362,7 @@ proptest! {
             let text = match preparation {
                 Preparation::None => text.to_owned(),
                 Preparation::Lowercase => capeval_ptb::lowercase(text),
-                Preparation::Normalise => normalise(text, &tables).unwrap(),
+                Preparation::Normalize => normalize(text, &tables).unwrap(),
             };
             expected.push(text.split_ascii_whitespace().map(str::to_owned).collect::<Vec<_>>());
         }

@@ -1,4 +1,4 @@
-//! Tokenised captions cut into METEOR's words.
+//! Tokenized captions cut into METEOR's words.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use crate::error::MeteorError;
-use crate::normalise::{is_plain, normalise};
+use crate::normalize::{is_plain, normalize};
 use crate::options::Preparation;
 use crate::tables::Tables;
 
@@ -16,10 +16,10 @@ use crate::tables::Tables;
 const CAPTIONS: usize = 1 << 13;
 /// A token that was not looked at yet.
 const UNSEEN: u32 = u32::MAX;
-/// A token that METEOR may cut, join with its neighbours or drop: its caption is read as text.
+/// A token that METEOR may cut, join with its neighbors or drop: its caption is read as text.
 const NOT_PLAIN: u32 = u32::MAX - 1;
 
-/// The tokenised captions to read.
+/// The tokenized captions to read.
 #[derive(Clone, Copy)]
 pub(crate) enum Source<'a> {
     References(&'a References),
@@ -82,7 +82,7 @@ pub(crate) struct CaptionWords {
 }
 
 /// Cut captions into words. Where every token is one word, as in most captions, tokens are mapped to
-/// words by number; the other captions are put together as text, which normalisation works on.
+/// words by number; the other captions are put together as text, which normalization works on.
 pub(crate) fn read_words<B: AsRef<[u8]> + Sync>(
     tables: &Tables<B>,
     preparation: Preparation,
@@ -166,7 +166,7 @@ fn words_of_tokens(preparation: Preparation, source: Source<'_>, texts: &mut Voc
 /// Whether a token is one word for METEOR, whatever tokens are next to it.
 fn is_one_word(token: &str, preparation: Preparation) -> bool {
     let plain = match preparation {
-        Preparation::Normalise => is_plain(token),
+        Preparation::Normalize => is_plain(token),
         Preparation::None | Preparation::Lowercase => !token.contains("|||"),
     };
     plain && !token.is_empty() && token.chars().all(|c| c > ' ')
@@ -174,11 +174,11 @@ fn is_one_word(token: &str, preparation: Preparation) -> bool {
 
 fn lower(plain: &str, preparation: Preparation) -> Cow<'_, str> {
     match preparation {
-        Preparation::Normalise if plain.bytes().any(|byte| byte.is_ascii_uppercase()) => {
+        Preparation::Normalize if plain.bytes().any(|byte| byte.is_ascii_uppercase()) => {
             Cow::Owned(plain.to_ascii_lowercase())
         }
         Preparation::Lowercase => Cow::Owned(capeval_ptb::lowercase(plain)),
-        Preparation::None | Preparation::Normalise => Cow::Borrowed(plain),
+        Preparation::None | Preparation::Normalize => Cow::Borrowed(plain),
     }
 }
 
@@ -187,8 +187,8 @@ fn prepare_text<'a, B: AsRef<[u8]>>(
     preparation: Preparation,
     text: &'a str,
 ) -> Result<Cow<'a, str>, TableError> {
-    if preparation == Preparation::Normalise && !is_plain(text) {
-        return normalise(text, tables).map(Cow::Owned);
+    if preparation == Preparation::Normalize && !is_plain(text) {
+        return normalize(text, tables).map(Cow::Owned);
     }
     Ok(lower(text, preparation))
 }

@@ -1,6 +1,6 @@
-//! Times the kernels alone: no Python, tokenised captions in memory.
+//! Times the kernels alone: no Python, tokenized captions in memory.
 //!
-//! `bare_kernels REFERENCES CANDIDATES ROUNDS`: two text files of one tokenised caption a line with its
+//! `bare_kernels REFERENCES CANDIDATES ROUNDS`: two text files of one tokenized caption a line with its
 //! image before a tab, images in the same order in both. Prints one line of JSON: seconds of each round.
 
 use std::sync::Arc;

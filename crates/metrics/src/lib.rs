@@ -1,6 +1,6 @@
 //! Caption metrics over interned tokens.
 //!
-//! Captions are tokenised and interned once ([`capeval_tokens`]); every metric then works on the
+//! Captions are tokenized and interned once ([`capeval_tokens`]); every metric then works on the
 //! same `u32` words and returns, for each candidate, a fixed row of numbers whose sum over images is
 //! all that a corpus score needs. No I/O and no Python here.
 

@@ -5,7 +5,7 @@
 //! built column by column (spans that end with the same word), and most heads are needed by their
 //! own column or the next one only.
 //!
-//! Tried and left: leaving out heads that no neighbouring word can go with (by the tags with which
+//! Tried and left: leaving out heads that no neighboring word can go with (by the tags with which
 //! phrases begin and end) costs more than it saves, 20 % in all, since the lists are made anew for
 //! every batch.
 
@@ -356,7 +356,7 @@ impl<'a, L: Lanes> Chart<'a, L> {
         self.cells.push(Cell { scores: place, highest, heads });
     }
 
-    /// A cell at an edge of the sentence has no neighbour there; the boundary is the neighbour of
+    /// A cell at an edge of the sentence has no neighbor there; the boundary is the neighbor of
     /// the whole sentence only.
     fn is_used(&self, start: usize, end: usize, kind: Kind) -> bool {
         match kind.head_is_left() {

@@ -15,7 +15,7 @@ enum Step {
     Unary { child: u16 },
 }
 
-/// A tree whose marks of binarisation are gone.
+/// A tree whose marks of binarization are gone.
 pub(crate) struct Extracted {
     pub(crate) score: f64,
     pub(crate) nodes: Vec<Node>,
@@ -42,7 +42,7 @@ struct Extraction<'a, L> {
 }
 
 impl<L: Lanes> Extraction<'_, L> {
-    /// Add the tree of a state; of a node that binarisation made, only the children.
+    /// Add the tree of a state; of a node that binarization made, only the children.
     fn add(&mut self, state: u16, start: usize, end: usize) -> Option<()> {
         if self.layout.is_tag[usize::from(state)] && end == start + 1 {
             self.add_word(state);

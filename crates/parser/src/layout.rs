@@ -1,9 +1,9 @@
 //! The grammar as the chart wants it: states in a new order, rules in lists by one of their children.
 //!
-//! Nearly every binary rule has one child that binarisation made (its name begins with `@`) and one
+//! Nearly every binary rule has one child that binarization made (its name begins with `@`) and one
 //! *plain* child. A rule stands in the list of its made child, its *head*; the chart then goes
 //! through the heads that a cell has and looks the other child up in the table of plain states of
-//! the neighbouring cell, which is small. Plain states have the lowest numbers.
+//! the neighboring cell, which is small. Plain states have the lowest numbers.
 
 use std::ops::Range;
 
@@ -124,7 +124,7 @@ pub(crate) struct Child {
 /// What a node of the tree is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Names {
-    /// The label of a phrase; `None` if the node was made by binarisation and goes.
+    /// The label of a phrase; `None` if the node was made by binarization and goes.
     pub(crate) phrase: Option<u16>,
     pub(crate) tag: u16,
 }
@@ -257,7 +257,7 @@ fn read_rules<B: AsRef<[u8]>, const N: usize>(
     Ok(rules.iter().copied().zip(scores.iter().copied()).collect())
 }
 
-/// The new order of the states: phrases, tags, then what binarisation made; in each part those with
+/// The new order of the states: phrases, tags, then what binarization made; in each part those with
 /// most rules first, since they are needed most often and then share cache lines.
 struct Order {
     new_state: Vec<u16>,

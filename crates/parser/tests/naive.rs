@@ -126,7 +126,7 @@ impl<'a> Naive<'a> {
         }
     }
 
-    /// The best tree in brackets, without the nodes of binarisation.
+    /// The best tree in brackets, without the nodes of binarization.
     fn tree(&self, state: u32, start: usize, end: usize, words: &[&str]) -> (f64, String) {
         let name = STATES[state as usize];
         if TAGS.contains(&(state as usize)) && end == start + 1 {

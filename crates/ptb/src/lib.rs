@@ -14,7 +14,7 @@ mod automaton;
 mod letters;
 mod lexer;
 mod lowercase;
-mod normalise;
+mod normalize;
 mod pattern;
 mod release;
 mod rules;

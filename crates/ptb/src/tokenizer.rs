@@ -2,7 +2,7 @@
 
 use crate::lexer::{Following, Lexer};
 use crate::lowercase::push_lowercase;
-use crate::normalise::normalise;
+use crate::normalize::normalize;
 use crate::release::Release;
 use crate::rules::{Action, is_space};
 use crate::runs::Runs;
@@ -299,7 +299,7 @@ impl Line {
 #[derive(Default)]
 struct Writer {
     options: Options,
-    normalised: String,
+    normalized: String,
     lowered: String,
     /// A token that ends in white space; the white space is dropped if no token follows.
     held: Option<String>,
@@ -329,7 +329,7 @@ impl Writer {
     #[inline(never)]
     fn write(&mut self, text: &str, action: Action, sink: &mut impl FnMut(Token<'_>)) {
         self.write_held(sink);
-        let mut token = normalise(action, text, &mut self.normalised);
+        let mut token = normalize(action, text, &mut self.normalized);
         if self.options.lowercase && token.bytes().any(|byte| !byte.is_ascii() || byte.is_ascii_uppercase()) {
             self.lowered.clear();
             push_lowercase(token, &mut self.lowered);

@@ -29,7 +29,7 @@ struct MeteorOptions(Options);
 #[pymethods]
 impl MeteorOptions {
     #[new]
-    #[pyo3(signature = (*, language, stages, alpha, beta, gamma, delta, beam_size, normalise, penalise_perfect))]
+    #[pyo3(signature = (*, language, stages, alpha, beta, gamma, delta, beam_size, normalize, penalize_perfect))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python, one an option")]
     fn new(
         py: Python<'_>,
@@ -40,15 +40,15 @@ impl MeteorOptions {
         gamma: f64,
         delta: f64,
         beam_size: usize,
-        normalise: bool,
-        penalise_perfect: bool,
+        normalize: bool,
+        penalize_perfect: bool,
     ) -> PyResult<Self> {
         let stages =
             stages.iter().map(|(name, weight)| Ok(WeightedStage { stage: stage(name)?, weight: *weight }));
         let stages = stages.collect::<PyResult<_>>()?;
         let language = Language::of_code(language).ok_or_else(|| internal(language))?;
         let options =
-            Options { language, stages, alpha, beta, gamma, delta, beam_size, normalise, penalise_perfect };
+            Options { language, stages, alpha, beta, gamma, delta, beam_size, normalize, penalize_perfect };
         options.validate().map_err(|error| raised(py, &error))?;
         Ok(Self(options))
     }

@@ -1,4 +1,4 @@
-//! Tokenised captions.
+//! Tokenized captions.
 
 use std::sync::Arc;
 

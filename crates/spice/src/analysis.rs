@@ -16,7 +16,7 @@ const TOKENS: Options = Options { lowercase: false, punctuation: Punctuation::Ke
 /// Labels that a thread keeps before it forgets the words among them.
 const MOST_LABELS: usize = 100_000;
 
-/// Why captions can't be analysed.
+/// Why captions can't be analyzed.
 #[derive(Debug, thiserror::Error)]
 pub enum AnalysisError {
     /// A sentence has more words than the limit.
@@ -120,9 +120,9 @@ impl<B: AsRef<[u8]> + Send + Sync> Model<B> {
         limit: usize,
         progress: Progress<'_>,
     ) -> Result<Vec<Vec<Tuple>>, AnalysisError> {
-        let analysed = self.each_sentence(captions, limit, progress, |worker, place| worker.tuples(place))?;
+        let analyzed = self.each_sentence(captions, limit, progress, |worker, place| worker.tuples(place))?;
         let mut tuples: Vec<Vec<Tuple>> = captions.iter().map(|_| Vec::new()).collect();
-        for (caption, found) in analysed {
+        for (caption, found) in analyzed {
             tuples[caption].extend(found);
         }
         Ok(tuples)
@@ -138,9 +138,9 @@ impl<B: AsRef<[u8]> + Send + Sync> Model<B> {
         limit: usize,
         progress: Progress<'_>,
     ) -> Result<Vec<Vec<Stages>>, AnalysisError> {
-        let analysed = self.each_sentence(captions, limit, progress, |worker, place| worker.stages(place))?;
+        let analyzed = self.each_sentence(captions, limit, progress, |worker, place| worker.stages(place))?;
         let mut stages: Vec<Vec<Stages>> = captions.iter().map(|_| Vec::new()).collect();
-        for (caption, sentence) in analysed {
+        for (caption, sentence) in analyzed {
             stages[caption].push(sentence);
         }
         Ok(stages)
@@ -152,7 +152,7 @@ impl<B: AsRef<[u8]> + Send + Sync> Model<B> {
         captions: &[&str],
         limit: usize,
         progress: Progress<'_>,
-        analyse: impl Fn(&mut Worker<'_, B>, &Parsed<'_>) -> Result<T, AnalysisError> + Sync,
+        analyze: impl Fn(&mut Worker<'_, B>, &Parsed<'_>) -> Result<T, AnalysisError> + Sync,
     ) -> Result<Vec<(usize, T)>, AnalysisError> {
         let sentences = Sentences::new(captions);
         for (sentence, (caption, ..)) in sentences.places.iter().enumerate() {
@@ -166,7 +166,7 @@ impl<B: AsRef<[u8]> + Send + Sync> Model<B> {
         let parser = Parser::new(&self.grammar).with_limit(limit);
         let parses = parser.parse_all(&words, progress)?;
         let all = parses.par_iter().zip(&words).zip(&sentences.places).with_min_len(16);
-        let analysed = all.map_init(
+        let analyzed = all.map_init(
             || Worker::new(self),
             |worker, ((parse, words), (caption, number, _))| {
                 if progress(parses.len()).is_break() {
@@ -178,10 +178,10 @@ impl<B: AsRef<[u8]> + Send + Sync> Model<B> {
                 let lemmas =
                     words.iter().zip(&tags).map(|(word, tag)| self.lemmatizer.lemma(word, tag)).collect();
                 let parsed = Parsed { parse, number: *number, words, tags, lemmas };
-                Ok((*caption, analyse(worker, &parsed)?))
+                Ok((*caption, analyze(worker, &parsed)?))
             },
         );
-        analysed.collect()
+        analyzed.collect()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Quantities: in "a lot of dogs" the dogs become the head, and "a lot of" their modifier.
 
 use crate::lists::Lists;
-use capeval_dependencies::processed::pattern::{Class, Clause, Match, Pattern, Relations, Search, neighbour};
+use capeval_dependencies::processed::pattern::{Class, Clause, Match, Pattern, Relations, Search, neighbor};
 use capeval_dependencies::processed::{Graph, Relation, Sentence, WordId};
 
 const QUANTITY_NOUN: Class = Class(1);
@@ -18,14 +18,14 @@ const OF_WORD: usize = 2;
 const DETERMINER: usize = 3;
 
 const NMOD: Relations = Relations::Named(|name| name.starts_with("nmod"));
-const HAS_OF: &[Clause] = &[Clause::Has(neighbour(Relations::Is(Relation::CASE), OF).slot(OF_WORD))];
+const HAS_OF: &[Clause] = &[Clause::Has(neighbor(Relations::Is(Relation::CASE), OF).slot(OF_WORD))];
 
 /// "a lot of dogs". Slot 0 is the quantity, here and below.
 const ARTICLE_NOUN_OF: Pattern = Pattern {
     class: QUANTITY_NOUN,
     clauses: &[
-        Clause::Has(neighbour(Relations::Is(Relation::DET), ARTICLE).slot(DETERMINER)),
-        Clause::Has(neighbour(NMOD, NOUN_OR_PRONOUN).slot(COUNTED).with(HAS_OF)),
+        Clause::Has(neighbor(Relations::Is(Relation::DET), ARTICLE).slot(DETERMINER)),
+        Clause::Has(neighbor(NMOD, NOUN_OR_PRONOUN).slot(COUNTED).with(HAS_OF)),
         Clause::Before(OF_WORD),
     ],
 };
@@ -34,7 +34,7 @@ const ARTICLE_NOUN_OF: Pattern = Pattern {
 const PLURAL_OF: Pattern = Pattern {
     class: PLURAL_QUANTITY,
     clauses: &[
-        Clause::Has(neighbour(NMOD, NOUN_OR_PRONOUN).slot(COUNTED).with(HAS_OF)),
+        Clause::Has(neighbor(NMOD, NOUN_OR_PRONOUN).slot(COUNTED).with(HAS_OF)),
         Clause::Before(OF_WORD),
     ],
 };
@@ -45,18 +45,18 @@ const PART_OF: Pattern = Pattern {
     clauses: &[
         Clause::AnyOf(&[
             &[Clause::Has(
-                neighbour(NMOD, NOUN).slot(COUNTED).with(&[
+                neighbor(NMOD, NOUN).slot(COUNTED).with(&[
                     Clause::Has(
-                        neighbour(Relations::Is(Relation::CASE), OF)
+                        neighbor(Relations::Is(Relation::CASE), OF)
                             .slot(OF_WORD)
                             .with(&[Clause::NextSibling(DETERMINER)]),
                     ),
                     Clause::Has(
-                        neighbour(Relations::Is(Relation::DET), Class::ANY).with(&[Clause::IsIn(DETERMINER)]),
+                        neighbor(Relations::Is(Relation::DET), Class::ANY).with(&[Clause::IsIn(DETERMINER)]),
                     ),
                 ]),
             )],
-            &[Clause::Has(neighbour(NMOD, PRONOUN).slot(COUNTED).with(HAS_OF))],
+            &[Clause::Has(neighbor(NMOD, PRONOUN).slot(COUNTED).with(HAS_OF))],
         ]),
         Clause::Before(OF_WORD),
     ],

@@ -1,6 +1,6 @@
 //! Reads objects, attributes and relations from the dependencies of a sentence.
 
-use capeval_dependencies::processed::pattern::{Class, Clause, Match, Pattern, Relations, Search, neighbour};
+use capeval_dependencies::processed::pattern::{Class, Clause, Match, Pattern, Relations, Search, neighbor};
 use capeval_dependencies::processed::{BasicDependency, Graph, Relation, Sentence, WordId, process};
 
 use crate::error::ReadError;
@@ -101,21 +101,21 @@ const NMOD_WITHOUT_AGENT: Relations =
 const OBJECT_OR_ANY_NMOD: Relations =
     Relations::Named(|name| matches!(name, "iobj" | "dobj") || name.starts_with("nmod"));
 
-const HAS_CASE: &[Clause] = &[Clause::Has(neighbour(CASE, Class::ANY))];
-const HAS_NOUN_SUBJECT: Clause = Clause::Has(neighbour(NSUBJ, NOUN).slot(SUBJECT));
-const HAS_NOUN_OBJECT: Clause = Clause::Has(neighbour(OBJECT_OR_NMOD, NOUN).slot(OBJECT));
+const HAS_CASE: &[Clause] = &[Clause::Has(neighbor(CASE, Class::ANY))];
+const HAS_NOUN_SUBJECT: Clause = Clause::Has(neighbor(NSUBJ, NOUN).slot(SUBJECT));
+const HAS_NOUN_OBJECT: Clause = Clause::Has(neighbor(OBJECT_OR_NMOD, NOUN).slot(OBJECT));
 
 /// "a man rides a horse". Slot 0 is the predicate.
 const SUBJECT_AND_OBJECT: Pattern = Pattern {
     class: Class::ANY,
-    clauses: &[HAS_NOUN_SUBJECT, HAS_NOUN_OBJECT, Clause::Lacks(neighbour(COP, Class::ANY))],
+    clauses: &[HAS_NOUN_SUBJECT, HAS_NOUN_OBJECT, Clause::Lacks(neighbor(COP, Class::ANY))],
 };
 
 /// "a man riding a horse". Slot 0 is the subject.
 const PARTICIPLE: Pattern = Pattern {
     class: Class::ANY,
     clauses: &[Clause::Has(
-        neighbour(Relations::Is(Relation::ACL), VERB).slot(PREDICATE).with(&[HAS_NOUN_OBJECT]),
+        neighbor(Relations::Is(Relation::ACL), VERB).slot(PREDICATE).with(&[HAS_NOUN_OBJECT]),
     )],
 };
 
@@ -124,41 +124,41 @@ const SUBJECT_ALONE: Pattern = Pattern {
     class: Class::ANY,
     clauses: &[
         HAS_NOUN_SUBJECT,
-        Clause::Lacks(neighbour(OBJECT_OR_NMOD, NOUN)),
-        Clause::Lacks(neighbour(COP, Class::ANY)),
+        Clause::Lacks(neighbor(OBJECT_OR_NMOD, NOUN)),
+        Clause::Lacks(neighbor(COP, Class::ANY)),
     ],
 };
 
 /// "the man is a rider", "the man is in the house".
 const COPULA: Pattern =
-    Pattern { class: Class::ANY, clauses: &[HAS_NOUN_SUBJECT, Clause::Has(neighbour(COP, Class::ANY))] };
+    Pattern { class: Class::ANY, clauses: &[HAS_NOUN_SUBJECT, Clause::Has(neighbor(COP, Class::ANY))] };
 
 /// "a tall man". Slot 0 is the noun.
 const ADJECTIVE_OF: Pattern = Pattern {
     class: Class::ANY,
-    clauses: &[Clause::Has(neighbour(Relations::Is(Relation::AMOD), Class::ANY).slot(OBJECT))],
+    clauses: &[Clause::Has(neighbor(Relations::Is(Relation::AMOD), Class::ANY).slot(OBJECT))],
 };
 
 /// "the man is tall". Slot 0 is the adjective.
 const ADJECTIVE_PREDICATE: Pattern =
-    Pattern { class: ADJECTIVE, clauses: &[Clause::Has(neighbour(NSUBJ, Class::ANY).slot(SUBJECT))] };
+    Pattern { class: ADJECTIVE, clauses: &[Clause::Has(neighbor(NSUBJ, Class::ANY).slot(SUBJECT))] };
 
 /// "a man on a horse". Slot 0 is the first noun.
 const PREPOSITIONAL: Pattern =
-    Pattern { class: NOUN, clauses: &[Clause::Has(neighbour(NAMED_NMOD, Class::ANY).slot(OBJECT))] };
+    Pattern { class: NOUN, clauses: &[Clause::Has(neighbor(NAMED_NMOD, Class::ANY).slot(OBJECT))] };
 
 /// "the man's horse". Slot 0 is what he has.
 const POSSESSIVE: Pattern = Pattern {
     class: NOUN,
-    clauses: &[Clause::Has(neighbour(Relations::Is(Relation::NMOD_POSS), NOUN).slot(SUBJECT))],
+    clauses: &[Clause::Has(neighbor(Relations::Is(Relation::NMOD_POSS), NOUN).slot(SUBJECT))],
 };
 
 /// "a horse is ridden by a man". Slot 0 is the predicate.
 const AGENT: Pattern = Pattern {
     class: VERB,
     clauses: &[
-        Clause::Has(neighbour(Relations::Named(|name| name == "nmod:agent"), NOUN).slot(SUBJECT)),
-        Clause::Has(neighbour(Relations::Is(Relation::NSUBJPASS), NOUN).slot(OBJECT)),
+        Clause::Has(neighbor(Relations::Named(|name| name == "nmod:agent"), NOUN).slot(SUBJECT)),
+        Clause::Has(neighbor(Relations::Is(Relation::NSUBJPASS), NOUN).slot(OBJECT)),
     ],
 };
 
@@ -166,10 +166,10 @@ const AGENT: Pattern = Pattern {
 const PLURAL_SUBJECT_AND_OBJECT: Pattern = Pattern {
     class: Class::ANY,
     clauses: &[
-        Clause::Has(neighbour(NSUBJ, PLURAL).slot(SUBJECT)),
+        Clause::Has(neighbor(NSUBJ, PLURAL).slot(SUBJECT)),
         Clause::AnyOf(&[
-            &[Clause::Has(neighbour(DIRECT_OR_INDIRECT, PLURAL).slot(OBJECT))],
-            &[Clause::Has(neighbour(NMOD_WITHOUT_AGENT, PLURAL).slot(OBJECT).with(HAS_CASE))],
+            &[Clause::Has(neighbor(DIRECT_OR_INDIRECT, PLURAL).slot(OBJECT))],
+            &[Clause::Has(neighbor(NMOD_WITHOUT_AGENT, PLURAL).slot(OBJECT).with(HAS_CASE))],
         ]),
     ],
 };
@@ -179,9 +179,9 @@ const PLURAL_SUBJECT: Pattern = Pattern {
     class: PLURAL,
     clauses: &[Clause::AnyOf(&[
         &[Clause::Root],
-        &[Clause::Under(neighbour(NSUBJ, Class::ANY).with(&[
-            Clause::Lacks(neighbour(DIRECT_OR_INDIRECT, PLURAL)),
-            Clause::Lacks(neighbour(NMOD_WITHOUT_AGENT, PLURAL).with(HAS_CASE)),
+        &[Clause::Under(neighbor(NSUBJ, Class::ANY).with(&[
+            Clause::Lacks(neighbor(DIRECT_OR_INDIRECT, PLURAL)),
+            Clause::Lacks(neighbor(NMOD_WITHOUT_AGENT, PLURAL).with(HAS_CASE)),
         ]))],
     ])],
 };
@@ -191,9 +191,9 @@ const PLURAL_ELSEWHERE: Pattern = Pattern {
     class: PLURAL,
     clauses: &[
         Clause::NotRoot,
-        Clause::NotUnder(neighbour(NSUBJ, Class::ANY)),
+        Clause::NotUnder(neighbor(NSUBJ, Class::ANY)),
         Clause::NotUnder(
-            neighbour(OBJECT_OR_ANY_NMOD, Class::ANY).with(&[Clause::Has(neighbour(NSUBJ, PLURAL))]),
+            neighbor(OBJECT_OR_ANY_NMOD, Class::ANY).with(&[Clause::Has(neighbor(NSUBJ, PLURAL))]),
         ),
     ],
 };
@@ -201,7 +201,7 @@ const PLURAL_ELSEWHERE: Pattern = Pattern {
 /// "a police dog". Slot 0 is the last word.
 const COMPOUND: Pattern = Pattern {
     class: NOUN,
-    clauses: &[Clause::Has(neighbour(Relations::Is(Relation::COMPOUND), NOUN).slot(OBJECT))],
+    clauses: &[Clause::Has(neighbor(Relations::Is(Relation::COMPOUND), NOUN).slot(OBJECT))],
 };
 
 /// The tuples of a sentence with its basic dependencies, in the order of the reference.

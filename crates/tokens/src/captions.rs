@@ -1,4 +1,4 @@
-//! The tokenised references and candidates of a set of images.
+//! The tokenized references and candidates of a set of images.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use crate::rows::{TokenRows, tokenize};
 use crate::tokenization::Tokenization;
 use crate::vocabulary::Vocabulary;
 
-/// The tokenised references of a set of images.
+/// The tokenized references of a set of images.
 #[derive(Clone)]
 pub struct References {
     vocabulary: Arc<Vocabulary>,
@@ -16,7 +16,7 @@ pub struct References {
 }
 
 impl References {
-    /// Tokenises the references of all images: those of image `i` are
+    /// Tokenizes the references of all images: those of image `i` are
     /// `captions[starts[i]..starts[i + 1]]`, so `starts` has one entry more than there are images.
     pub fn new(captions: &[&str], starts: Vec<usize>, tokenization: Tokenization) -> Self {
         let (tokens, vocabulary) = tokenize(captions, &Vocabulary::default(), tokenization);
@@ -100,7 +100,7 @@ impl Replaced {
     }
 }
 
-/// The tokenised candidates of images that have references; several may belong to one image.
+/// The tokenized candidates of images that have references; several may belong to one image.
 #[derive(Clone)]
 pub struct Candidates {
     /// The words of the references.
@@ -111,7 +111,7 @@ pub struct Candidates {
 }
 
 impl Candidates {
-    /// Tokenises `captions`, of which `captions[i]` describes image `images[i]` of `references`.
+    /// Tokenizes `captions`, of which `captions[i]` describes image `images[i]` of `references`.
     pub fn new(
         references: &References,
         captions: &[&str],

@@ -1,6 +1,6 @@
 //! Captions as rows of words that are numbers.
 //!
-//! Captions are tokenised and their words numbered once; every metric then works on the same `u32`
+//! Captions are tokenized and their words numbered once; every metric then works on the same `u32`
 //! words. No I/O and no Python here.
 
 mod captions;

@@ -16,7 +16,7 @@ const SMALL_CHUNK: usize = 128;
 
 /// Rows of words in one block of memory.
 ///
-/// The reference splits a tokenised caption on Python's white space for BLEU and CIDEr-D, and on single
+/// The reference splits a tokenized caption on Python's white space for BLEU and CIDEr-D, and on single
 /// spaces for ROUGE-L. The two agree unless a token holds other white space ("25 1/2" with a
 /// no-break space) or is empty, so only rows that differ are kept twice.
 #[derive(Clone)]
@@ -141,7 +141,7 @@ impl Recent {
     /// At most as many as the nearest memory of a processor has room for.
     const MOST: usize = 1 << 9;
 
-    /// With fewer places for little text: making many would take longer than tokenising it.
+    /// With fewer places for little text: making many would take longer than tokenizing it.
     fn new(captions: &[&str]) -> Self {
         let bytes: usize = captions.iter().map(|caption| caption.len()).sum();
         let places = (bytes / 32).next_power_of_two().clamp(2, Self::MOST);
@@ -169,7 +169,7 @@ fn is_one_word(token: &str) -> bool {
     !token.is_empty() && (is_plain || !token.contains(is_python_space))
 }
 
-/// Some of the captions, tokenised by one thread. It does not know how many new words the others have.
+/// Some of the captions, tokenized by one thread. It does not know how many new words the others have.
 struct Part {
     rows: TokenRows,
     /// From which number on words are new.
@@ -185,7 +185,7 @@ impl Part {
     }
 }
 
-/// Tokenises captions in parallel. Words that `known` has keep its numbers; the others are numbered
+/// Tokenizes captions in parallel. Words that `known` has keep its numbers; the others are numbered
 /// on from its length, in the order of the captions, whatever the number of threads.
 pub(crate) fn tokenize(
     captions: &[&str],
@@ -222,7 +222,7 @@ pub(crate) fn tokenize(
     (joined(parts, captions.len()), vocabulary)
 }
 
-/// Tokenises captions, the first ones of `following`. Words of neither vocabulary are numbered on from both.
+/// Tokenizes captions, the first ones of `following`. Words of neither vocabulary are numbered on from both.
 fn tokenize_part(
     captions: &[&str],
     following: &[&str],

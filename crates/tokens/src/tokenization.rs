@@ -1,4 +1,4 @@
-//! How a caption becomes tokens, and captions tokenised in parallel.
+//! How a caption becomes tokens, and captions tokenized in parallel.
 
 use std::cell::Cell;
 
@@ -12,7 +12,7 @@ pub enum Tokenization {
     PennTreebank {
         /// What it does to tokens.
         options: capeval_ptb::Options,
-        /// Whether each caption is tokenised as if it were alone, rather than as a line of a file.
+        /// Whether each caption is tokenized as if it were alone, rather than as a line of a file.
         alone: bool,
     },
     /// Not at all: captions already are tokens joined by single spaces.
@@ -63,11 +63,11 @@ pub(crate) enum Splitter {
 
 impl Splitter {
     /// Hands every token of a caption to `sink`, in order. The tokens joined by single spaces are
-    /// the tokenised caption. `following` are the captions after it in its batch.
+    /// the tokenized caption. `following` are the captions after it in its batch.
     #[inline(always)]
     pub(crate) fn split(&mut self, caption: &str, following: &[&str], mut sink: impl FnMut(Token<'_>)) {
         match self {
-            // The reference tokenises all captions as the lines of one file and looks past the end of a
+            // The reference tokenizes all captions as the lines of one file and looks past the end of a
             // line, so the captions that follow can change the last token.
             Self::PennTreebank { tokenizer, options, alone } => {
                 let following = if *alone { &[] } else { following };
@@ -78,7 +78,7 @@ impl Splitter {
     }
 }
 
-/// Tokenises a batch of captions in parallel; `add` takes the tokens of one.
+/// Tokenizes a batch of captions in parallel; `add` takes the tokens of one.
 fn in_batch<T: Default + Send>(
     captions: &[&str],
     tokenization: Tokenization,

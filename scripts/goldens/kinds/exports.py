@@ -17,7 +17,7 @@ def _write(folder: Path) -> None:
     olga = story.tell().people["olga"]
     board = "/api/challenges/small/phases/open/leaderboard?split=val&references=c2&format=csv"
     (folder / "leaderboard.csv").write_bytes(_download(olga, board))
-    _unpack(_download(olga, "/small/organise/export/"), folder / "challenge")
+    _unpack(_download(olga, "/small/organize/export/"), folder / "challenge")
     _unpack(_download(olga, "/campaigns/finished-pairs/results.zip"), folder / "answers")
     (folder / "payments.csv").write_bytes(_download(olga, "/campaigns/reviewed/payments.csv"))
     for slug in FINISHED:

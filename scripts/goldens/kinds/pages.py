@@ -83,7 +83,7 @@ def _roles(route: str) -> Mapping[str, str]:
 def _doer(route: str) -> str:
     if route.startswith("annotate/"):
         return "annotator"
-    return "organizer" if re.match(r"campaigns/|new/|.*/organise/", route) else "participant"
+    return "organizer" if re.match(r"campaigns/|new/|.*/organize/", route) else "participant"
 
 
 def _file_name(route: str) -> str:

@@ -1,4 +1,4 @@
-"""HTML tables for notebooks, which take their colours from the page: light and dark."""
+"""HTML tables for notebooks, which take their colors from the page: light and dark."""
 
 from __future__ import annotations
 

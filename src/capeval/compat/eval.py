@@ -70,7 +70,7 @@ class COCOEvalCap:
         self._spice_longest = spice_longest
 
     def evaluate(self) -> None:
-        """Tokenises, scores, and fills `eval`, `imgToEval` and `evalImgs`.
+        """Tokenizes, scores, and fills `eval`, `imgToEval` and `evalImgs`.
 
         Raises:
             CaptionError: An annotation has no caption, or it is not a string.

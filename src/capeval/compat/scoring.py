@@ -1,4 +1,4 @@
-"""Shared by the scorers: scores tokenised captions with one metric."""
+"""Shared by the scorers: scores tokenized captions with one metric."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Scorer:
         self.metric = metric
 
     def compute_score(self, gts: Captions, res: Captions) -> tuple[Any, Any]:
-        """Scores tokenised captions.
+        """Scores tokenized captions.
 
         Args:
             gts: The references of each image: lists of tokens joined by spaces.

@@ -43,7 +43,7 @@ class _Row:
 
 
 def load_flickr8k(ratings: File, captions: File) -> tuple[References, Ratings]:
-    """The expert ratings or the CrowdFlower judgements of Flickr8K, whichever the file has.
+    """The expert ratings or the CrowdFlower judgments of Flickr8K, whichever the file has.
 
     No line fits both forms: three ratings of experts are each 1, 2, 3 or 4; of a share and two numbers of
     votes, a share of 1 comes with 0 votes against.
@@ -94,7 +94,7 @@ def load_flickr8k_expert(ratings: File, captions: File, *, own: bool = False) ->
 
 
 def load_flickr8k_crowdflower(ratings: File, captions: File) -> tuple[References, Ratings]:
-    """The CrowdFlower judgements of Flickr8K.
+    """The CrowdFlower judgments of Flickr8K.
 
     A row is one rating: the share of people who said that the caption describes the image. As in published
     correlations, a candidate is not among its references: from the first row to the last, a candidate

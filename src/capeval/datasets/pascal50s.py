@@ -30,12 +30,12 @@ _PASCAL_PAIRS = "pair_pascal.mat"
 
 
 def has_abstract50s(folder: Path) -> bool:
-    """Whether a folder has the judgements of ABSTRACT-50S."""
+    """Whether a folder has the judgments of ABSTRACT-50S."""
     return (folder / _ABSTRACT_TRIPLETS).exists()
 
 
 def has_pascal50s(folder: Path) -> bool:
-    """Whether a folder has the judgements of PASCAL-50S."""
+    """Whether a folder has the judgments of PASCAL-50S."""
     return (folder / _PASCAL_PAIRS).exists()
 
 
@@ -76,7 +76,7 @@ def _plain_or_gzip(folder: Path, name: str) -> Path:
 
 
 def load_triplets(triplets: File, candidates: tuple[File, File], *, references: int = 48) -> tuple[Pair, ...]:
-    """The judgements of the triplet protocol: `consensus_abstract.mat` or `consensus_pascal.mat`.
+    """The judgments of the triplet protocol: `consensus_abstract.mat` or `consensus_pascal.mat`.
 
     The file has a triplet in each row: sentences A, B and C and a rating, 1 where most people found B closer
     to A and -1 where they found C closer. The triplets of a pair are consecutive rows. Its B is the sentence
@@ -125,7 +125,7 @@ def _judged(first: tuple[str, str], second: tuple[str, str], block: Sequence[tup
 
 
 def load_pascal_pairs(file: File) -> tuple[Pair, ...]:
-    """The pairwise judgements of PASCAL-50S: `pair_pascal.mat`, with the votes of eleven people a pair.
+    """The pairwise judgments of PASCAL-50S: `pair_pascal.mat`, with the votes of eleven people a pair.
 
     People saw the image and two sentences and chose the better one (appendix I). There, 1 is for the first
     sentence of a row, which is the authors' C; here `first` is the authors' B. Systems are numbered as

@@ -83,13 +83,13 @@ class PartialFrequencies:
 
         Args:
             references: The captions of each image of the part.
-            tokenizer: How to tokenise them. `Tokenizer(context="caption")` gives the same tokens in any
+            tokenizer: How to tokenize them. `Tokenizer(context="caption")` gives the same tokens in any
                 split.
             stem: Whether to count stems, as `Cider` compares them.
 
         Raises:
             CaptionError: The references are not captions by image.
-            OptionError: `tokenizer` is not a `Tokenizer`, or not that of tokenised references; `stem` is not
+            OptionError: `tokenizer` is not a `Tokenizer`, or not that of tokenized references; `stem` is not
                 True or False.
         """
         checked_flag("stem", stem)

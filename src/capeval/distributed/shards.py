@@ -73,7 +73,7 @@ class ShardScoringOptions:
 
     Attributes:
         metrics: The metrics.
-        tokenizer: How to tokenise.
+        tokenizer: How to tokenize.
         references: The columns of references.
         candidates: The columns of candidates.
         split: The splits of the references that are read; all where there are none.

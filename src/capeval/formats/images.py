@@ -29,8 +29,8 @@ class ImageInfo:
         url: Where it can be had; empty where that is not known.
         width: Its width in pixels.
         height: Its height in pixels.
-        license: The name of its licence.
-        license_url: The licence's text.
+        license: The name of its license.
+        license_url: The license's text.
     """
 
     id: ImageId
@@ -99,22 +99,22 @@ def _image(entry: str, row: dict[str, Any], licenses: dict[object, dict[str, Any
     texts = [name for name in ("file_name", *_ADDRESSES) if row.get(name) is not None]
     sizes = [name for name in ("width", "height") if row.get(name) is not None]
     check_row(row, entry, dict.fromkeys(texts, TEXT) | dict.fromkeys(sizes, _SIZE))
-    licence = licenses.get(row.get("license"), {})
+    found = licenses.get(row.get("license"), {})
     return ImageInfo(
         id=row["id"],
         file_name=row.get("file_name") or "",
         url=next((row[name] for name in _ADDRESSES if row.get(name)), ""),
         width=row.get("width"),
         height=row.get("height"),
-        license=licence.get("name", ""),
-        license_url=str(licence.get("url") or ""),
+        license=found.get("name", ""),
+        license_url=str(found.get("url") or ""),
     )
 
 
 def image_info(images: Sequence[ImageInfo]) -> dict[str, Any]:
     """The content of an `image_info` file of some images; what is not known is left out."""
-    licences = list(dict.fromkeys((image.license, image.license_url) for image in images if image.license))
-    numbers = {licence: number for number, licence in enumerate(licences, start=1)}
+    licenses = list(dict.fromkeys((image.license, image.license_url) for image in images if image.license))
+    numbers = {pair: number for number, pair in enumerate(licenses, start=1)}
 
     def row(image: ImageInfo) -> dict[str, Any]:
         known = {

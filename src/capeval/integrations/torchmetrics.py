@@ -46,7 +46,7 @@ class CaptionScores(torchmetrics.Metric):  # type: ignore[misc]
     Args:
         references: The references of all images that may be scored.
         metrics: Names or metric objects.
-        tokenizer: How to tokenise; the reference's way by default.
+        tokenizer: How to tokenize; the reference's way by default.
         options: Options of every `torchmetrics.Metric`, such as `process_group`.
 
     Raises:

@@ -271,12 +271,12 @@ class Metric(ABC):
         """Prepares references once, to score any number of candidates.
 
         Args:
-            references: The references of each image; already tokenised ones are used as they are.
-            tokenizer: How to tokenise references and candidates; the reference's way by default.
+            references: The references of each image; already tokenized ones are used as they are.
+            tokenizer: How to tokenize references and candidates; the reference's way by default.
 
         Raises:
             CaptionError: The references are not captions by image.
-            OptionError: `tokenizer` is not a `Tokenizer`, or not that of tokenised references.
+            OptionError: `tokenizer` is not a `Tokenizer`, or not that of tokenized references.
         """
         return Prepared(self, tokenized(references, tokenizer))
 
@@ -320,12 +320,12 @@ class Prepared:
         An `UnscoredWarning` names the images that the metric could not score.
 
         Raises:
-            MismatchError: The candidates were tokenised for other references.
+            MismatchError: The candidates were tokenized for other references.
         """
         # Words are stored as numbers, which stand for other words with other references.
         if candidates.references is not self.references:
             raise MismatchError(
-                "candidates must be tokenised with these references, by the `candidates` of the"
+                "candidates must be tokenized with these references, by the `candidates` of the"
                 " `references` of what scores them (got candidates of other references)"
             )
         statistics = self._kernel(candidates)
@@ -355,7 +355,7 @@ class Prepared:
 
         Raises:
             CaptionError: The candidates are not captions by image.
-            MismatchError: A candidate's image has no references, or the candidates were tokenised for
+            MismatchError: A candidate's image has no references, or the candidates were tokenized for
                 other references.
         """
         if not isinstance(candidates, TokenizedCandidates):

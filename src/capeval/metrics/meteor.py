@@ -103,8 +103,8 @@ class Meteor(Metric):
         beta: How fast the penalty grows with fragmentation, above 0.
         gamma: The largest penalty, 0 to 1.
         delta: The weight of content words; function words weigh 1 - delta.
-        penalise_perfect: Whether a candidate equal to its reference is penalised for its one chunk.
-        normalise: Whether METEOR's own normalisation and lower-casing follow the tokenizer's; of other
+        penalize_perfect: Whether a candidate equal to its reference is penalized for its one chunk.
+        normalize: Whether METEOR's own normalization and lower-casing follow the tokenizer's; of other
             languages than English, lower-casing alone.
         tables: The file of compiled word tables, which all processes of a machine map into memory once; that
             in the user's cache folder by default. It does not change scores.
@@ -129,8 +129,8 @@ class Meteor(Metric):
     beta: float = 0.2
     gamma: float = 0.6
     delta: float = 0.75
-    penalise_perfect: bool = False
-    normalise: bool = True
+    penalize_perfect: bool = False
+    normalize: bool = True
     tables: Path | None = field(default=None, compare=False, metadata=NOT_AN_OPTION)
 
     def __post_init__(self) -> None:
@@ -142,7 +142,7 @@ class Meteor(Metric):
         for name in ("alpha", "gamma", "delta"):
             checked_number(name, getattr(self, name), 0, 1)
         checked_positive("beta", self.beta)
-        for name in ("penalise_perfect", "normalise"):
+        for name in ("penalize_perfect", "normalize"):
             checked_flag(name, getattr(self, name))
         checked_choice("language", self.language, LANGUAGES)
         checked_path("tables", self.tables)
@@ -164,7 +164,7 @@ class Meteor(Metric):
             stages=("exact", "synonym", "stem", "paraphrase"),
             weights=(1.0, 1.0, 1.0, 1.0),
             delta=0.5,
-            penalise_perfect=True,
+            penalize_perfect=True,
         )
 
     @classmethod
@@ -225,12 +225,12 @@ class Meteor(Metric):
             gamma=float(self.gamma),
             delta=float(self.delta),
             beam_size=40,
-            normalise=self.normalise,
-            penalise_perfect=self.penalise_perfect,
+            normalize=self.normalize,
+            penalize_perfect=self.penalize_perfect,
         )
 
     def kernel(self, references: TokenizedReferences) -> Kernel:
-        """Normalises the references and looks up their words' stems, synonyms and paraphrases.
+        """Normalizes the references and looks up their words' stems, synonyms and paraphrases.
 
         Raises:
             ResourceError: The word tables are missing or damaged.
@@ -281,7 +281,7 @@ class Alignment:
     """METEOR's alignment of a candidate with a reference, and the score that follows from it.
 
     Attributes:
-        candidate: The words of the candidate, after METEOR's normalisation.
+        candidate: The words of the candidate, after METEOR's normalization.
         reference: The words of the reference.
         matches: The matches, in the order of the reference.
         chunks: The number of chunks.
@@ -308,14 +308,14 @@ def align(
 ) -> Alignment:
     """Aligns a candidate with one reference as METEOR does.
 
-    Each of the two captions is tokenised by itself. Captions that are scored are tokenised as one batch,
+    Each of the two captions is tokenized by itself. Captions that are scored are tokenized as one batch,
     where the last token of a caption can, rarely, depend on the next caption.
 
     Args:
         candidate: A caption.
         reference: A caption.
         metric: METEOR's options; the default ones if not given.
-        tokenizer: How to tokenise; the reference's way by default.
+        tokenizer: How to tokenize; the reference's way by default.
 
     Raises:
         CaptionError: A caption is not a string of characters, or both are too long.

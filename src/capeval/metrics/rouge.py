@@ -80,7 +80,7 @@ class RougeS(MeanMetric):
     """F-measure of skip bigrams: pairs of words in order, not too far apart.
 
     Args:
-        distance: How far apart the two words may be (neighbours are 1 apart); `None` for any distance.
+        distance: How far apart the two words may be (neighbors are 1 apart); `None` for any distance.
         beta: The weight of recall.
 
     Raises:

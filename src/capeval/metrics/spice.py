@@ -411,10 +411,10 @@ def sentence_stages(
     model = spice_model()
     stages: list[list[_native.SentenceStages]] = []
     for chunk in _chunks(list(captions)):
-        report_progress("Analysing captions", len(stages), len(captions))
+        report_progress("Analyzing captions", len(stages), len(captions))
         with _naming_long_sentences(chunk, longest):
             stages += model.stages(chunk, longest)
-    report_progress("Analysing captions", len(captions), len(captions))
+    report_progress("Analyzing captions", len(captions), len(captions))
     return stages
 
 

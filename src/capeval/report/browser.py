@@ -44,7 +44,7 @@ class CaptionBrowser:
     """What a page with the browser of captions needs.
 
     Attributes:
-        style: The style sheet. It takes its colours from the page: `--paper`, `--ink`, `--soft`, `--line`,
+        style: The style sheet. It takes its colors from the page: `--paper`, `--ink`, `--soft`, `--line`,
             `--tint` and `--matched`.
         body: The form, the list of images, the data and the script.
         policy: The content security policy of the page: no script but this one, and nothing from elsewhere
@@ -101,7 +101,7 @@ def caption_browser(
         systems: The systems, all of the same images and with the same scores.
         references: The references of these images.
         candidates: The candidates of each system by its name.
-        tokenizer: How the captions were tokenised for the scores.
+        tokenizer: How the captions were tokenized for the scores.
         by: The score that images are sorted by at first.
         pictures: The address of each image's picture; images may be missing.
         details: What is known of images besides; the page has fields to filter by it.
@@ -142,7 +142,7 @@ def browser_data(
         systems: The systems, all of the same images and with the same scores.
         references: The references of these images.
         candidates: The candidates of each system by its name.
-        tokenizer: How the captions were tokenised for the scores.
+        tokenizer: How the captions were tokenized for the scores.
         pictures: The address of each image's picture; images may be missing.
         details: What is known of images besides.
 
@@ -194,7 +194,7 @@ def captions_data(
         scores: The names of the scores.
         said: What each system says of them.
         references: The references of each image; an image may have none.
-        tokenizer: How the captions were tokenised for the scores.
+        tokenizer: How the captions were tokenized for the scores.
         pictures: The address of each image's picture; images may be missing.
         details: What is known of images besides.
     """

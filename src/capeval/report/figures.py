@@ -14,10 +14,10 @@ from matplotlib.figure import Figure
 
 from capeval._internal.atomic_write import written_whole
 
-__all__ = ["COLOURS", "STYLE", "Curve", "lines", "save", "to_svg"]
+__all__ = ["COLORS", "STYLE", "Curve", "lines", "save", "to_svg"]
 
-# Okabe and Ito's colours, which people who confuse red and green can tell apart.
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
+# Okabe and Ito's colors, which people who confuse red and green can tell apart.
+COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
 STYLE: dict[Any, Any] = {
     # Text stays text in SVG: it can be searched, and has the fonts of the page.
     "svg.fonttype": "none",
@@ -56,10 +56,10 @@ def lines(curves: Mapping[str, Curve], *, title: str, x_label: str, y_label: str
         figure = Figure(figsize=(6.4, 4.2), layout="constrained")
         panel = figure.subplots()
         for place, (name, curve) in enumerate(curves.items()):
-            colour = COLOURS[place % len(COLOURS)]
-            panel.plot(curve.x, curve.y, marker=".", color=colour, label=name)
+            color = COLORS[place % len(COLORS)]
+            panel.plot(curve.x, curve.y, marker=".", color=color, label=name)
             if curve.low is not None and curve.high is not None:
-                panel.fill_between(curve.x, curve.low, curve.high, color=colour, alpha=0.15, linewidth=0)
+                panel.fill_between(curve.x, curve.low, curve.high, color=color, alpha=0.15, linewidth=0)
         panel.set_title(title, loc="left")
         panel.set_xlabel(x_label)
         panel.set_ylabel(y_label)

@@ -64,7 +64,7 @@ def to_html(
         references: The references, to show captions.
         candidates: The candidates of each system by its name, to show captions.
         examples_by: The score that captions are sorted by at first; the last one by default.
-        tokenizer: How the captions were tokenised for the scores; the reference's way by default.
+        tokenizer: How the captions were tokenized for the scores; the reference's way by default.
         source: What to call the references in the notes, such as the name of their file.
         pictures: The address of each image's picture, to show beside its captions; images may be missing.
         details: The domains of images, and what their captions shall mention, to filter and mark captions by.
@@ -72,7 +72,7 @@ def to_html(
 
     Raises:
         DependencyError: jinja2, or matplotlib where there are plots, is not installed.
-        MismatchError: The systems have different metrics or subsets, or were tokenised otherwise.
+        MismatchError: The systems have different metrics or subsets, or were tokenized otherwise.
         OptionError: There is no score `examples_by`, or the address of a picture has no plain host.
     """
     try:

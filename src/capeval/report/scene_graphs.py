@@ -1,7 +1,7 @@
 """Scene graphs as pictures: objects in a column, with their attributes, and relations as lines.
 
 Each relation has a row of its own at the object that it starts from, so that no two labels meet. What
-the other graph has too is marked by colour, by a solid line and by a tick.
+the other graph has too is marked by color, by a solid line and by a tick.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from capeval.data.scores import FloatArray
-from capeval.report.figures import COLOURS, STYLE, to_svg
+from capeval.report.figures import COLORS, STYLE, to_svg
 from capeval.report.tables import System
 
 __all__ = ["bars", "spread"]
@@ -39,7 +39,7 @@ def _bars_of(
     for place, system in enumerate(systems):
         score, interval = system.report.corpus[name], system.intervals.get(name)
         if np.isnan(score):
-            panel.barh(place, 0.0, height=0.72, color=COLOURS[place % len(COLOURS)])
+            panel.barh(place, 0.0, height=0.72, color=COLORS[place % len(COLORS)])
             panel.annotate("no score", (0.0, place), (3, 0), textcoords="offset points", va="center")
             continue
         ends = None if interval is None else [[score - interval.low], [interval.high - score]]
@@ -48,7 +48,7 @@ def _bars_of(
             score,
             xerr=ends,
             height=0.72,
-            color=COLOURS[place % len(COLOURS)],
+            color=COLORS[place % len(COLORS)],
             error_kw={"elinewidth": 1, "capsize": 2},
         )
         panel.annotate(
@@ -82,10 +82,10 @@ def spread(systems: Sequence[System]) -> Markup:
             for place, each in enumerate(values):
                 counts, _ = np.histogram(each, edges)
                 shares = counts / max(int(counts.sum()), 1)
-                colour = COLOURS[place % len(COLOURS)]
-                panel.stairs(shares, edges, color=colour, linewidth=1.2)
+                color = COLORS[place % len(COLORS)]
+                panel.stairs(shares, edges, color=color, linewidth=1.2)
                 if len(systems) == 1:
-                    panel.stairs(shares, edges, color=colour, alpha=0.12, fill=True)
+                    panel.stairs(shares, edges, color=color, alpha=0.12, fill=True)
             panel.set_title(name, loc="left")
             panel.set_xlim(edges[0], edges[-1])
             panel.yaxis.set_major_formatter(lambda value, _: f"{100 * value:g}%")

@@ -67,13 +67,13 @@ class DocumentFrequencies:
 
         Args:
             references: The captions of each image of a corpus.
-            tokenizer: How to tokenise them; the reference's way by default.
+            tokenizer: How to tokenize them; the reference's way by default.
             stem: Whether to count stems, as `Cider` compares them.
             name: What to call the corpus in signatures.
 
         Raises:
             CaptionError: The references are not captions by image.
-            OptionError: `tokenizer` is not a `Tokenizer`, or not that of tokenised references; `stem` is
+            OptionError: `tokenizer` is not a `Tokenizer`, or not that of tokenized references; `stem` is
                 not True or False, or `name` no string.
         """
         checked_flag("stem", stem)

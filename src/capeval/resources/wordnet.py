@@ -126,7 +126,7 @@ def _bases(word: str, name: str, irregular: Mapping[str, tuple[str, ...]]) -> se
 def _lines(path: Path) -> Iterator[str]:
     try:
         with path.open(encoding="utf-8") as file:
-            # The licence stands in front, each line after spaces.
+            # The license stands in front, each line after spaces.
             yield from (line for line in file if line.strip() and not line.startswith(" "))
     except FileNotFoundError:
         raise ResourceError(f"a folder of WordNet's dictionary must hold {path.name} (got {path})") from None

@@ -40,7 +40,7 @@ def evaluate(
             of the references.
         metrics: Names or metric objects.
         subsets: Names of subsets to the ids of their images, to score each on its own too.
-        tokenizer: How to tokenise; the reference's way by default.
+        tokenizer: How to tokenize; the reference's way by default.
 
     Returns:
         Corpus scores, scores per image in the order of the references, scores by subset, signatures.
@@ -60,13 +60,13 @@ class Evaluator:
     """References prepared for several metrics, to evaluate one system after the other.
 
     Args:
-        references: The references of each image; already tokenised ones are used as they are.
+        references: The references of each image; already tokenized ones are used as they are.
         metrics: Names or metric objects.
-        tokenizer: How to tokenise; the reference's way by default.
+        tokenizer: How to tokenize; the reference's way by default.
 
     Raises:
         CaptionError: `references` are not captions by image.
-        OptionError: A metric is not known, or given twice; `tokenizer` is not that of tokenised references.
+        OptionError: A metric is not known, or given twice; `tokenizer` is not that of tokenized references.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class Evaluator:
         self._prepared = tuple(Prepared(metric, self._tokens) for metric in resolved)
 
     def tokenized(self, candidates: CandidatesLike) -> TokenizedCandidates:
-        """One candidate for each image, tokenised once for all evaluators of the same tokenised references.
+        """One candidate for each image, tokenized once for all evaluators of the same tokenized references.
 
         Args:
             candidates: Image id to its candidate.
@@ -109,7 +109,7 @@ class Evaluator:
             CaptionError: `candidates` are not captions by image, or a subset has something else than image
                 ids.
             MismatchError: Images of candidates and references differ, an image has several
-                candidates, a subset has an image without references, or the candidates were tokenised for
+                candidates, a subset has an image without references, or the candidates were tokenized for
                 other references.
             OptionError: `subsets` is not a mapping of names to image ids, or a subset has no image.
         """
@@ -133,17 +133,17 @@ class Evaluator:
         return report_from(self.references.image_ids, scores, subset_scores)
 
     def _checked(self, candidates: Candidates | TokenizedCandidates) -> TokenizedCandidates:
-        """Tokenised candidates in the order of the references."""
+        """Tokenized candidates in the order of the references."""
         if isinstance(candidates, Candidates):
             return self.tokenized(candidates)
         if candidates.references is not self._tokens:
             raise MismatchError(
-                "candidates must be tokenised by this evaluator, or by one of the same tokenised references"
+                "candidates must be tokenized by this evaluator, or by one of the same tokenized references"
                 " (got candidates of other references)"
             )
         if candidates.image_ids != self.references.image_ids:
             raise MismatchError(
-                "tokenised candidates must be one for each image, in the order of the references, as"
+                "tokenized candidates must be one for each image, in the order of the references, as"
                 " `Evaluator.tokenized` makes them (got others)"
             )
         return candidates

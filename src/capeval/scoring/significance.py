@@ -322,7 +322,7 @@ def compare(
     resample, `p = 2 (min(#{d* <= 0}, #{d* >= 0}) + 1) / (samples + 1)`, at most 1. It is the level at which
     the percentile interval begins to hold 0 (Efron and Tibshirani 1993).
 
-    `randomization` is approximate randomisation (Riezler and Maxwell 2005): each image's candidates
+    `randomization` is approximate randomization (Riezler and Maxwell 2005): each image's candidates
     are swapped between the systems or not, by a fair coin, and
     `p = (#{|d*| >= |d|} + 1) / (samples + 1)`.
 

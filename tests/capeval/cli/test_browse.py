@@ -36,7 +36,7 @@ def test_domains_and_constraints_are_in_the_page_once() -> None:
         )
     )
     assert made["domains"] == {"names": ["near", "in"], "of": [0, -1, 1]}
-    # The phrases are tokenised as the captions are.
+    # The phrases are tokenized as the captions are.
     assert made["constraints"] == {
         "names": ["dog", "hydrant"],
         "phrases": [["dog", "dogs"], ["fire-hydrant"]],

@@ -25,8 +25,8 @@ from capeval.cli.toolkit.click_commands import Argument, Command, Group, Option
 class Finish:
     """Options of the last layer."""
 
-    colour: Annotated[
-        Literal["red", "dark-blue"], Option("--colour", "-c", help="Color of the last layer.")
+    color: Annotated[
+        Literal["red", "dark-blue"], Option("--color", "-c", help="Color of the last layer.")
     ] = "dark-blue"
     share: Annotated[float, Option(between=(0, 1), help="Part of the wall.", show_default="half")] = 0.5
     coats: Annotated[tuple[int, ...], Option(help="Numbers of coats.")] = ()
@@ -73,7 +73,7 @@ def test_values_come_as_their_types() -> None:
         PAINT, "a", "b", "-c", "red", "--layers", "4", "--coats", "1,5", "--door", "x", "--quick"
     ) == (
         0,
-        f"{[[Path('a'), Path('b')], Finish(colour='red', coats=(1, 5)), 4, ['x'], None, True]}\n",
+        f"{[[Path('a'), Path('b')], Finish(color='red', coats=(1, 5)), 4, ['x'], None, True]}\n",
     )
     assert _run(PAINT, "a") == (0, f"{[[Path('a')], Finish(), 2, None, None, False]}\n")
     assert _run(LEND) == (0, f"{['brush', None, False]}\n")
@@ -104,7 +104,7 @@ def test_help_says_what_there_is() -> None:
     lines = [" ".join(line.split()) for line in text.splitlines()]
     assert code == 0
     assert "WALLS... Walls to paint. [required]" in lines
-    assert "-c, --colour [red|dark-blue] Color of the last layer. [default: dark-blue]" in lines
+    assert "-c, --color [red|dark-blue] Color of the last layer. [default: dark-blue]" in lines
     assert "--coats N,... Numbers of coats." in lines
     assert "[default: (half)]" in text
     # An example that is wrapped can't be copied.
@@ -130,7 +130,7 @@ def test_a_group_lists_whole_sentences_and_imports_its_modules_late() -> None:
     ]
 
 
-def test_a_misspelt_command_is_told_the_nearest() -> None:
+def test_a_misspelled_command_is_told_the_nearest() -> None:
     assert "No such command 'humna'. Did you mean 'human'?" in _run(study, "humna")[1]
     assert _run(app, "scor")[0] == 2
     assert "No such command 'xyzzy'.\n" in _run(app, "xyzzy")[1]

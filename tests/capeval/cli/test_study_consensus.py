@@ -103,7 +103,7 @@ def test_abstract_is_judged_and_goes_on_after_a_stop(abstract: Path) -> None:
         study(*command, "--seed", 1)
 
 
-def test_pascal_shows_both_kinds_of_judgement(pascal: Path) -> None:
+def test_pascal_shows_both_kinds_of_judgment(pascal: Path) -> None:
     command = ("consensus", pascal, "--ties", "half", "--words", "default", "-o", pascal / "out")
     shown = study(*command, "--counts", "1,2", "--draws", 1)
     for title in ("Accuracy consensus", "Accuracy pairwise", "Agreement", "Wins", "Accuracy by references"):
@@ -202,7 +202,7 @@ def test_answers_make_winners(tmp_path: Path) -> None:
         "0,x,HC,a dog,the dog,human,human\n1,y,HM,cats,a cat,human,a\n"
     )
     plan = tmp_path / "triplets.csv"
-    header = "triplet,pair,reference,left,right,on_the_left,judgements\n"
+    header = "triplet,pair,reference,left,right,on_the_left,judgments\n"
     plan.write_text(
         f"{header}0,0,dogs,a dog,the dog,first,3\n1,1,two cats,a cat,cats,second,3\n"
         "2,0,my dog,the dog,a dog,second,3\n"
@@ -283,10 +283,10 @@ def test_pairwise_votes_make_winners(tmp_path: Path) -> None:
         ['"all"', "2", "0", "6"],
     ]
     # Two of three votes for the second decide pair 1; pair 0 of five is open, and is named or left out.
-    assert "Incomplete" in study("votes", tmp_path, votes, "--pairwise", "--judgements", 5)
-    study("votes", tmp_path, votes, "--pairwise", "--judgements", 3, "--complete-only", "-o", out)
+    assert "Incomplete" in study("votes", tmp_path, votes, "--pairwise", "--judgments", 5)
+    study("votes", tmp_path, votes, "--pairwise", "--judgments", 3, "--complete-only", "-o", out)
     assert [row[0] for row in rows_of(out / "winners.csv")] == ["0", "1"]
-    study("votes", tmp_path, votes, "--pairwise", "--judgements", 4, "--complete-only", "-o", out)
+    study("votes", tmp_path, votes, "--pairwise", "--judgments", 4, "--complete-only", "-o", out)
     assert [row[0] for row in rows_of(out / "winners.csv")] == ["0"]
     for text, message in (
         ("pair,choice\n0,first\n", "every pair must have an answer .got none for pair 1."),
@@ -297,8 +297,8 @@ def test_pairwise_votes_make_winners(tmp_path: Path) -> None:
         votes.write_text(text)
         with pytest.raises(CapevalError, match=message):
             study("votes", tmp_path, votes, "--pairwise")
-    with pytest.raises(OptionError, match="'--judgements' must go with '--pairwise'"):
-        study("votes", tmp_path, votes, "--judgements", 3)
+    with pytest.raises(OptionError, match="'--judgments' must go with '--pairwise'"):
+        study("votes", tmp_path, votes, "--judgments", 3)
 
 
 def test_one_s_own_votes_are_studied(tmp_path: Path) -> None:
@@ -330,7 +330,7 @@ def write_own_plan(folder: Path) -> None:
         "0,x,HC,a dog,the dog,human,human\n1,y,HM,cats,a cat,human,a\n"
     )
     (folder / "triplets.csv").write_text(
-        "triplet,pair,reference,left,right,on_the_left,judgements\n"
+        "triplet,pair,reference,left,right,on_the_left,judgments\n"
         "0,0,dogs,a dog,the dog,first,3\n1,1,two cats,a cat,cats,second,3\n"
         "2,0,my dog,the dog,a dog,second,3\n"
     )

@@ -39,7 +39,7 @@ def score(
     table: Path | None = None,
     metric: Meteor | None = None,
 ) -> OurScores:
-    """Score one set of tokenised captions; ``references[i]`` belong to ``candidates[i]``."""
+    """Score one set of tokenized captions; ``references[i]`` belong to ``candidates[i]``."""
     metric = metric or Meteor()
     tokens = TokenizedReferences(References(dict(enumerate(references))), Tokenizer(kind="none"))
     captions = tokens.candidates(Candidates(dict(enumerate(candidates))))

@@ -1,4 +1,4 @@
-"""The consensus studies on the real judgements, beside the numbers of the CIDEr paper."""
+"""The consensus studies on the real judgments, beside the numbers of the CIDEr paper."""
 
 from functools import cache
 
@@ -42,7 +42,7 @@ def abstract() -> tuple[ClassifiedPairs, PairScorer]:
     return found, PairScorer(found.pairs)
 
 
-def test_the_judgements_are_all_there() -> None:
+def test_the_judgments_are_all_there() -> None:
     found, _ = abstract()
     assert len(found.pairs) == 400
     assert {len(pair.votes) for pair in found.pairs} == {48}
@@ -95,7 +95,7 @@ def test_human_performance_is_near_the_papers() -> None:
     assert sum(100 * part.metrics["CIDEr"].value for part in parts) / 3 == pytest.approx(82, abs=2.5)
 
 
-def test_both_kinds_of_judgement_of_pascal() -> None:
+def test_both_kinds_of_judgment_of_pascal() -> None:
     folder = shared_data("pascal50s")
     preferences = load_pascal_preferences(folder / "pascal_50s_5refs.json.gz")
     pairs = judged_twice(preferences, load_pascal_pairs(folder / "pair_pascal.mat"))
@@ -107,7 +107,7 @@ def test_both_kinds_of_judgement_of_pascal() -> None:
     assert krippendorff_alpha([pair.votes for pair in pairs if len(pair.votes) == 11]) > 0.5
     scorer = PairScorer(preferences)
     differences = scorer.differences()
-    # Appendix I, in percent: metrics with 5 references against the pairwise judgements.
+    # Appendix I, in percent: metrics with 5 references against the pairwise judgments.
     for name, percent in {"BLEU-1": 73.4, "BLEU-4": 74.75, "ROUGE-L": 75.6, "METEOR": 79.5}.items():
         assert 100 * accuracy(differences[name], pairwise).value == pytest.approx(percent, abs=1.5), name
     best = max(differences, key=lambda name: accuracy(differences[name], consensus).value)
@@ -134,7 +134,7 @@ def test_published_votes_are_counted_as_those_of_a_plan() -> None:
                 left=pair.first,
                 right=pair.second,
                 on_the_left="first",
-                judgements=1,
+                judgments=1,
             )
             for place, pair in enumerate(pairs)
             for reference in pair.references
@@ -158,7 +158,7 @@ def pascal_votes() -> tuple[Pair, ...]:
 def test_eleven_people_agree_on_pascal_as_far_as_the_classes_let_them() -> None:
     pairs = [pair for pair in pascal_votes() if len(pair.votes) == 11]
     assert len(pairs) == 3_994
-    counted = count_pair_votes(pairs, [pair.votes for pair in pairs], judgements=11)
+    counted = count_pair_votes(pairs, [pair.votes for pair in pairs], judgments=11)
     assert counted.incomplete == ()
     for kind, alpha in PASCAL_ALPHA.items():
         assert counted.agreement[kind].alpha == pytest.approx(alpha, abs=0.0005), kind

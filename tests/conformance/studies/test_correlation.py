@@ -74,10 +74,10 @@ CROWDFLOWER = {
 
 def test_published_correlations_with_crowdflower_are_met() -> None:
     folder = shared_data("flickr8k")
-    judgements = folder / "CrowdFlowerAnnotations.txt.gz"
-    if not judgements.exists():
-        pytest.skip(f"the judgements of CrowdFlower are not beside the project ({judgements} is missing)")
-    references, ratings = load_flickr8k(judgements, folder / "Flickr8k.token.txt.gz")
+    judgments = folder / "CrowdFlowerAnnotations.txt.gz"
+    if not judgments.exists():
+        pytest.skip(f"the judgments of CrowdFlower are not beside the project ({judgments} is missing)")
+    references, ratings = load_flickr8k(judgments, folder / "Flickr8k.token.txt.gz")
     assert (len(references), len(ratings.captions)) == (1000, 47_830)
     found = correlate(score_ratings(references, ratings), samples=10)
     assert found.observations == 47_830

@@ -1,4 +1,4 @@
-"""Published judgements of systems by people: the challenge of 2015, and THumB."""
+"""Published judgments of systems by people: the challenge of 2015, and THumB."""
 
 import gzip
 import json

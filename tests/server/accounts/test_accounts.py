@@ -188,7 +188,7 @@ def test_names_do_not_show_whether_an_address_has_an_account(olga: Someone) -> N
         cache.clear()
         observed.append(_observed(f"{kind}{number % 3}@example.org", number))
         # Nor do those who may name users.
-        for path in ("/small/organise/organisers/", "/small/organise/participants/"):
+        for path in ("/small/organize/organizers/", "/small/organize/participants/"):
             name = f"probe{number}x"
             form = {"username": name, "act": "block", "reason": "x"}
             observed[-1].append(_seen(olga.client, path, form, name))

@@ -246,14 +246,14 @@ def test_names_do_not_turn_the_text_around_them(challenge: Challenge, olga: Some
     amit = Participant(AMIT)
     submission = amit.scored(stands=True, method=AMIT)
     moderation.mark(olga.user, challenge, submission, "flagged", AMIT)
-    moderation.add_organiser(olga.user, challenge, AMIT)
+    moderation.add_organizer(olga.user, challenge, AMIT)
     ReferenceSet.objects.update(public=True)
     paths = {
         amit: ["/", "/small/open/", "/small/open/submit/", "/small/submissions/", "/small/team/", "/tokens/"]
         + [f"/submissions/{submission.pk}/{part}" for part in ("", "examples/")]
         + ["/accounts/profile/"],
-        olga: [f"/small/organise/{part}" for part in ("", "teams/", "submissions/", "organisers/", "trail/")]
-        + [f"/small/organise/submissions/{submission.pk}/", f"/small/organise/teams/{amit.team.pk}/"],
+        olga: [f"/small/organize/{part}" for part in ("", "teams/", "submissions/", "organizers/", "trail/")]
+        + [f"/small/organize/submissions/{submission.pk}/", f"/small/organize/teams/{amit.team.pk}/"],
         Someone("carl"): [f"/small/join/?code={amit.team.code}", f"/submissions/{submission.pk}/"],
     }
     for someone, addresses in paths.items():

@@ -325,7 +325,7 @@ def test_strengths_come_first_on_the_board_and_say_why(challenge: Challenge) -> 
     (said,) = wins.notes
     assert "parts of wins are not comparable between systems. Compare strengths." in said
     assert strengths.notes[0].endswith("strengths take that into account.")
-    shown = Client().get("/small/judgements/").content.decode()
+    shown = Client().get("/small/judgments/").content.decode()
     assert said in shown
     assert shown.index("Bradley-Terry") < shown.index(">wins")
 
@@ -338,7 +338,7 @@ def test_the_form_asks_for_it_where_systems_are_compared(django_user_model: Any)
         assert found == (names if kind in ("triplet", "pairwise") else set()), kind
 
 
-def test_organisers_see_the_latest_choice(django_user_model: Any, client: Client) -> None:
+def test_organizers_see_the_latest_choice(django_user_model: Any, client: Client) -> None:
     campaign = comparing()
     client.force_login(django_user_model.objects.create_superuser("olga"))
     page = client.get(f"/campaigns/{campaign.slug}/").content.decode()

@@ -50,7 +50,7 @@ class Program:
 
 def user_program(name: str, **kind: bool) -> Program:
     user, _ = User.objects.get_or_create(username=name, defaults=kind)
-    return Program(Token.issue(user.pk, f"token {Token.objects.count()}", "organise"))
+    return Program(Token.issue(user.pk, f"token {Token.objects.count()}", "organize"))
 
 
 @pytest.fixture
@@ -197,9 +197,9 @@ def test_only_who_manages_a_campaign_sees_it(staff: Program, challenge: Challeng
     campaign = make()
     (worker,) = join(campaign)
     olga, otto, owner = user_program("olga"), user_program("otto"), user_program("owner")
-    challenge.organisers.add(User.objects.get(username="olga"))
+    challenge.organizers.add(User.objects.get(username="olga"))
     Campaign.objects.update(challenge=challenge)
-    campaign.organisers.add(User.objects.get(username="owner"))
+    campaign.organizers.add(User.objects.get(username="owner"))
     place = f"campaigns/{campaign.slug}"
     for program, status in ((olga, 200), (owner, 200), (staff, 200), (otto, 404)):
         program.ask("GET", place, status=status)

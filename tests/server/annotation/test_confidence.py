@@ -331,7 +331,7 @@ def test_a_confidence_that_says_nothing_is_refused(setting: str, wrong: str) -> 
         read_definition("campaign.toml", lambda name: text.encode())
 
 
-def test_organisers_are_told_before_a_campaign_is_made() -> None:
+def test_organizers_are_told_before_a_campaign_is_made() -> None:
     said = options_in_words(task_named("triplet"), CampaignOptions.of_kind("triplet", confidence=0.95))
     sentence = "All items of a pair end when its winner has a probability of 0.95, after at least 5 votes."
     assert sentence in said
@@ -368,7 +368,7 @@ def test_the_columns_say_by_which_rule_answers_ended(
     campaign.save()
     release_files.freeze(None, campaign, "1.0", leave_out=True)
     stopped = {" ".join(column.notes) for column in columns_of(challenge)}
-    shown = client.get("/small/judgements/").content.decode()
+    shown = client.get("/small/judgments/").content.decode()
     if confidence:
         assert all("had a probability of 0.95, after 5 votes" in text for text in stopped)
         assert "had a probability of 0.95" in shown

@@ -19,7 +19,7 @@ print(*Worker.objects.values("pseudonym"))
 TOKEN = """
 from django.contrib.auth.models import User
 from capeval_server.accounts.models import Token
-print(Token.issue(User.objects.get(username="olga").pk, "t", "organise"))
+print(Token.issue(User.objects.get(username="olga").pk, "t", "organize"))
 """
 
 

@@ -188,7 +188,7 @@ def test_winners_are_those_of_all_answers_for_fewer_of_them() -> None:
     assert is_sound(campaign)
 
 
-def test_organisers_are_told_before_a_campaign_is_made() -> None:
+def test_organizers_are_told_before_a_campaign_is_made() -> None:
     task = task_named("pairwise")
     early = "An item ends early when further answers cannot change its winner."
     said = options_in_words(task, CampaignOptions.of_kind("pairwise"))

@@ -1,4 +1,4 @@
-"""Releases of judgements, and what they say of a challenge's systems on its page."""
+"""Releases of judgments, and what they say of a challenge's systems on its page."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ M3 = {"Human": "5", "ours": "4", "Random": "1"}
 M4 = {"Human": "3", "ours": "2", "Random": "4"}
 
 
-def test_a_release_of_judgements_never_changes(challenge: Challenge) -> None:
+def test_a_release_of_judgments_never_changes(challenge: Challenge) -> None:
     campaign, people = judged(challenge, "m3", M3)
     made = release_files.freeze(None, campaign, "1.0")
     folder = release_files.folder_of(made)
@@ -103,7 +103,7 @@ def test_columns_have_intervals_n_alpha_and_a_release(challenge: Challenge, phas
     release_files.freeze(None, campaign, "1.0")
     # M4 stands beside M3 alone.
     assert columns_of(challenge) == ()
-    assert Client().get("/small/judgements/").status_code == 404
+    assert Client().get("/small/judgments/").status_code == 404
     other, people = judged(challenge, "m3", M3)
     release_files.freeze(None, other, "1.0")
     found = columns_of(challenge)
@@ -115,7 +115,7 @@ def test_columns_have_intervals_n_alpha_and_a_release(challenge: Challenge, phas
     score = found[0].scores["ours"]
     assert (score.value, score.images, score.votes, score.workers) == (4.0, 4, 12, 3)
     assert score.release == "judge-m3 1.0"
-    answer = Client().get("/small/judgements/")
+    answer = Client().get("/small/judgments/")
     text = answer.content.decode()
     check_page(text, answer.headers["Content-Security-Policy"])
     for shown in (
@@ -132,16 +132,16 @@ def test_columns_have_intervals_n_alpha_and_a_release(challenge: Challenge, phas
         assert shown in text
     assert "no longer count" not in text
     block(None, people[0], "a robot")
-    assert "12 of its answers no longer count" in Client().get("/small/judgements/").content.decode()
-    assert 'href="/small/judgements/"' in Client().get("/small/").content.decode()
+    assert "12 of its answers no longer count" in Client().get("/small/judgments/").content.decode()
+    assert 'href="/small/judgments/"' in Client().get("/small/").content.decode()
 
 
-def test_neighbours_that_people_do_not_tell_apart_are_named(challenge: Challenge, phase: Phase) -> None:
+def test_neighbors_that_people_do_not_tell_apart_are_named(challenge: Challenge, phase: Phase) -> None:
     campaign, _ = judged(challenge, "m3", {"Human": "5", "ours": "4", "theirs": "4", "Random": "1"})
     release_files.freeze(None, campaign, "1.0")
     (column,) = columns_of(challenge)
     assert column.tied == {"ours": "theirs"}
-    text = Client().get("/small/judgements/").content.decode()
+    text = Client().get("/small/judgments/").content.decode()
     assert text.count("≈ <bdi>") == 1
     assert "≈ <bdi>theirs</bdi>" in text
     # An older release says nothing of it.
@@ -157,7 +157,7 @@ def test_wins_are_columns_too(challenge: Challenge, phase: Phase, tmp_path: Path
     found = columns_of(challenge)
     assert [column.question for column in found] == ["wins", "Bradley-Terry"]
     assert [row.system for row in rows_of(found)][:2] == ["Human", "good"]
-    text = Client().get("/small/judgements/").content.decode()
+    text = Client().get("/small/judgments/").content.decode()
     assert "Part of its pairs that the system wins" in text
     # Pairs of one writer alone say nothing of systems.
     other = campaign_of(
@@ -176,16 +176,16 @@ def test_a_column_without_human_says_so(challenge: Challenge) -> None:
     release_files.freeze(None, campaign, "1.0")
     (column,) = columns_of(challenge)
     assert column.missing == ("Human", "Random")
-    assert "Without Human and Random." in Client().get("/small/judgements/").content.decode()
+    assert "Without Human and Random." in Client().get("/small/judgments/").content.decode()
 
 
-def test_who_may_not_see_the_leaderboard_sees_no_judgements(challenge: Challenge, phase: Phase) -> None:
+def test_who_may_not_see_the_leaderboard_sees_no_judgments(challenge: Challenge, phase: Phase) -> None:
     campaign, _ = judged(challenge, "m3", M3)
     release_files.freeze(None, campaign, "1.0")
     phase.leaderboard = Phase.Leaderboard.HIDDEN
     phase.save()
-    assert Client().get("/small/judgements/").status_code == 404
-    assert "judgements" not in Client().get("/small/").content.decode()
+    assert Client().get("/small/judgments/").status_code == 404
+    assert "judgments" not in Client().get("/small/").content.decode()
 
 
 def test_the_latest_release_of_a_campaign_is_shown(challenge: Challenge) -> None:

@@ -196,7 +196,7 @@ def of_before(
         leases = sorted(assignment.work(worker).assignments, key=lambda held: held.item.key)
         for held, text in zip(leases, texts, strict=True):
             submit.submit(held, given({"caption": text}))
-    campaign.organisers.add(*User.objects.filter(username="olga"))
+    campaign.organizers.add(*User.objects.filter(username="olga"))
     return campaign
 
 

@@ -115,7 +115,7 @@ def test_from_the_link_to_the_last_answer_without_an_account(campaign: Campaign)
     assert counted(campaign) == 5
     assert "(1/1)" in page(client, campaign)
     (last,) = Assignment.objects.filter(state="held")
-    client.post(f"/annotate/streets/{last.lease}/aside/", {"reason": "not loading", "note": "grey"})
+    client.post(f"/annotate/streets/{last.lease}/aside/", {"reason": "not loading", "note": "gray"})
     assert "You have answered 5 items." in page(client, campaign)
 
 

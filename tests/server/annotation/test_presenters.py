@@ -88,7 +88,7 @@ def test_a_surplus_answer_is_paid_for_only_with_pay(clock: Clock, pay: str) -> N
 @pytest.mark.parametrize("pay", ["", "0.12"])
 def test_a_block_speaks_of_pay_only_with_pay(pay: str, olga: Someone) -> None:
     campaign = make(pay_per_answer=pay, currency="EUR" if pay else "")
-    campaign.organisers.add(olga.user)
+    campaign.organizers.add(olga.user)
     (worker,) = join(campaign)
     told = see(olga, f"/campaigns/{campaign.slug}/workers/{worker.worker.pseudonym}/")
     assert "Nothing is deleted" in told
@@ -128,7 +128,7 @@ def test_each_change_of_state_is_described_by_itself() -> None:
 @pytest.mark.parametrize(("state", "label"), [("paused", "Pause"), ("closing", "Wind down")])
 def test_pausing_and_winding_down_do_what_they_say(olga: Someone, state: str, label: str) -> None:
     campaign = make(items=2, answers=1)
-    campaign.organisers.add(olga.user)
+    campaign.organizers.add(olga.user)
     first, second = join(campaign, 2)
     held = hold(first)
     button, does = ACTIONS[Campaign.State.OPEN, Campaign.State(state)]
@@ -192,7 +192,7 @@ def answered(campaign: Campaign, worker: Participation, number: int) -> None:
 @pytest.mark.django_db
 def test_ten_answers_in_an_hour_are_not_a_week(clock: Clock, olga: Someone) -> None:
     campaign = make(items=120, answers=1)
-    campaign.organisers.add(olga.user)
+    campaign.organizers.add(olga.user)
     (worker,) = join(campaign)
     assert told_of(campaign) == ""
     answered(campaign, worker, 1)

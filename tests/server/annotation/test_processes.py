@@ -143,7 +143,7 @@ def test_robots_in_several_processes(made: Server) -> None:
 
 
 # Two workers agree on one item of two, in answers that took 4 and 8 seconds; a third has only one of them.
-ORGANISED = """
+ORGANIZED = """
 from collections import Counter
 from capeval_server.annotation.responses import assignment
 from capeval_server.annotation.review import moderation
@@ -174,10 +174,10 @@ print(round(measured_agreement(campaign).yes, 3), list(moderation.queue(campaign
 """
 
 
-def test_what_organisers_see(made: Server) -> None:
+def test_what_organizers_see(made: Server) -> None:
     options = {"items": 2, "answers": 3, "batch": 1, "curtail": False}
     slug = made.python(MAKE, "triplet", json.dumps(options), "3", "1").strip()
-    days, items, agreements, workers, effort = made.python(ORGANISED, slug).splitlines()
+    days, items, agreements, workers, effort = made.python(ORGANIZED, slug).splitlines()
     assert days == "True 5 4.0"
     assert sorted(json.loads(items.replace("(", "[").replace(")", "]"))) == [[2, 3], [3, 3]]
     assert agreements == "[(2, 5, {'first': 4, 'second': 1})]"
@@ -246,7 +246,7 @@ def test_robots_in_several_processes_choose_by_systems(made: Server) -> None:
     robots(made, items=24, answers=2, workers=10, processes=3, kind="pairwise", part=0.8, **options)
 
 
-# All work on the items of one pair at once, whose winner changes with their answers; an organiser blocks one
+# All work on the items of one pair at once, whose winner changes with their answers; an organizer blocks one
 # of them, and lifts that.
 ONE_PAIR = """
 from functools import partial
@@ -326,7 +326,7 @@ def test_several_answer_in_the_same_moment(made: Server) -> None:
     ]
 
 
-# An organiser blocks a worker, lifts that and blocks again, and lowers and raises the number of answers,
+# An organizer blocks a worker, lifts that and blocks again, and lowers and raises the number of answers,
 # while all workers answer.
 BLOCKS = """
 from functools import partial

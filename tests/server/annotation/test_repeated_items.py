@@ -202,7 +202,7 @@ def test_revising_and_the_kinds_whose_answers_are_no_sides() -> None:
     assert (found[0].number, found[0].of, found[1]) == (0, again, 0)
 
 
-def test_the_organisers_pages_and_the_api() -> None:
+def test_the_organizers_pages_and_the_api() -> None:
     campaign = make(items=60, answers=1, batch=1, repeat_every=4)
     (worker,) = join(campaign)
     again = len(work_through(worker, lambda held: side_of(held, "first")))

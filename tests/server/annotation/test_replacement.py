@@ -292,7 +292,7 @@ def test_quality_settings_by_command(capsys: pytest.CaptureFixture[str]) -> None
 def test_quality_settings_by_page() -> None:
     campaign = reopened(pause_failed=3)
     owner = Someone("owner")
-    campaign.organisers.add(owner.user)
+    campaign.organizers.add(owner.user)
     place = f"/campaigns/{campaign.slug}/quality/"
     assert f'href="{place}"' in owner.see(f"/campaigns/{campaign.slug}/")
     sent = owner.client.get(place)

@@ -80,7 +80,7 @@ def work_all(worker: Participation, choose: Chooser) -> int:
 
 def triplets(tmp_path: Path) -> Campaign:
     counts = {"HC": 3, "HI": 3, "HM": 4, "MM": 3}
-    write_plan(plan_study(CAPTIONS, MACHINES, counts, PlanOptions(judgements=3, seed=2)), tmp_path)
+    write_plan(plan_study(CAPTIONS, MACHINES, counts, PlanOptions(judgments=3, seed=2)), tmp_path)
     return campaign_of("triplet", list(plan_items(load_plan(*plan_files(tmp_path)), "triplet")))
 
 
@@ -176,7 +176,7 @@ def test_pairwise_votes_come_out(tmp_path: Path) -> None:
     out = tmp_path / "out"
     # Four images are too few for intervals of who wins.
     assert [path.name for path in write_results(campaign, out)] == ["pairs.csv", "pair_votes.csv"]
-    shown = study("votes", out, out / "pair_votes.csv", "--pairwise", "--judgements", 2)
+    shown = study("votes", out, out / "pair_votes.csv", "--pairwise", "--judgments", 2)
     assert "good" in shown
     with (out / "pair_votes.csv").open(newline="") as file:
         assert len(list(csv.DictReader(file))) == 12
@@ -235,13 +235,13 @@ def test_better_is_the_candidate_s_wherever_it_stands() -> None:
         return {"choice": {"ours": candidate, "Human": "equal", "Random": other}[held.item.payload["system"]]}
 
     campaign = judged("m1", choose)
-    judgements = CountedJudgments(campaign)
-    values = judgements.ratings()["M1"].values
+    judgments = CountedJudgments(campaign)
+    values = judgments.ratings()["M1"].values
     # In the order of the items' keys: Human, Random, ours.
     assert values.tolist() == [[0] * 3] * 4 + [[-1] * 3] * 4 + [[1] * 3] * 4
     assert {held.mirrored for held in Assignment.objects.all()} == {True, False}
-    columns = judgements.columns(samples=20)
-    scores = {score.system: score.value for score in judgements.scores(columns)}
+    columns = judgments.columns(samples=20)
+    scores = {score.system: score.value for score in judgments.scores(columns)}
     assert scores == {"ours": 1.0, "Human": 1.0, "Random": 0.0}
 
 
@@ -357,7 +357,7 @@ def votes_of_many(kind: str, tmp_path: Path) -> Campaign:
         name: {image: f"{name} says {image}" for image in captions} for name in ("good", "poor")
     }
     counts = {"HC": 2, "HI": 12, "HM": 24, "MM": 12}
-    write_plan(plan_study(captions, machines, counts, PlanOptions(judgements=2, seed=2)), tmp_path)
+    write_plan(plan_study(captions, machines, counts, PlanOptions(judgments=2, seed=2)), tmp_path)
     plan = load_plan(*plan_files(tmp_path))
     campaign = campaign_of(kind, list(plan_items(plan, kind)), answers=2)
     for worker in join(campaign, 2):

@@ -1,4 +1,4 @@
-"""The robot campaign: whatever workers and organisers do, the invariants hold, and it ends."""
+"""The robot campaign: whatever workers and organizers do, the invariants hold, and it ends."""
 
 from __future__ import annotations
 

@@ -230,7 +230,7 @@ def definition(task: TaskType, slug: str) -> str:
 
 def create_by_api(task: TaskType) -> None:
     """Make a campaign by a program; images are added by forms and commands."""
-    token = Token.issue(Someone("programmer", is_staff=True).user.pk, "a program", "organise")
+    token = Token.issue(Someone("programmer", is_staff=True).user.pk, "a program", "organize")
     client = Client(headers={"Authorization": f"Bearer {token}"})
     files = {
         "campaign.toml": definition(task, "by-api"),
@@ -408,7 +408,7 @@ def look_at_results(manager: Visitor, task: TaskType, files: dict[str, bytes]) -
     else:
         manager.see("/campaigns/contract/results.zip", status=404)
     texts = [text for question in shown for text in (question.name, question.measures[1:])]
-    manager.see("/small/judgements/", *texts, status=200 if shown else 404)
+    manager.see("/small/judgments/", *texts, status=200 if shown else 404)
 
 
 @pytest.mark.parametrize("kind", [*OWN, "grammar", "funnier", "headline"])

@@ -234,7 +234,7 @@ def test_the_pages_of_agreeing_again_and_leaving() -> None:
         assert "you have left this campaign" in page(address, 409)
 
 
-def test_by_api_by_the_worker_and_by_an_organiser() -> None:
+def test_by_api_by_the_worker_and_by_an_organizer() -> None:
     campaign = make("write", answers=2, items=1)
     staff = user_program("staff", is_staff=True)
     tokens = enrollment.invite(None, campaign, 2)
@@ -250,11 +250,11 @@ def test_by_api_by_the_worker_and_by_an_organiser() -> None:
     # The token is gone with the rest.
     programs[0].ask("POST", place, status=401)
     worker = enrollment.invited(campaign, tokens[1]).worker.pseudonym
-    organised = f"campaigns/{campaign.slug}/workers/{worker}/withdraw"
-    assert staff.ask("GET", organised) == {"removed": 1, "frozen": 0}
-    user_program("somebody").ask("POST", organised, status=404)
-    assert staff.ask("POST", organised) == {"removed": 1, "frozen": 0}
-    staff.ask("POST", organised, status=409)
+    organized = f"campaigns/{campaign.slug}/workers/{worker}/withdraw"
+    assert staff.ask("GET", organized) == {"removed": 1, "frozen": 0}
+    user_program("somebody").ask("POST", organized, status=404)
+    assert staff.ask("POST", organized) == {"removed": 1, "frozen": 0}
+    staff.ask("POST", organized, status=409)
     assert OWN not in all_rows()
     whos = Action.objects.filter(what__startswith="withdrew").order_by("pk").values_list("who", flat=True)
     assert [who.split()[0] for who in whos] == ["worker", "staff"]

@@ -52,9 +52,9 @@ def quiz(name: str = "write-coco") -> list[ItemDefinition]:
     return list(read_items("quiz", quiz_lines(name), task_named("write")))
 
 
-def trained(*, questions: Sequence[ItemDefinition] = (), practised: int = 2, **options: Any) -> Campaign:
+def trained(*, questions: Sequence[ItemDefinition] = (), practiced: int = 2, **options: Any) -> Campaign:
     campaign = make("write", items=0, **{"answers": 2, "batch": 2, **options})
-    add_items(campaign, [*new_items("write", 4), *questions, *practice(practised)], 2)
+    add_items(campaign, [*new_items("write", 4), *questions, *practice(practiced)], 2)
     return campaign
 
 
@@ -132,11 +132,11 @@ def test_a_quiz_then_practice_then_the_work() -> None:
 
 
 def test_practice_alone_and_a_quiz_alone() -> None:
-    campaign = trained(practised=1)
+    campaign = trained(practiced=1)
     (worker,) = join(campaign)
     write(worker, ["a cart in a street"])
     assert training.go_on(worker).stage == "working"
-    campaign = trained(questions=quiz()[:10], practised=0)
+    campaign = trained(questions=quiz()[:10], practiced=0)
     passes, fails = join(campaign, 2)
     assert not attempt(passes, 10).more
     assert training.go_on(passes).stage == "working"
@@ -157,7 +157,7 @@ def test_practice_that_is_out_of_work_keeps_nobody_from_it() -> None:
 
 
 def test_practice_that_is_set_aside_or_refused() -> None:
-    campaign = trained(practised=2)
+    campaign = trained(practiced=2)
     (worker,) = join(campaign)
     held = assignment.work(worker).assignments
     assignment.set_aside(held[0], Assignment.State.SKIPPED)
@@ -185,7 +185,7 @@ def test_too_few_questions_and_too_much_practice() -> None:
     with pytest.raises(CampaignError, match=r"there must be 10 items for each try of the training \(got 9\)"):
         trained(questions=quiz()[:9])
     with pytest.raises(CampaignError, match=r"at most 50 items that are written as practice \(got 51\)"):
-        trained(practised=51)
+        trained(practiced=51)
 
 
 @pytest.mark.parametrize("name", quizzes())

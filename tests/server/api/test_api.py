@@ -276,7 +276,7 @@ def test_tokens_of_users_who_are_locked_out(ann: Participant) -> None:
     ("form", "message"),
     [
         ({"method": " "}, "a submission must declare 'method'"),
-        ({"colour": "red"}, r"the declared fields must be among method, url (got 'colour')"),
+        ({"color": "red"}, r"the declared fields must be among method, url (got 'color')"),
         ({"url": "a" * 2001}, "'url' must be text of at most 2,000 characters"),
     ],
 )
@@ -306,12 +306,12 @@ def test_files_that_cannot_be_stored_cost_nothing(ann: Participant, settings: An
     assert ann.read(f"{PHASE}/quota")["left_today"] == 5
 
 
-@pytest.mark.parametrize("path", ["/api/challenges/small/team", "/api/challenges/small/organise/rerun"])
+@pytest.mark.parametrize("path", ["/api/challenges/small/team", "/api/challenges/small/organize/rerun"])
 def test_half_a_character_is_no_text(challenge: Challenge, ann: Participant, path: str) -> None:
-    challenge.organisers.add(ann.user)
+    challenge.organizers.add(ann.user)
     for name in ("code", "phase"):
         body = f'{{"{name}": "\\ud800"}}'
-        assert ann.program("organise").post(path, body, content_type="application/json").status_code == 400
+        assert ann.program("organize").post(path, body, content_type="application/json").status_code == 400
 
 
 def test_a_key_of_another_challenge_at_once(ann: Participant, monkeypatch: pytest.MonkeyPatch) -> None:

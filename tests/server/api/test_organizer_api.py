@@ -1,4 +1,4 @@
-"""What programs of organisers do by the API, with a token of their scope."""
+"""What programs of organizers do by the API, with a token of their scope."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from tests.server.web.test_organizer_pages import rows
 
 pytestmark = pytest.mark.django_db
 
-ROOT = "/api/challenges/small/organise"
+ROOT = "/api/challenges/small/organize"
 
 
-def program(user: Any, scope: str = "organise") -> Client:
+def program(user: Any, scope: str = "organize") -> Client:
     text = Token.issue(user.pk, f"of {scope}", scope)
     return Client(headers={"Authorization": f"Bearer {text}"})
 
@@ -31,7 +31,7 @@ def program(user: Any, scope: str = "organise") -> Client:
 @pytest.fixture
 def olga(challenge: Challenge) -> Client:
     user = Someone("olga").user
-    challenge.organisers.add(user)
+    challenge.organizers.add(user)
     return program(user)
 
 
@@ -49,7 +49,7 @@ def _asked(submission: Submission) -> list[tuple[str, str, Any]]:
         ("put", "/phases/open/final", {}),
         ("put", "/splits/val/references/c2/reported/old", {"title": "Old", "content": "team,CIDEr-D\na,1"}),
     ]
-    assert len(asked) == len(router.path_operations), "ask here for each address of organisers"
+    assert len(asked) == len(router.path_operations), "ask here for each address of organizers"
     return asked
 
 
@@ -69,7 +69,7 @@ def test_others_find_nothing(olga: Client, challenge: Challenge) -> None:
     assert not Action.objects.exclude(who=COMMAND_LINE).exists()
 
 
-def test_a_token_to_organise_has_the_other_scopes(olga: Client) -> None:
+def test_a_token_to_organize_has_the_other_scopes(olga: Client) -> None:
     assert olga.get("/api/submissions").status_code == 200
 
 

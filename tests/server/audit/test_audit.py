@@ -55,13 +55,13 @@ def test_a_team_that_staff_rename(staff: Someone, ann: Participant) -> None:
 
 
 @pytest.mark.django_db
-def test_organisers_that_staff_choose(staff: Someone, ann: Participant) -> None:
+def test_organizers_that_staff_choose(staff: Someone, ann: Participant) -> None:
     challenge = ann.team.challenge
     staff.do(
-        f"/admin/challenges/challenge/{challenge.pk}/change/", organisers=ann.user.pk, **inlines("phases")
+        f"/admin/challenges/challenge/{challenge.pk}/change/", organizers=ann.user.pk, **inlines("phases")
     )
     (line,) = lines(challenge)
-    assert "organisers from () to (ann)" in line[1]
+    assert "organizers from () to (ann)" in line[1]
 
 
 @pytest.mark.django_db
@@ -108,7 +108,7 @@ def test_tokens_factors_addresses_and_groups(staff: Someone, ann: Participant) -
     ]
     assert not Authenticator.objects.exists()
     assert ann.api.get("/api/submissions").status_code == 401
-    assert "revoked the token" in staff.see("/admin/organising/action/")
+    assert "revoked the token" in staff.see("/admin/organizing/action/")
     # Django's own log goes on.
     assert LogEntry.objects.count() == 2
 
@@ -118,8 +118,8 @@ def test_tokens_factors_addresses_and_groups(staff: Someone, ann: Participant) -
 def test_downloads_of_everything(challenge: Challenge, olga: Someone, ann: Participant, by: str) -> None:
     ann.submitted()
     Action.objects.all().delete()
-    client: Any = olga.client if by == "page" else olga.program("organise")
-    place = "/small/organise/export/" if by == "page" else "/api/challenges/small/organise/export"
+    client: Any = olga.client if by == "page" else olga.program("organize")
+    place = "/small/organize/export/" if by == "page" else "/api/challenges/small/organize/export"
     client.post(place)
     while worker.work_once():
         pass
@@ -129,7 +129,7 @@ def test_downloads_of_everything(challenge: Challenge, olga: Someone, ann: Parti
         ("olga", "had everything of the challenge exported"),
         ("olga", "downloaded everything of the challenge"),
     ]
-    assert "downloaded everything" in olga.see("/small/organise/trail/")
+    assert "downloaded everything" in olga.see("/small/organize/trail/")
 
 
 SEEN = """

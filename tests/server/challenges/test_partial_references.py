@@ -89,8 +89,8 @@ def test_people_see_how_many_images_a_set_has(path: Path) -> None:
     (split,) = ann.read("/api/challenges/small")["splits"]
     assert {one["name"]: one["images"] for one in split["references"]} == {"c1": 2, "c2": 6}
     assert "2 of the images" in ann.see("/small/data/")
-    Challenge.objects.get().organisers.add(ann.user)
-    assert "2 images</span>" in ann.see("/small/organise/references/")
+    Challenge.objects.get().organizers.add(ann.user)
+    assert "2 images</span>" in ann.see("/small/organize/references/")
 
 
 def test_a_definition_comes_back_as_it_was(path: Path) -> None:
@@ -153,7 +153,7 @@ def test_the_images_of_a_set_stay_once_there_are_submissions(path: Path, tmp_pat
     assert check_references(entry, "new.json", json.dumps({**PART, "3": ["A bus."]}).encode()).images == 2
 
 
-def test_a_small_private_part_is_named_to_organisers(path: Path) -> None:
+def test_a_small_private_part_is_named_to_organizers(path: Path) -> None:
     path.write_text(path.read_text().replace("public = true", "public = false"))
     found = dict(small_groups(import_challenge(path)))
     assert found["references c1 of split val"] == 2

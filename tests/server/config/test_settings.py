@@ -186,7 +186,7 @@ def test_a_store_needs_what_speaks_s3(monkeypatch: pytest.MonkeyPatch) -> None:
         "",
         "mysql://u:secret@h/name",
         "postgresql://u:secret@h",
-        "postgresql://u:secret@h/name?colour=red",
+        "postgresql://u:secret@h/name?color=red",
         "postgresql://u:secret@h/name?sslmode",
         "dbname=name password=secret",
     ],

@@ -31,7 +31,7 @@ from tests.server.processes import Server
 
 pytestmark = pytest.mark.django_db
 
-EXPORT = "/small/organise/export/"
+EXPORT = "/small/organize/export/"
 FORMULA = '=HYPERLINK("http://x","y")'
 NUMBERS = ["value", "low", "high"]
 TABLES = ["actions", "announcements", "blocks", "references", "reported", "results", "scores", "submissions"]
@@ -216,7 +216,7 @@ def test_a_disk_that_is_full(olga: Someone, monkeypatch: pytest.MonkeyPatch) -> 
         patched.setattr(jobs, "export", full)
         assert worker.work_once()
     # It is tried again after a pause.
-    assert "The export is being prepared." in olga.see("/small/organise/")
+    assert "The export is being prepared." in olga.see("/small/organize/")
     assert not worker.work_once()
     Job.objects.update(available_from=None)
     assert worker.work_once()
@@ -225,15 +225,15 @@ def test_a_disk_that_is_full(olga: Someone, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_by_token(olga: Someone) -> None:
     ann = Participant("ann")
-    place = "/api/challenges/small/organise/export"
+    place = "/api/challenges/small/organize/export"
     downloaded(olga)
-    for scope, status in (("read", 403), ("submit", 403), ("organise", 200)):
+    for scope, status in (("read", 403), ("submit", 403), ("organize", 200)):
         token = Token.issue(olga.user.pk, scope, scope)
         answer: Any = Client(headers={"Authorization": f"Bearer {token}"}).get(place)
         assert answer.status_code == status
         if status == 200:
             assert zipfile.ZipFile(io.BytesIO(b"".join(answer))).testzip() is None
-    token = Token.issue(ann.user.pk, "organise", "organise")
+    token = Token.issue(ann.user.pk, "organize", "organize")
     assert Client(headers={"Authorization": f"Bearer {token}"}).get(place).status_code == 404
     assert Client().get(place).status_code == 401
 
@@ -241,10 +241,10 @@ def test_by_token(olga: Someone) -> None:
 def test_the_commands(tmp_path: Path) -> None:
     server = Server(tmp_path, None)
     server.prepare()
-    assert server.run("organiser", "small", "user1") == "user1: an organiser of small\n"
-    # The last organiser can't be removed.
-    assert server.run("organiser", "small", "user2") == "user2: an organiser of small\n"
-    assert server.run("organiser", "small", "user1", "--remove") == "user1: no organiser of small\n"
+    assert server.run("organizer", "small", "user1") == "user1: an organizer of small\n"
+    # The last organizer can't be removed.
+    assert server.run("organizer", "small", "user2") == "user2: an organizer of small\n"
+    assert server.run("organizer", "small", "user1", "--remove") == "user1: no organizer of small\n"
     target = tmp_path / "small.zip"
     assert server.run("export", "small", str(target)) == f"{target}\n"
     with zipfile.ZipFile(target) as archive:
@@ -256,15 +256,15 @@ def test_the_commands(tmp_path: Path) -> None:
 
 
 def test_an_export_is_prepared_by_a_worker(olga: Someone, challenge: Challenge) -> None:
-    assert "Prepare an export" in olga.see("/small/organise/")
+    assert "Prepare an export" in olga.see("/small/organize/")
     assert "there is no export" in olga.client.get(EXPORT, follow=True).content.decode()
     olga.do(EXPORT)
-    page = olga.see("/small/organise/")
+    page = olga.see("/small/organize/")
     assert "The export is being prepared." in page
     assert 'hx-select="#exported"' in page
     assert "the export is being prepared" in olga.client.get(EXPORT, follow=True).content.decode()
     work()
-    assert ">Download</a>" in olga.see("/small/organise/")
+    assert ">Download</a>" in olga.see("/small/organize/")
     first = got(olga)
     assert zipfile.ZipFile(io.BytesIO(first.data)).testzip() is None
     assert int(first["Content-Length"]) == len(first.data) == Export.objects.get().size
@@ -296,7 +296,7 @@ def test_a_download_goes_on_where_it_was_interrupted(olga: Someone, challenge: C
 def test_a_later_part_is_recorded_for_who_has_no_earlier_one(olga: Someone, challenge: Challenge) -> None:
     downloaded(olga)
     second = Someone("second")
-    challenge.organisers.add(second.user)
+    challenge.organizers.add(second.user)
     for _ in range(2):
         got(second, 206, Range="bytes=1-")
         got(second, 200, Range="bytes=1-", **{"If-Range": '"other"'})
@@ -328,13 +328,13 @@ def test_an_export_that_fails_is_said(
     monkeypatch.setattr(jobs, "export", failing)
     olga.do(EXPORT)
     work()
-    page = olga.see("/small/organise/")
+    page = olga.see("/small/organize/")
     assert "not made, since the system failed" in page
     assert "Prepare another" in page
 
 
 def test_programs_ask_for_it_too(olga: Someone, challenge: Challenge) -> None:
-    program, place = olga.program("organise"), "/api/challenges/small/organise/export"
+    program, place = olga.program("organize"), "/api/challenges/small/organize/export"
     assert program.get(place).status_code == 409
     answer = program.post(place)
     assert (answer.status_code, answer.json()["state"]) == (202, "waiting")

@@ -27,7 +27,7 @@ from tests.server.kit import CAPTIONS, Participant, Someone, results, write_chal
 from tests.server.pages import check_page
 
 pytestmark = pytest.mark.django_db
-PLACE = "/small/organise/phases/open/"
+PLACE = "/small/organize/phases/open/"
 BOARD = "/api/challenges/small/phases/open/leaderboard?split=val&references=c2"
 
 
@@ -119,18 +119,18 @@ def test_nothing_changes_it_and_what_happens_is_a_note(
     }
     moderation.mark(olga.user, challenge, of_bob, "hidden", "Copied")
     noted = {row.team: row.note for row in boards(closed)[-1].rows}
-    assert noted["bob"] == "hidden later by the organisers: Copied"
+    assert noted["bob"] == "hidden later by the organizers: Copied"
     page = olga.see("/small/open/?references=c2")
     assert "These results are final since" in page
     assert "withdrawn later by its team" in page
     assert "There are newer references" in page
-    answer = olga.read(BOARD, "organise")
+    answer = olga.read(BOARD, "organize")
     assert (answer["version"], answer["current"], answer["final"] is None) == (1, False, False)
     assert answer["rows"][0]["note"]
     # Scores by the new references are another leaderboard.
-    newer = olga.read(f"{BOARD}&version=2", "organise")
+    newer = olga.read(f"{BOARD}&version=2", "organize")
     assert (newer["version"], newer["final"], newer["total"]) == (2, None, 1)
-    csv = olga.program("organise").get(f"{BOARD}&format=csv").content.decode()
+    csv = olga.program("organize").get(f"{BOARD}&format=csv").content.decode()
     assert "changed since the results became final" in csv.splitlines()[0]
 
 
@@ -140,7 +140,7 @@ def test_a_final_phase_takes_nothing_more(olga: Someone, ann: Participant, close
     with pytest.raises(SubmissionStateError, match="the results of phase 'open' are final"):
         set_standing(of_ann, False)
     assert ann.stand(str(of_ann.pk), False).status_code == 409
-    olga.do(f"/small/organise/submissions/{of_ann.pk}/off/")
+    olga.do(f"/small/organize/submissions/{of_ann.pk}/off/")
     of_ann.refresh_from_db()
     assert of_ann.stands
     there = describe_phase(Phase.objects.get())
@@ -175,12 +175,12 @@ def test_results_are_made_final_once_all_is_over(olga: Someone, ann: Participant
     assert Phase.objects.get().final is not None
     assert "The results are final since" in olga.see(PLACE)
     assert Action.objects.order_by("-pk")[0].what == "made the results of phase open final"
-    answer = olga.program("organise").put("/api/challenges/small/organise/phases/open/final")
+    answer = olga.program("organize").put("/api/challenges/small/organize/phases/open/final")
     assert (answer.status_code, answer.json()["detail"]) == (
         409,
         "the results of phase 'open' are final already",
     )
-    assert ann.program("organise").put("/api/challenges/small/organise/phases/open/final").status_code == 404
+    assert ann.program("organize").put("/api/challenges/small/organize/phases/open/final").status_code == 404
 
 
 def test_a_cited_board_is_the_same_when_it_is_final(olga: Someone, closed: Phase) -> None:
@@ -194,7 +194,7 @@ def test_a_cited_board_is_the_same_when_it_is_final(olga: Someone, closed: Phase
 # What was declared
 
 
-def test_what_the_organiser_does_not_show_only_the_team_and_organisers_see(
+def test_what_the_organizer_does_not_show_only_the_team_and_organizers_see(
     olga: Someone, ann: Participant, bob: Participant
 ) -> None:
     fields = [{"name": "method", "required": True}, {"name": "contact", "required": False, "shown": False}]
@@ -207,10 +207,10 @@ def test_what_the_organiser_does_not_show_only_the_team_and_organisers_see(
         page = bob.see(path)
         assert "COCO alone" in page, path
         assert "secret.example" not in page, path
-    for page in (ann.see(place), olga.see(f"/small/organise{place}")):
+    for page in (ann.see(place), olga.see(f"/small/organize{place}")):
         assert "ann@secret.example" in page
-    assert "seen by the organisers only" in bob.see("/small/rules/")
-    assert "Only the organisers see it." in bob.see("/small/open/submit/")
+    assert "seen by the organizers only" in bob.see("/small/rules/")
+    assert "Only the organizers see it." in bob.see("/small/open/submit/")
 
 
 def test_the_definition_says_which_fields_are_shown(tmp_path: Any) -> None:

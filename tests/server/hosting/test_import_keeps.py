@@ -88,7 +88,7 @@ def added(path: Path) -> Path:
     command("reported", "small", "val", "c2", "coco-2015", rows, "--title", "COCO", "--ranked")
     command("announce", "small", "News", given="The server is open.")
     olga = Someone("olga")
-    command("organiser", "small", "olga")
+    command("organizer", "small", "olga")
     about = {
         "title": "A small challenge",
         "description": "Six images, to try the server with.",
@@ -106,8 +106,8 @@ def added(path: Path) -> Path:
         "seen": hidden_fields(olga.see(f"{ROOT}edit/"))["seen"],
     }
     olga.do(f"{ROOT}edit/", **about)
-    answer = olga.program("organise").put(
-        "/api/challenges/small/organise/phases/open/captions",
+    answer = olga.program("organize").put(
+        "/api/challenges/small/organize/phases/open/captions",
         {"captions": ["val"], "captions_by": "standing"},
         content_type="application/json",
     )
@@ -127,7 +127,7 @@ def _additions() -> dict[str, Any]:
         "fields": [field["name"] for field in challenge.fields],
         "captions": (phase.captions, phase.captions_by),
         "announcements": list(Announcement.objects.values_list("title", "text")),
-        "organisers": [user.username for user in challenge.organisers.all()],
+        "organizers": [user.username for user in challenge.organizers.all()],
         "pictures": list(Picture.objects.values_list("name", flat=True)),
         "human": list(Submission.objects.filter(baseline_of__isnull=False).values("pk", "state")),
         "subsets": list(Split.objects.get().subsets.order_by("name").values_list("name", "image_ids")),

@@ -87,7 +87,7 @@ def test_a_challenge_is_shown_and_then_made(maker: Someone) -> None:
     references = split.reference_sets.get()
     assert (references.name, references.public, references.baselines.count()) == ("c2", False, 1)
     assert made.phases.get().quota_total == 20
-    assert list(made.organisers.all()) == [maker.user]
+    assert list(made.organizers.all()) == [maker.user]
     assert Action.objects.get().what == "made the challenge from files"
     assert "must be new on this server" in _send(maker, 422)
 

@@ -1,4 +1,4 @@
-"""Participants and organisers: approved, removed, blocked; who leaves, who inherits, who can't go."""
+"""Participants and organizers: approved, removed, blocked; who leaves, who inherits, who can't go."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.server.kit import Participant, Someone, write_challenge
 from tests.server.pages import check_page
 
 pytestmark = pytest.mark.django_db
-PEOPLE, ROOT = "/small/organise/participants/", "/api/challenges/small/organise/"
+PEOPLE, ROOT = "/small/organize/participants/", "/api/challenges/small/organize/"
 TEAM = "/api/challenges/small/team"
 
 
@@ -60,7 +60,7 @@ def test_who_waits_for_approval_can_not_submit(olga: Someone, approving: Challen
     answer = ann.submit()
     assert (answer.status_code, answer.json()["detail"]) == (
         409,
-        "an organiser must approve you before you can submit",
+        "an organizer must approve you before you can submit",
     )
     assert ann.client.get("/small/open/submit/")["Location"] == "/small/team/"
     assert ann.client.get("/small/submissions/")["Location"] == "/small/team/"
@@ -68,7 +68,7 @@ def test_who_waits_for_approval_can_not_submit(olga: Someone, approving: Challen
     assert ann.read(TEAM)["waiting"] == ["ann"]
     page = olga.see(PEOPLE)
     assert "1 participant, 1 of them waiting for approval" in page
-    assert "1 participant</a> waits for approval" in olga.see("/small/organise/")
+    assert "1 participant</a> waits for approval" in olga.see("/small/organize/")
     olga.do(PEOPLE, act="approve", username="ann")
     assert ann.submit().status_code == 201
     assert "is approved already" in olga.do(PEOPLE, 422, act="approve", username="ann").content.decode()
@@ -96,10 +96,10 @@ def test_all_are_approved_at_once_and_when_approval_is_no_longer_asked_for(
     assert actions() == ["approved all participants who waited (2)"]
     Participant("carl")
     assert not Membership.objects.get(user__username="carl").approved
-    page = olga.client.get("/small/organise/edit/")
+    page = olga.client.get("/small/organize/edit/")
     form = {**page.context["form"].initial, "fields-TOTAL_FORMS": 0, "fields-INITIAL_FORMS": 0}
     form = {name: value for name, value in form.items() if name not in ("fields", "approval", "slug")}
-    olga.do("/small/organise/edit/", **form)
+    olga.do("/small/organize/edit/", **form)
     assert Membership.objects.get(user__username="carl").approved
     assert actions()[-1] == "changed fields and approval of the challenge"
 
@@ -157,9 +157,9 @@ def test_who_is_blocked_can_not_come_back(olga: Someone, ann: Participant, bob: 
     assert actions() == ["blocked ann: Copied from others.", "unblocked ann"]
 
 
-def test_organisers_are_not_blocked(olga: Someone) -> None:
+def test_organizers_are_not_blocked(olga: Someone) -> None:
     answer = olga.do(PEOPLE, 422, act="block", username="olga", reason="r")
-    assert "organises the challenge" in answer.content.decode()
+    assert "organizes the challenge" in answer.content.decode()
     assert (
         "no user has the name"
         in olga.do(PEOPLE, 422, act="block", username="nobody", reason="r").content.decode()
@@ -168,7 +168,7 @@ def test_organisers_are_not_blocked(olga: Someone) -> None:
 
 def test_programs_approve_remove_and_block(olga: Someone, approving: Challenge) -> None:
     ann = Participant("ann")
-    program = olga.program("organise")
+    program = olga.program("organize")
 
     def ask(method: str, place: str, status: int = 204, **body: str) -> Any:
         answer = program.generic(method, ROOT + place, json.dumps(body), "application/json")
@@ -185,12 +185,12 @@ def test_programs_approve_remove_and_block(olga: Someone, approving: Challenge) 
     ask("DELETE", "participants/ann", 409)
     ask("DELETE", "blocks/ann")
     ask("DELETE", "blocks/ann", 409)
-    assert ask("GET", "organisers", 200) == {"organisers": ["olga"]}
-    assert "make another user" in ask("DELETE", "organisers/olga", 409)["detail"]
-    ask("PUT", "organisers/ann")
-    ask("DELETE", "organisers/olga")
-    ask("GET", "organisers", 404)
-    assert Someone("eve").program("organise").get(f"{ROOT}participants").status_code == 404
+    assert ask("GET", "organizers", 200) == {"organizers": ["olga"]}
+    assert "make another user" in ask("DELETE", "organizers/olga", 409)["detail"]
+    ask("PUT", "organizers/ann")
+    ask("DELETE", "organizers/olga")
+    ask("GET", "organizers", 404)
+    assert Someone("eve").program("organize").get(f"{ROOT}participants").status_code == 404
 
 
 # Leaving, removing members, passing on
@@ -309,14 +309,14 @@ def test_invitations_expire_and_are_revoked(ann: Participant, clock: Clock) -> N
         join(carl.user, ann.team.challenge, str(ann.team.code))
 
 
-# The last organiser
+# The last organizer
 
 
-def test_the_last_organiser_can_not_go(olga: Someone, challenge: Challenge) -> None:
-    message = "make another user an organiser first"
+def test_the_last_organizer_can_not_go(olga: Someone, challenge: Challenge) -> None:
+    message = "make another user an organizer first"
     ways: list[Callable[[], Any]] = [
-        lambda: challenge.organisers.remove(olga.user),
-        challenge.organisers.clear,
+        lambda: challenge.organizers.remove(olga.user),
+        challenge.organizers.clear,
         olga.user.challenges.clear,
         olga.user.delete,
         User.objects.filter(pk=olga.user.pk).delete,
@@ -324,22 +324,22 @@ def test_the_last_organiser_can_not_go(olga: Someone, challenge: Challenge) -> N
     for way in ways:
         with pytest.raises(SuccessorError, match=message), transaction.atomic():
             way()
-    answer = olga.client.post(f"/small/organise/organisers/{olga.user.pk}/remove/", follow=True)
+    answer = olga.client.post(f"/small/organize/organizers/{olga.user.pk}/remove/", follow=True)
     assert message in answer.content.decode()
-    assert challenge.organisers.get() == olga.user
+    assert challenge.organizers.get() == olga.user
 
 
-def test_the_last_organiser_can_not_delete_their_account(challenge: Challenge, client: Client) -> None:
+def test_the_last_organizer_can_not_delete_their_account(challenge: Challenge, client: Client) -> None:
     zoe = User.objects.create_user("zoe", password="correct horse 1")
-    challenge.organisers.add(zoe)
+    challenge.organizers.add(zoe)
     client.force_login(zoe)
     client.post("/accounts/reauthenticate/", {"password": "correct horse 1"})
     answer = client.post("/accounts/delete/", {"username": "zoe"})
     assert answer.status_code == 422
-    assert "make another user an organiser first" in answer.content.decode()
-    challenge.organisers.add(User.objects.create(username="yan"))
+    assert "make another user an organizer first" in answer.content.decode()
+    challenge.organizers.add(User.objects.create(username="yan"))
     assert client.post("/accounts/delete/", {"username": "zoe"})["Location"] == "/"
-    assert challenge.organisers.get().username == "yan"
+    assert challenge.organizers.get().username == "yan"
 
 
 @pytest.fixture
@@ -347,25 +347,25 @@ def staff(challenge: Challenge) -> Someone:
     return Someone("staff", is_staff=True, is_superuser=True)
 
 
-def test_staff_can_not_take_the_last_organiser_away(olga: Someone, ann: Participant, staff: Someone) -> None:
+def test_staff_can_not_take_the_last_organizer_away(olga: Someone, ann: Participant, staff: Someone) -> None:
     challenge = Challenge.objects.get()
     place = f"/admin/challenges/challenge/{challenge.pk}/change/"
     inline = {"phases-TOTAL_FORMS": 0, "phases-INITIAL_FORMS": 0}
     answer = staff.do(place, 200, **inline)
-    assert "last organiser can&#x27;t go" in answer.content.decode()
+    assert "last organizer can&#x27;t go" in answer.content.decode()
     # One in place of the other.
-    staff.do(place, organisers=ann.user.pk, **inline)
-    assert challenge.organisers.get() == ann.user
+    staff.do(place, organizers=ann.user.pk, **inline)
+    assert challenge.organizers.get() == ann.user
     account = f"/admin/auth/user/{ann.user.pk}/"
     joined: dict[str, Any] = {"date_joined_0": "2026-01-01", "date_joined_1": "00:00:00"}
     answer = staff.do(f"{account}change/", 200, username="ann", **joined)
-    assert "make another user an organiser first" in answer.content.decode()
+    assert "make another user an organizer first" in answer.content.decode()
     answer = staff.do(f"{account}delete/", 200, post="yes")
-    assert "last organiser of challenge small" in answer.content.decode()
+    assert "last organizer of challenge small" in answer.content.decode()
     assert User.objects.get(username="ann").is_active
-    challenge.organisers.add(olga.user)
+    challenge.organizers.add(olga.user)
     staff.do(f"{account}delete/", post="yes")
-    assert challenge.organisers.get() == olga.user
+    assert challenge.organizers.get() == olga.user
 
 
 def test_the_pages_are_made_as_all_are(olga: Someone, ann: Participant, team: Team) -> None:

@@ -29,8 +29,8 @@ from tests.server.kit import Someone
 
 API = "/api/challenges/small/phases/open/leaderboard?split=val&references=c2"
 PAGE = "/small/open/?split=val&references=c2"
-ORGANISE = "/small/organise/references/val/c2/reported/"
-BY_API = "/api/challenges/small/organise/splits/val/references/c2/reported/old"
+ORGANIZE = "/small/organize/references/val/c2/reported/"
+BY_API = "/api/challenges/small/organize/splits/val/references/c2/reported/old"
 NAMES = ["BLEU-1", "BLEU-4", "METEOR", "CIDEr-D"]
 # As COCO's own files are, with their signs of HTML, and scores that the small challenge has not.
 ENTRY = {
@@ -160,38 +160,38 @@ def test_a_leaderboard_without_submissions_shows_them(phase: Phase) -> None:
 
 
 @pytest.mark.django_db
-def test_organisers_import_and_remove_them(phase: Phase, olga: Someone) -> None:
+def test_organizers_import_and_remove_them(phase: Phase, olga: Someone) -> None:
     about = {"name": "old", "title": "Old", "url": "https://example.org/"}
 
     def send(data: bytes, status: int, **more: Any) -> Any:
-        return olga.do(ORGANISE, status, file=SimpleUploadedFile("x.csv", data), **{**about, **more})
+        return olga.do(ORGANIZE, status, file=SimpleUploadedFile("x.csv", data), **{**about, **more})
 
     assert "must name the column &#x27;team&#x27;" in send(b"a,b\n1,2\n", 422).content.decode()
     assert "url must be the address of a page" in send(TABLE, 422, url="javascript:x").content.decode()
     assert "String should match pattern" in send(TABLE, 422, name="a b").content.decode()
     assert not Reported.objects.exists()
     send(COCO, 302)
-    page = olga.see(ORGANISE)
+    page = olga.see(ORGANIZE)
     assert (
         "2 rows are shown beside the leaderboards of c2. Left out, since the split has no such score: SPICE."
         in page
     )
     assert Reported.objects.get().rows[0]["team"] == "3D&CV"
-    text = olga.see(f"{ORGANISE}old.csv")
+    text = olga.see(f"{ORGANIZE}old.csv")
     assert read_reported("again", text.encode(), NAMES)[0] == read_reported("first", COCO, NAMES)[0]
     assert "not shown" in page
-    olga.do(f"{ORGANISE}old/remove/")
+    olga.do(f"{ORGANIZE}old/remove/")
     assert not Reported.objects.exists()
     assert [action.what for action in Action.objects.filter(user=olga.user).order_by("pk")] == [
         "imported 2 rows reported elsewhere for val/c2: old",
         "removed the rows reported elsewhere for val/c2: old",
     ]
-    assert Someone("eve").client.get(ORGANISE).status_code == 404
+    assert Someone("eve").client.get(ORGANIZE).status_code == 404
 
 
 @pytest.mark.django_db
 def test_programs_import_and_remove_them(phase: Phase, olga: Someone) -> None:
-    program = olga.program("organise")
+    program = olga.program("organize")
     wanted = {"title": "Old", "content": COCO.decode(), "ranked": True}
     answer = program.put(BY_API, wanted, content_type="application/json")
     assert (answer.status_code, answer.json()) == (200, {"rows": 2, "left_out": ["SPICE"]})

@@ -1,4 +1,4 @@
-"""What scores tell of private references: they are rounded, and organisers are warned of small groups."""
+"""What scores tell of private references: they are rounded, and organizers are warned of small groups."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_a_fingerprint_tells_no_more_than_what_is_shown(precise: Participant, ol
     assert len(found) == 1
 
 
-def test_organisers_see_all_digits_and_public_references_have_them(
+def test_organizers_see_all_digits_and_public_references_have_them(
     precise: Participant, olga: Someone
 ) -> None:
     for seen in (_shown(olga.client, precise, "c2"), _shown(Client(), precise, "c1")):
@@ -114,9 +114,9 @@ def test_organisers_see_all_digits_and_public_references_have_them(
         assert "rounded to three digits" not in seen["page"]
         (first, _) = csv.DictReader(io.StringIO(seen["csv"]))
         assert float(first["CIDEr-D"]) == 1 / 3 + 1e-6
-    program = olga.program("organise")
+    program = olga.program("organize")
     assert repr(1 / 3) in program.get(f"{API}c2").content.decode()
-    # A token of another scope is not an organiser's.
+    # A token of another scope is not an organizer's.
     assert not LONG.search(olga.program("submit").get(f"{API}c2").content.decode())
 
 
@@ -131,7 +131,7 @@ def test_long_captions_are_refused(ann: Participant, settings: object) -> None:
 def test_small_groups_of_private_splits_are_warned_of(challenge: Challenge, olga: Someone) -> None:
     split = challenge.splits.get()
     assert ("split val", 6) in small_groups(challenge)
-    assert "split val: 6 images" in olga.see("/small/organise/")
+    assert "split val: 6 images" in olga.see("/small/organize/")
     split.image_ids = list(range(1, 201))
     split.save()
     Subset.objects.all().delete()
@@ -140,7 +140,7 @@ def test_small_groups_of_private_splits_are_warned_of(challenge: Challenge, olga
     assert small_groups(challenge) == [("subset few of split val", 99)]
     ReferenceSet.objects.update(public=True)
     assert small_groups(challenge) == []
-    assert "fewer than 100" not in olga.see("/small/organise/")
+    assert "fewer than 100" not in olga.see("/small/organize/")
 
 
 def test_the_command_warns_of_small_groups(fresh: Server) -> None:

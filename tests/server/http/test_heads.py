@@ -30,7 +30,7 @@ from capeval_server.challenges.models import Challenge
 from capeval_server.hosting.services import pictures
 user = User.objects.create(username="olga", is_staff=True)
 pictures.add(user, Challenge.objects.get(), "dot.png", base64.b64decode(sys.argv[1]))
-print(Token.issue(user.pk, "token", "organise"))
+print(Token.issue(user.pk, "token", "organize"))
 """
 BREAK = """
 from django.db import connection
@@ -136,7 +136,7 @@ def test_errors_have_no_body(prepared: tuple[Server, str]) -> None:
 def test_downloads_have_no_body(prepared: tuple[Server, str]) -> None:
     server, token = prepared
     authorized = {"Authorization": f"Bearer {token}"}
-    place = "/api/challenges/small/organise/export"
+    place = "/api/challenges/small/organize/export"
     server.spawn("worker")
     assert server.client.post(server.root + place, headers=authorized).status_code == 202
     got = wait_until(

@@ -95,11 +95,11 @@ def submit() -> Example:
 
 def export() -> Example:
     olga, challenge = Someone("olga"), Challenge.objects.get()
-    challenge.organisers.add(olga.user)
+    challenge.organizers.add(olga.user)
     ask_for_export(olga.user, challenge)
 
     def state() -> str:
-        answer = olga.program("organise").get(f"/api/challenges/{challenge.slug}/organise/export")
+        answer = olga.program("organize").get(f"/api/challenges/{challenge.slug}/organize/export")
         answer.close()
         return "ready" if answer.status_code == 200 else str(answer.json()["detail"])
 
@@ -126,13 +126,13 @@ def mail_somebody() -> Example:
 
 def tell_webhook() -> Example:
     olga, challenge = Someone("olga"), Challenge.objects.get()
-    challenge.organisers.add(olga.user)
+    challenge.organizers.add(olga.user)
     # The settings allow no host, so nothing is sent, and that is the outcome.
     hook = Webhook.objects.create(challenge=challenge, url="https://hooks.example.org/")
     Delivery.objects.create(webhook=hook, event="submission_scored", body="{}")
 
     def state() -> str:
-        page = olga.see(f"/{challenge.slug}/organise/notices/")
+        page = olga.see(f"/{challenge.slug}/organize/notices/")
         assert ("waits to be sent" in page) != ("attempt 1" in page)
         return "waiting" if "waits to be sent" in page else "done"
 

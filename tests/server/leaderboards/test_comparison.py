@@ -55,7 +55,7 @@ def test_two_submissions_of_ones_own(ann: Participant) -> None:
     assert row["differs"] == (expected.p_value < 0.05)
 
 
-def test_private_numbers_are_rounded_but_to_organisers(phase: Phase, ann: Participant) -> None:
+def test_private_numbers_are_rounded_but_to_organizers(phase: Phase, ann: Participant) -> None:
     one, other = (stand(team, value, samples=around(value)) for team, value in (("a", 0.7331234), ("b", 0.5)))
     score(one, {"METEOR": 0.3333333}, of=version("c1"), samples=around(0.3333333))
     score(other, {"METEOR": 0.2}, of=version("c1"), samples=around(0.2))
@@ -67,11 +67,11 @@ def test_private_numbers_are_rounded_but_to_organisers(phase: Phase, ann: Partic
     page = ann.see(f"/submissions/{one.pk}/compare/?with={other.pk}")
     assert "rounded to three digits" in page
     assert "0.7331" not in page
-    organiser = Someone("olga")
-    phase.challenge.organisers.add(organiser.user)
-    full = organiser.read(f"/api/submissions/{one.pk}/compare/{other.pk}", "organise")["scores"]
+    organizer = Someone("olga")
+    phase.challenge.organizers.add(organizer.user)
+    full = organizer.read(f"/api/submissions/{one.pk}/compare/{other.pk}", "organize")["scores"]
     assert {row["first"] for row in full} == {0.7331234, 0.3333333}
-    assert "rounded" not in organiser.see(f"/submissions/{one.pk}/compare/?with={other.pk}")
+    assert "rounded" not in organizer.see(f"/submissions/{one.pk}/compare/?with={other.pk}")
 
 
 def test_the_page_offers_what_may_be_seen(phase: Phase, ann: Participant, bob: Participant) -> None:

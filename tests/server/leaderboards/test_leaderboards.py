@@ -41,7 +41,7 @@ PAGE = "/small/open/?split=val&references=c2"
 
 
 def board(phase: Phase, **asked: Any) -> Leaderboard:
-    """A leaderboard as organisers see it, with all digits."""
+    """A leaderboard as organizers see it, with all digits."""
     return leaderboard(ask(phase, references="c2", **asked), full=True)
 
 
@@ -110,7 +110,7 @@ def test_missing_in_another_column(phase: Phase) -> None:
         assert seen(f"&sort_by=METEOR&order={way}") == (expected, expected)
 
 
-def test_neighbours(phase: Phase, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_neighbors(phase: Phase, monkeypatch: pytest.MonkeyPatch) -> None:
     stand("a", 3.0, samples=around(3.0))
     stand("b", 2.001, samples=around(2.001, seed=1))
     stand("c", 2.0, samples=around(2.0, seed=2))
@@ -134,7 +134,7 @@ def test_neighbours(phase: Phase, monkeypatch: pytest.MonkeyPatch) -> None:
     assert [row for rows in pages for row in rows] == rows
 
 
-def test_neighbours_are_compared_as_capeval_compares(phase: Phase, tmp_path: Path) -> None:
+def test_neighbors_are_compared_as_capeval_compares(phase: Phase, tmp_path: Path) -> None:
     references = capeval.load_references(tmp_path / "references_c2.json")
     evaluator = Evaluator(references, ["CIDEr-D"])
     captions = [CAPTIONS, {**CAPTIONS, 2: "A dog.", 5: "A plate of food."}]
@@ -277,11 +277,11 @@ def _queries(path: str) -> int:
     return len(caught)
 
 
-def test_organisers_see_what_is_hidden(phase: Phase) -> None:
+def test_organizers_see_what_is_hidden(phase: Phase) -> None:
     Phase.objects.update(leaderboard="hidden")
     stand("Someteam", 1.0)
     ann, bob, eve, staff = (User.objects.create(username=name) for name in ("ann", "bob", "eve", "staff"))
-    phase.challenge.organisers.add(ann, eve)
+    phase.challenge.organizers.add(ann, eve)
     User.objects.filter(pk=eve.pk).update(is_active=False)
     User.objects.filter(pk=staff.pk).update(is_staff=True)
     for user, status in ((ann, 200), (bob, 403), (eve, 403), (staff, 200)):
@@ -289,7 +289,7 @@ def test_organisers_see_what_is_hidden(phase: Phase) -> None:
         client.force_login(user)
         read, token = (
             Client(headers={"Authorization": f"Bearer {Token.issue(user.pk, scope, scope)}"})
-            for scope in ("read", "organise")
+            for scope in ("read", "organize")
         )
         assert read.get(API).status_code == 403
         for answer in (client.get(PAGE), client.get(API), token.get(API), client.get(f"{API}&format=csv")):

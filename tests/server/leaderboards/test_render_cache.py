@@ -150,7 +150,7 @@ def test_what_is_kept_is_for_who_may_see_it(phase: Phase, olga: Someone, address
 
 
 @pytest.mark.parametrize("address", FORMS[:3])
-def test_all_digits_are_for_organisers(phase: Phase, olga: Someone, address: str) -> None:
+def test_all_digits_are_for_organizers(phase: Phase, olga: Someone, address: str) -> None:
     ReferenceSet.objects.update(public=False)
     stand("a", 0.123456789)
     for client, shows in ((olga.client, True), (Client(), False), (olga.client, True), (Client(), False)):

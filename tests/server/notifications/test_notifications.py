@@ -34,7 +34,7 @@ from tests.server.kit import MARKUP, Participant, Someone
 from tests.server.pages import check_page
 
 pytestmark = pytest.mark.django_db
-ROOT, API = "/small/organise/", "/api/challenges/small/organise/"
+ROOT, API = "/small/organize/", "/api/challenges/small/organize/"
 PNG = b"\x89PNG\r\n\x1a\n" + b"0" * 50
 
 
@@ -84,10 +84,10 @@ def test_an_announcement_is_on_the_page_and_mailed(
 def test_programs_announce(olga: Someone, ann: Participant) -> None:
     place = f"{API}announcements"
     wrong = {"title": " ", "text": "t"}
-    assert olga.program("organise").post(place, wrong, content_type="application/json").status_code == 422
+    assert olga.program("organize").post(place, wrong, content_type="application/json").status_code == 422
     new = {"title": "T", "text": "t"}
-    assert ann.program("organise").post(place, new, content_type="application/json").status_code == 404
-    assert olga.program("organise").post(place, new, content_type="application/json").status_code == 201
+    assert ann.program("organize").post(place, new, content_type="application/json").status_code == 404
+    assert olga.program("organize").post(place, new, content_type="application/json").status_code == 201
     assert Announcement.objects.get().text == "t"
 
 
@@ -311,7 +311,7 @@ def test_other_hosts_than_those_of_the_settings_are_refused(
     settings.WEBHOOK_HOSTS = ["hooks.example.org"]
     answer = olga.do(f"{ROOT}webhooks/", 422, url=url)
     assert message in answer.content.decode()
-    program = olga.program("organise").post(f"{API}webhooks", {"url": url}, content_type="application/json")
+    program = olga.program("organize").post(f"{API}webhooks", {"url": url}, content_type="application/json")
     assert (program.status_code, message in program.json()["detail"]) == (422, True)
     assert not Webhook.objects.exists()
 
@@ -409,7 +409,7 @@ def test_what_is_no_picture_is_refused(
 def test_pictures_are_replaced_and_removed(
     olga: Someone, ann: Participant, django_capture_on_commit_callbacks: Any
 ) -> None:
-    program = olga.program("organise")
+    program = olga.program("organize")
     first = program.post(f"{API}pictures", {"file": SimpleUploadedFile("a.png", PNG)})
     assert (first.status_code, first.json()) == (201, {"name": "a.png"})
     before = str(Picture.objects.get().file)
@@ -424,7 +424,7 @@ def test_pictures_are_replaced_and_removed(
     assert told == ["added the picture a.png", "replaced the picture a.png", "removed the picture a.png"]
 
 
-def test_the_organisers_pages_are_made_as_all_are(olga: Someone, ann: Participant, settings: Any) -> None:
+def test_the_organizers_pages_are_made_as_all_are(olga: Someone, ann: Participant, settings: Any) -> None:
     settings.WEBHOOK_HOSTS = ["hooks.example.org"]
     webhooks.add(olga.user, ann.team.challenge, "https://hooks.example.org/")
     services.announce(olga.user, ann.team.challenge, MARKUP, MARKUP)

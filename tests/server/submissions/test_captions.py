@@ -1,4 +1,4 @@
-"""The page of captions: what organisers and teams make public, and nothing else."""
+"""The page of captions: what organizers and teams make public, and nothing else."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def two(public: Challenge) -> list[Submission]:
     return made
 
 
-def test_nothing_is_shown_unless_the_organisers_say_so(phase: Phase, ann: Participant) -> None:
+def test_nothing_is_shown_unless_the_organizers_say_so(phase: Phase, ann: Participant) -> None:
     ann.scored(stands=True)
     page(status=404)
     assert "captions/" not in Client().get("/small/open/").content.decode()
@@ -212,10 +212,10 @@ def test_the_script_and_the_server_find_the_same(two: list[Submission]) -> None:
         assert all_of_them == ids(f"?order=file&mentioned=all&system={submission.pk}")
 
 
-def test_the_organisers_switch(public: Challenge, two: list[Submission]) -> None:
+def test_the_organizers_switch(public: Challenge, two: list[Submission]) -> None:
     olga = Someone("olga")
-    public.organisers.add(olga.user)
-    html = olga.see("/small/organise/phases/open/")
+    public.organizers.add(olga.user)
+    html = olga.see("/small/organize/phases/open/")
     assert "Captions that everybody may read" in html
     form = dict(re.findall(r'<input type="hidden" name="(seen)" value="(\w+)"', html))
     sent: dict[str, Any] = {
@@ -225,17 +225,17 @@ def test_the_organisers_switch(public: Challenge, two: list[Submission]) -> None
         "quota_per_day": 5,
     }
     sent |= {"quota_total": 20, "leaderboard": "public", "captions_by": "agreed", **form}
-    olga.do("/small/organise/phases/open/", **sent)
+    olga.do("/small/organize/phases/open/", **sent)
     assert (Phase.objects.get().captions, Phase.objects.get().captions_by) == ([], "agreed")
-    assert "changed captions and captions by of phase open" in unescape(olga.see("/small/organise/trail/"))
-    place = "/api/challenges/small/organise/phases/open/captions"
+    assert "changed captions and captions by of phase open" in unescape(olga.see("/small/organize/trail/"))
+    place = "/api/challenges/small/organize/phases/open/captions"
     asked = {"captions": ["val"], "captions_by": "standing"}
-    answer = olga.program("organise").put(place, asked, content_type="application/json")
+    answer = olga.program("organize").put(place, asked, content_type="application/json")
     assert (answer.status_code, answer.json()) == (200, asked)
     assert data()["systems"] == ["mine (first)", "mine (second)"]
     shown = Client().get("/api/challenges/small").json()["phases"][0]
     assert (shown["captions"], shown["captions_by"]) == (["val"], "standing")
-    answer = olga.program("organise").put(
+    answer = olga.program("organize").put(
         place, {**asked, "captions": ["x"]}, content_type="application/json"
     )
     assert (answer.status_code, "must be one of val (got 'x')" in answer.json()["detail"]) == (422, True)

@@ -205,7 +205,7 @@ def test_scores_are_those_of_capeval(files: Files, scorer: SubmissionScorer, set
             np.testing.assert_array_equal(outcome.images[::-1, i], report.per_image[name])
 
 
-# Python runs this first in each process that scores: what is tokenised is written down.
+# Python runs this first in each process that scores: what is tokenized is written down.
 COUNTED = """
 import sys
 if "capeval_server.submissions.scoring.child_process" in sys.orig_argv:
@@ -219,7 +219,7 @@ if "capeval_server.submissions.scoring.child_process" in sys.orig_argv:
 """
 
 
-def test_a_file_is_tokenised_once_for_all_metrics(
+def test_a_file_is_tokenized_once_for_all_metrics(
     files: Files, scorer: SubmissionScorer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "first").mkdir()

@@ -195,7 +195,7 @@ def test_nobody_else_finds_anything(campaign: Campaign, ann: Participant) -> Non
 
 def test_managers_and_staff_find_all(campaign: Campaign, olga: Someone) -> None:
     manager = Someone("manager")
-    campaign.organisers.add(manager.user)
+    campaign.organizers.add(manager.user)
     for who in (olga, manager, Someone("staff", is_staff=True)):
         for name, (place, form) in addresses(campaign).items():
             if form is not None or name == "campaign_results":
@@ -226,7 +226,7 @@ def test_requests_of_other_sites_are_refused(campaign: Campaign, olga: Someone) 
 def test_what_belongs_to_another_campaign_is_not_found(campaign: Campaign, olga: Someone) -> None:
     known = addresses(campaign)
     Campaign.objects.filter(pk=make("write", items=1).pk).update(slug="other")
-    Campaign.objects.get(slug="other").organisers.add(olga.user)
+    Campaign.objects.get(slug="other").organizers.add(olga.user)
     words = ("ITEM", "WORKER", "RESPONSE", "IMAGE", "1.0")
     for name, (place, form) in ADDRESSES.items():
         if any(word in place for word in words):
@@ -276,13 +276,13 @@ def test_a_campaign_is_made_from_a_text_that_ships(olga: Someone, challenge: Cha
     made = created(olga, form)
     assert made.texts.get().rules == {**LENIENT, "there-is": "hint"}
     assert (made.challenge, made.state, made.kind) == (challenge, "draft", "write")
-    assert list(made.organisers.all()) == [olga.user]
+    assert list(made.organizers.all()) == [olga.user]
     assert made.images.count() == made.items.count() == 2
     assert (made.settings["answers"], made.settings["review_first"]) == (2, 10)
     texts = made.texts.get()
     assert texts.instructions == template_text("write-coco").strip()
-    assert "made the campaign words with 2 items" in see(olga, "/small/organise/trail/")
-    assert "/campaigns/words/" in see(olga, "/small/organise/campaigns/")
+    assert "made the campaign words with 2 items" in see(olga, "/small/organize/trail/")
+    assert "/campaigns/words/" in see(olga, "/small/organize/campaigns/")
 
 
 def test_texts_are_shown_as_workers_see_them(olga: Someone) -> None:
@@ -369,7 +369,7 @@ def test_states(campaign: Campaign, olga: Someone) -> None:
     sent = olga.do(f"{ROOT}state/", 422, state="open")
     assert "This field is required" in sent.content.decode()
     olga.do(f"{ROOT}state/", state="open", reason="more captions")
-    assert "made the campaign words open: more captions" in see(olga, "/small/organise/trail/")
+    assert "made the campaign words open: more captions" in see(olga, "/small/organize/trail/")
     olga.do(f"{ROOT}state/", state="draft")
     assert "Nothing changed: a campaign that is open can become" in see(olga, ROOT)
 
@@ -411,7 +411,7 @@ def test_items_are_taken_out_and_given_out_again(campaign: Campaign, olga: Someo
         olga.do(f"{ROOT}items/{item.pk}/hold/")
     item.refresh_from_db()
     assert (item.held, item.free) == (False, 1)
-    trail = see(olga, "/small/organise/trail/")
+    trail = see(olga, "/small/organize/trail/")
     assert trail.count("gave an item out again (0)") == 1
     assert list(audit(campaign)) == []
 
@@ -466,7 +466,7 @@ def test_trials_do_not_make_trusted_or_use_up_first_reviews() -> None:
 
 def test_captions_unlike_the_others_are_reviewed(olga: Someone) -> None:
     campaign = make("write", items=5, answers=4, batch=5)
-    campaign.organisers.add(olga.user)
+    campaign.organizers.add(olga.user)
     words = ("dog", "cat", "bus", "boat", "kite")
     texts = ("a {} in a field", "a {} on a field", "the {} in a field", "one {} in grass")
     for text, worker in zip(texts, join(campaign, 4), strict=True):
@@ -518,7 +518,7 @@ def judged(**options: Any) -> Campaign:
 
 def test_agreement_by_class_and_workers_with_their_numbers(olga: Someone) -> None:
     campaign = judged()
-    campaign.organisers.add(olga.user)
+    campaign.organizers.add(olga.user)
     place = f"/campaigns/{campaign.slug}"
     page = see(olga, f"{place}/agreement/")
     # By hand: 40 items; in half of them the third answer differs.
@@ -541,7 +541,7 @@ def test_agreement_by_class_and_workers_with_their_numbers(olga: Someone) -> Non
 
 def test_what_it_takes_before_opening_and_after(olga: Someone) -> None:
     campaign = make("pairwise", items=100, state="draft")
-    campaign.organisers.add(olga.user)
+    campaign.organizers.add(olga.user)
     place = f"/campaigns/{campaign.slug}/plan/"
     page = see(olga, f"{place}?seconds=9&hourly=12&fee=33&workers=10&hours=2&yes=50&concentration=1")
     assert '<td class="number">1,100</td>' in page
@@ -568,12 +568,12 @@ def test_what_it_takes_before_opening_and_after(olga: Someone) -> None:
     assert sent.status_code == 422
     assert "Enter a number" in sent.content.decode()
     other = judged()
-    other.organisers.add(olga.user)
+    other.organizers.add(olga.user)
     page = see(olga, f"/campaigns/{other.slug}/plan/")
     assert "taken from the campaign's own answers" in page.replace("&#x27;", "'")
     assert "How much people differ" not in page
     write = make("write", items=3)
-    write.organisers.add(olga.user)
+    write.organizers.add(olga.user)
     assert "interval" not in see(olga, f"/campaigns/{write.slug}/plan/")
 
 
@@ -623,7 +623,7 @@ def test_blocking_shows_what_it_would_do_and_is_undone(campaign: Campaign, olga:
 
 def test_who_failed_checks_goes_on_once_somebody_looked(olga: Someone) -> None:
     campaign = make("triplet", items=4)
-    campaign.organisers.add(olga.user)
+    campaign.organizers.add(olga.user)
     (worker,) = join(campaign)
     place = f"/campaigns/{campaign.slug}/workers/{worker.worker.pseudonym}/"
     assert "Let the worker go on" not in see(olga, place)
@@ -760,7 +760,7 @@ def test_a_release_becomes_a_challenge(campaign: Campaign, olga: Someone) -> Non
         f"{ROOT}releases/3.0/references/", 200, split="val", references=str(entry.pk)
     ).content.decode()
     assert "Publish version 2 of references?" in shown
-    staff.do("/words/organise/references/val/references/publish/", **hidden_fields(shown))
+    staff.do("/words/organize/references/val/references/publish/", **hidden_fields(shown))
     entry.refresh_from_db()
     assert entry.version == 2
     wrong = ReferenceSet.objects.get(split__challenge__slug="small", name="c2")
@@ -768,9 +768,9 @@ def test_a_release_becomes_a_challenge(campaign: Campaign, olga: Someone) -> Non
     assert "images" in sent.content.decode()
 
 
-def test_results_of_judgements(olga: Someone, campaign: Campaign) -> None:
+def test_results_of_judgments(olga: Someone, campaign: Campaign) -> None:
     other = judged()
-    other.organisers.add(olga.user)
+    other.organizers.add(olga.user)
     place = f"/campaigns/{other.slug}"
     sent = olga.client.get(f"{place}/results.zip")
     with zipfile.ZipFile(io.BytesIO(b"".join(sent))) as archive:
@@ -782,7 +782,7 @@ def test_results_of_judgements(olga: Someone, campaign: Campaign) -> None:
     page = see(olga, f"{place}/releases/")
     assert "Publish as references" not in page
     empty = make()
-    empty.organisers.add(olga.user)
+    empty.organizers.add(olga.user)
     olga.do(f"/campaigns/{empty.slug}/releases/", 422, name="1.0", seed=0)
     assert olga.client.get(f"/campaigns/{empty.slug}/results.zip").status_code == 302
     assert "There is nothing to download" in see(olga, f"/campaigns/{empty.slug}/releases/")

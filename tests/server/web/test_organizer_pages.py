@@ -1,4 +1,4 @@
-"""What organisers do by their pages: who may, what each deed does, and what nobody sees."""
+"""What organizers do by their pages: who may, what each deed does, and what nobody sees."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tests.server.pages import check_page
 pytestmark = pytest.mark.django_db
 
 BOARD = "/api/challenges/small/phases/open/leaderboard?split=val&references=c2"
-ROOT = "/small/organise/"
+ROOT = "/small/organize/"
 # The forms of routes that accept only POST, by the name of the route. All other routes are pages.
 FORMS: dict[str, dict[str, str]] = {
     "add_webhook": {"url": "https://hooks.example.org/"},
@@ -41,7 +41,7 @@ FORMS: dict[str, dict[str, str]] = {
     "final": {"confirm": "on"},
     "mark": {"mark": "hidden", "reason": "r"},
     "publish_references": {},
-    "remove_organiser": {},
+    "remove_organizer": {},
     "remove_picture": {},
     "remove_reported": {},
     "remove_webhook": {},
@@ -87,8 +87,8 @@ def hidden_fields(page: str) -> dict[str, Any]:
     return found
 
 
-def _addresses(submission: Submission, organiser: User) -> dict[str, tuple[str, dict[str, str] | None]]:
-    """Return the address of each route of organisers by its name, with what is posted to it."""
+def _addresses(submission: Submission, organizer: User) -> dict[str, tuple[str, dict[str, str] | None]]:
+    """Return the address of each route of organizers by its name, with what is posted to it."""
     challenge = submission.challenge
     announcement, _ = Announcement.objects.get_or_create(challenge=challenge, title="New", text="News")
     webhook, _ = Webhook.objects.get_or_create(challenge=challenge, url="https://hooks.example.org/there")
@@ -102,7 +102,7 @@ def _addresses(submission: Submission, organiser: User) -> dict[str, tuple[str, 
         default_storage.save(made.file, ContentFile(b"PK"))
     rows = {
         "notices": announcement.pk,
-        "organisers": organiser.pk,
+        "organizers": organizer.pk,
         "pictures": picture.pk,
         "submissions": submission.pk,
         "teams": submission.team_id,
@@ -111,7 +111,7 @@ def _addresses(submission: Submission, organiser: User) -> dict[str, tuple[str, 
     found = {}
     for pattern in urlpatterns:
         place = re.sub(r"(\w+)/<\w+:pk>", lambda match: f"{match[1]}/{rows[match[1]]}", str(pattern.pattern))
-        name = pattern.name.removeprefix("organiser_")
+        name = pattern.name.removeprefix("organizer_")
         found[name] = "/" + re.sub(r"<\w+:(\w+)>", lambda match: NAMES[match[1]], place), FORMS.get(name)
     assert set(FORMS) <= set(found)
     return found
@@ -119,7 +119,7 @@ def _addresses(submission: Submission, organiser: User) -> dict[str, tuple[str, 
 
 def test_nobody_else_finds_anything(olga: Someone, ann: Participant, tmp_path: Path) -> None:
     eve = Someone("eve")
-    make_challenge(tmp_path / "other", slug="other").organisers.add(eve.user)
+    make_challenge(tmp_path / "other", slug="other").organizers.add(eve.user)
     locked = Someone("locked", is_staff=True)
     User.objects.filter(pk=locked.user.pk).update(is_active=False)
     submission = ann.submitted()
@@ -132,7 +132,7 @@ def test_nobody_else_finds_anything(olga: Someone, ann: Participant, tmp_path: P
     assert not actions()
 
 
-def test_organisers_and_staff_find_all(olga: Someone, ann: Participant) -> None:
+def test_organizers_and_staff_find_all(olga: Someone, ann: Participant) -> None:
     submission = ann.submitted()
     for client in (olga.client, Someone("staff", is_staff=True).client):
         for place, form in _addresses(submission, olga.user).values():
@@ -166,7 +166,7 @@ def test_requests_of_other_sites_are_refused(olga: Someone, ann: Participant) ->
     strict = Client(enforce_csrf_checks=True)
     strict.force_login(olga.user)
     addresses = _addresses(ann.submitted(), olga.user)
-    posted = ["edit", "add_phase", "phase", "files", "rerun", "team", "organisers"]
+    posted = ["edit", "add_phase", "phase", "files", "rerun", "team", "organizers"]
     posted += [name for name, (_, form) in addresses.items() if form is not None]
     for name in posted:
         if not addresses[name][0].startswith("/new/"):
@@ -182,13 +182,13 @@ def test_get_changes_nothing(olga: Someone, ann: Participant) -> None:
 
 def test_the_ways_in(olga: Someone, ann: Participant) -> None:
     staff = Someone("staff", is_staff=True)
-    for client, organises, makes in (
+    for client, organizes, makes in (
         (olga.client, True, False),
         (staff.client, True, True),
         (ann.client, False, False),
         (Client(), False, False),
     ):
-        assert (ROOT in client.get("/small/").content.decode()) == organises
+        assert (ROOT in client.get("/small/").content.decode()) == organizes
         assert ('href="/new/"' in client.get("/").content.decode()) == makes
 
 
@@ -196,7 +196,7 @@ def test_the_overview(olga: Someone, ann: Participant) -> None:
     ann.submitted()
     page = olga.see(ROOT)
     assert "<strong>1</strong> waiting" in page
-    assert 'hx-get="/small/organise/"' in page
+    assert 'hx-get="/small/organize/"' in page
     worker.work_once()
     Submission.objects.update(state="failed", reason="the system failed 3 times")
     page = olga.see(ROOT)
@@ -346,7 +346,7 @@ def test_adding_a_phase(olga: Someone) -> None:
         ({"splits": "test"}, "test is not one of the available choices"),
         ({"leaderboard": "open"}, "open is not one of the available choices"),
         ({"name": "a b"}, "String should match pattern"),
-        ({"name": "organise"}, "must not be any of announcements, contact, data, faq"),
+        ({"name": "organize"}, "must not be any of announcements, contact, data, faq"),
     ],
 )
 def test_what_is_wrong_in_a_phase_is_named(olga: Someone, changes: dict[str, str], message: str) -> None:
@@ -576,10 +576,10 @@ def test_making_a_challenge(challenge: Challenge, definition: Path) -> None:
     assert not Challenge.objects.filter(slug="mine").exists()
     form = hidden_fields(page)
     answer = maker.client.post("/new/apply/", form)
-    assert answer["Location"] == "/mine/organise/"
+    assert answer["Location"] == "/mine/organize/"
     made = Challenge.objects.get(slug="mine")
-    assert list(made.organisers.all()) == [maker.user]
-    assert maker.client.get("/mine/organise/").status_code == 200
+    assert list(made.organizers.all()) == [maker.user]
+    assert maker.client.get("/mine/organize/").status_code == 200
     maker.see(ROOT, 404)
     assert "upload it again" in maker.client.post("/new/apply/", form, follow=True).content.decode()
 
@@ -722,7 +722,7 @@ def test_taking_off(olga: Someone, ann: Participant) -> None:
     assert actions() == ["took a submission off the leaderboard"]
 
 
-# Teams and organisers
+# Teams and organizers
 
 
 @pytest.mark.parametrize(("per_day", "total", "taken"), [(2, 0, 7), (30, 0, 20), (30, 3, 23), (0, 3, 5)])
@@ -758,30 +758,30 @@ def test_raises_are_checked_and_taken_back(olga: Someone, ann: Participant) -> N
     assert code_of(Team.objects.get()) not in olga.see(place) + olga.see(f"{ROOT}teams/")
 
 
-def test_organisers_of_organisers(olga: Someone, ann: Participant) -> None:
-    answer = olga.do(f"{ROOT}organisers/", 422, username="nobody")
+def test_organizers_of_organizers(olga: Someone, ann: Participant) -> None:
+    answer = olga.do(f"{ROOT}organizers/", 422, username="nobody")
     assert "no user has the name" in answer.content.decode()
-    olga.do(f"{ROOT}organisers/", username="ann")
+    olga.do(f"{ROOT}organizers/", username="ann")
     assert ann.client.get(ROOT).status_code == 200
-    assert "is an organiser already" in olga.do(f"{ROOT}organisers/", 422, username="ann").content.decode()
-    olga.do(f"{ROOT}organisers/{ann.user.pk}/remove/")
+    assert "is an organizer already" in olga.do(f"{ROOT}organizers/", 422, username="ann").content.decode()
+    olga.do(f"{ROOT}organizers/{ann.user.pk}/remove/")
     assert ann.client.get(ROOT).status_code == 404
-    answer = olga.client.post(f"{ROOT}organisers/{olga.user.pk}/remove/", follow=True)
-    assert "make another user an organiser first" in answer.content.decode()
-    olga.do(f"{ROOT}organisers/{ann.user.pk}/remove/", 404)
-    assert actions() == ["made ann an organiser", "removed ann from the organisers"]
+    answer = olga.client.post(f"{ROOT}organizers/{olga.user.pk}/remove/", follow=True)
+    assert "make another user an organizer first" in answer.content.decode()
+    olga.do(f"{ROOT}organizers/{ann.user.pk}/remove/", 404)
+    assert actions() == ["made ann an organizer", "removed ann from the organizers"]
     # Staff can't either, without a successor.
     staff = Someone("staff", is_staff=True)
-    staff.do(f"{ROOT}organisers/{olga.user.pk}/remove/")
+    staff.do(f"{ROOT}organizers/{olga.user.pk}/remove/")
     olga.see(ROOT)
-    staff.do(f"{ROOT}organisers/", username="ann")
-    staff.do(f"{ROOT}organisers/{olga.user.pk}/remove/")
+    staff.do(f"{ROOT}organizers/", username="ann")
+    staff.do(f"{ROOT}organizers/{olga.user.pk}/remove/")
     olga.see(ROOT, 404)
 
 
 def test_what_was_done_outlives_who_did_it(olga: Someone, ann: Participant, challenge: Challenge) -> None:
     moderation.rerun(olga.user, challenge, ann.submitted())
-    challenge.organisers.add(ann.user)
+    challenge.organizers.add(ann.user)
     User.objects.filter(pk=olga.user.pk).delete()
     assert "<strong><bdi>olga</bdi></strong>" in Someone("staff", is_staff=True).see(f"{ROOT}trail/")
 

@@ -502,12 +502,12 @@ def test_declared_fields_have_labels_that_read_well(ann: Participant) -> None:
         assert "Training data" in ann.see(path)
 
 
-def test_organisers_see_what_stands_on_leaderboards_that_they_see(ann: Participant, bob: Participant) -> None:
+def test_organizers_see_what_stands_on_leaderboards_that_they_see(ann: Participant, bob: Participant) -> None:
     submission = ann.scored(stands=True)
     Phase.objects.update(leaderboard="hidden")
     path = f"/submissions/{submission.pk}/"
     bob.see(path, 404)
-    Challenge.objects.get().organisers.add(bob.user)
+    Challenge.objects.get().organizers.add(bob.user)
     assert "Withdraw" not in bob.see(path)
     bob.see(f"{path}files/val/", 404)
     Submission.objects.update(stands=False)
@@ -671,13 +671,13 @@ def test_scores_of_images_by_api(ann: Participant, bob: Participant) -> None:
     assert by_api(ann, mine, "split=val&references=c1&offset=99").json()["scores"] == []
 
 
-def test_organisers_have_scores_of_images_by_tokens_to_organise(ann: Participant, bob: Participant) -> None:
+def test_organizers_have_scores_of_images_by_tokens_to_organize(ann: Participant, bob: Participant) -> None:
     make_public()
     mine = ann.scored(stands=True)
     with_image_scores(mine, [0.3, 0.1, 0.2, 0.2, 0.6, 0.5])
     Phase.objects.update(leaderboard="hidden")
-    Challenge.objects.get().organisers.add(bob.user)
-    for scope, status in (("read", 404), ("submit", 404), ("organise", 200)):
+    Challenge.objects.get().organizers.add(bob.user)
+    for scope, status in (("read", 404), ("submit", 404), ("organize", 200)):
         assert by_api(bob, mine, "split=val&references=c1", scope).status_code == status
 
 

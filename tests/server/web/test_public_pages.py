@@ -136,7 +136,7 @@ def test_tabs_lead_to_what_there_is(phase: Phase, olga: Someone, ann: Participan
         assert page(path).count('aria-current="page"') == 1
     team = [("Your submissions", "/small/submissions/"), ("Your team", "/small/team/")]
     assert _tabs(ann.see("/small/team/")) == everybody + team
-    assert _tabs(olga.see("/small/")) == [*everybody, ("Organise", "/small/organise/")]
+    assert _tabs(olga.see("/small/")) == [*everybody, ("Organize", "/small/organize/")]
     Phase.objects.update(leaderboard="hidden")
     assert ("Leaderboard", "/small/open/") not in _tabs(page("/small/"))
     assert ("Leaderboard", "/small/open/") in _tabs(olga.see("/small/"))
@@ -360,11 +360,11 @@ def test_hidden_leaderboards_tell_nothing(phase: Phase, leaderboard: str, opens:
     assert "Leaderboard</a>" not in page("/small/")
     for path in ("/", "/small/", "/jobs/", "/api/jobs", "/api/challenges/small"):
         assert b"Secret" not in Client().get(path).content
-    organiser = User.objects.create(username="o")
-    phase.challenge.organisers.add(organiser)
+    organizer = User.objects.create(username="o")
+    phase.challenge.organizers.add(organizer)
     client = Client()
-    client.force_login(organiser)
-    assert b"Only organisers can see this leaderboard" in client.get(BOARD).content
+    client.force_login(organizer)
+    assert b"Only organizers can see this leaderboard" in client.get(BOARD).content
     for path in HIDDEN:
         assert client.get(path).status_code == 200
     Phase.objects.update(closes=timezone.now())

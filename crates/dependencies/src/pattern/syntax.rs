@@ -73,7 +73,7 @@ pub(super) enum Link {
     AncestorThrough(Through),
 }
 
-/// What nodes on the way must be labelled.
+/// What nodes on the way must be labeled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Through {
     pub description: String,
@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn bars_bind_weaker_than_neighbours() {
+    fn bars_bind_weaker_than_neighbors() {
         let node = read("A < B < C | < D").unwrap().remove(0);
         let Constraint::Any(choices) = &node.constraints[0] else { panic!("{node:?}") };
         assert!(matches!(&choices[0], Constraint::All(parts) if parts.len() == 2));

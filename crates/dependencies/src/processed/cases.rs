@@ -1,7 +1,7 @@
 //! Prepositions in the names of relations: `nmod` becomes `nmod:on`.
 
 use super::graph::{Graph, WordId};
-use super::pattern::{Class, Clause, Match, Neighbour, Pattern, Relations, Search, neighbour};
+use super::pattern::{Class, Clause, Match, Neighbor, Pattern, Relations, Search, neighbor};
 use super::relation::Relation;
 use super::sentence::Sentence;
 
@@ -19,24 +19,24 @@ const PASSIVE_AGENT: Pattern = Pattern {
     class: Class::ANY,
     clauses: &[
         Clause::Has(
-            neighbour(Relations::Is(Relation::NMOD), Class::ANY)
+            neighbor(Relations::Is(Relation::NMOD), Class::ANY)
                 .slot(MODIFIER)
-                .with(&[Clause::Has(neighbour(Relations::Is(Relation::CASE), BY))]),
+                .with(&[Clause::Has(neighbor(Relations::Is(Relation::CASE), BY))]),
         ),
-        Clause::Has(neighbour(Relations::Is(Relation::AUXPASS), Class::ANY)),
+        Clause::Has(neighbor(Relations::Is(Relation::AUXPASS), Class::ANY)),
     ],
 };
 
-const fn joined(slot: usize) -> Neighbour {
-    neighbour(Relations::Is(Relation::MWE), Class::ANY).slot(slot)
+const fn joined(slot: usize) -> Neighbor {
+    neighbor(Relations::Is(Relation::MWE), Class::ANY).slot(slot)
 }
 
-const fn case() -> Neighbour {
-    neighbour(Relations::Is(Relation::CASE), Class::ANY).slot(FIRST)
+const fn case() -> Neighbor {
+    neighbor(Relations::Is(Relation::CASE), Class::ANY).slot(FIRST)
 }
 
-const fn modifier() -> Neighbour {
-    neighbour(MODIFIERS, Class::ANY).slot(MODIFIER)
+const fn modifier() -> Neighbor {
+    neighbor(MODIFIERS, Class::ANY).slot(MODIFIER)
 }
 
 /// Longer prepositions first, so that a name isn't made from the first word of a longer one.

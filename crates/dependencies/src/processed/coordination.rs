@@ -2,7 +2,7 @@
 
 use super::cases;
 use super::graph::{Graph, WordId};
-use super::pattern::{Class, Clause, Pattern, Relations, Search, neighbour};
+use super::pattern::{Class, Clause, Pattern, Relations, Search, neighbor};
 use super::relation::Relation;
 use super::sentence::Sentence;
 
@@ -10,22 +10,22 @@ const HEAD: usize = 1;
 const COORDINATOR: usize = 2;
 const CONJUNCT: usize = 3;
 
-const HAS_CASE: Clause = Clause::Has(neighbour(Relations::Is(Relation::CASE), Class::ANY));
+const HAS_CASE: Clause = Clause::Has(neighbor(Relations::Is(Relation::CASE), Class::ANY));
 const HAS_COORDINATOR: Clause =
-    Clause::Has(neighbour(Relations::Is(Relation::CC), Class::ANY).slot(COORDINATOR));
-const HAS_CONJUNCT: Clause = Clause::Has(neighbour(Relations::Is(Relation::CONJ), Class::ANY).slot(CONJUNCT));
+    Clause::Has(neighbor(Relations::Is(Relation::CC), Class::ANY).slot(COORDINATOR));
+const HAS_CONJUNCT: Clause = Clause::Has(neighbor(Relations::Is(Relation::CONJ), Class::ANY).slot(CONJUNCT));
 
 /// "to France and from Serbia".
 const JOINED_PHRASES: Pattern = Pattern {
     class: Class::ANY,
     clauses: &[Clause::Has(
-        neighbour(Relations::OneOf(&[Relation::NMOD, Relation::ACL, Relation::ADVCL]), Class::ANY)
+        neighbor(Relations::OneOf(&[Relation::NMOD, Relation::ACL, Relation::ADVCL]), Class::ANY)
             .slot(HEAD)
             .with(&[
                 HAS_CASE,
                 HAS_COORDINATOR,
                 Clause::Has(
-                    neighbour(Relations::Is(Relation::CONJ), Class::ANY).slot(CONJUNCT).with(&[HAS_CASE]),
+                    neighbor(Relations::Is(Relation::CONJ), Class::ANY).slot(CONJUNCT).with(&[HAS_CASE]),
                 ),
             ]),
     )],
@@ -35,7 +35,7 @@ const JOINED_PHRASES: Pattern = Pattern {
 const JOINED_PREPOSITIONS: Pattern = Pattern {
     class: Class::ANY,
     clauses: &[Clause::Has(
-        neighbour(Relations::Is(Relation::CASE), Class::ANY)
+        neighbor(Relations::Is(Relation::CASE), Class::ANY)
             .slot(HEAD)
             .with(&[HAS_COORDINATOR, HAS_CONJUNCT]),
     )],

@@ -1,6 +1,6 @@
 //! Patterns of words and edges, written as data, and the search for them.
 //!
-//! A pattern describes one word by its [`Class`] and by clauses about its neighbours. Clauses are
+//! A pattern describes one word by its [`Class`] and by clauses about its neighbors. Clauses are
 //! tried from left to right, and each in the order of the graph's edges; the last one varies
 //! fastest. That is the order of the reference's Semgrex.
 
@@ -50,16 +50,16 @@ impl Relations {
     }
 }
 
-/// A neighbour: how it is joined, what it must be and have, and where the match keeps it.
+/// A neighbor: how it is joined, what it must be and have, and where the match keeps it.
 #[derive(Clone, Copy)]
-pub struct Neighbour {
+pub struct Neighbor {
     relations: Relations,
     class: Class,
     slot: Option<Slot>,
     clauses: &'static [Clause],
 }
 
-impl Neighbour {
+impl Neighbor {
     /// Keep the word and its relation in a slot.
     #[must_use]
     pub const fn slot(mut self, slot: Slot) -> Self {
@@ -75,23 +75,23 @@ impl Neighbour {
     }
 }
 
-/// A neighbour joined by some relation.
+/// A neighbor joined by some relation.
 #[must_use]
-pub const fn neighbour(relations: Relations, class: Class) -> Neighbour {
-    Neighbour { relations, class, slot: None, clauses: &[] }
+pub const fn neighbor(relations: Relations, class: Class) -> Neighbor {
+    Neighbor { relations, class, slot: None, clauses: &[] }
 }
 
 /// Something that must hold for a word.
 #[derive(Clone, Copy)]
 pub enum Clause {
     /// It has such a dependent.
-    Has(Neighbour),
+    Has(Neighbor),
     /// It has no such dependent.
-    Lacks(Neighbour),
+    Lacks(Neighbor),
     /// It has such a governor.
-    Under(Neighbour),
+    Under(Neighbor),
     /// It has no such governor.
-    NotUnder(Neighbour),
+    NotUnder(Neighbor),
     /// One of these lists of clauses holds.
     AnyOf(&'static [&'static [Clause]]),
     /// It is a root.
@@ -214,19 +214,19 @@ impl Search<'_> {
         };
         let mut then = |found: &mut Match| self.clauses(word, rest, found, next);
         let holds = match *first {
-            Clause::Has(neighbour) => return self.neighbours(word, true, &neighbour, found, &mut then),
-            Clause::Under(neighbour) => return self.neighbours(word, false, &neighbour, found, &mut then),
+            Clause::Has(neighbor) => return self.neighbors(word, true, &neighbor, found, &mut then),
+            Clause::Under(neighbor) => return self.neighbors(word, false, &neighbor, found, &mut then),
             Clause::AnyOf(branches) => {
                 return branches
                     .iter()
                     .any(|branch| self.clauses(word, branch, &mut found.clone(), &mut then));
             }
             Clause::NextSibling(slot) => return self.next_siblings(word, slot, found, &mut then),
-            Clause::Lacks(neighbour) => {
-                !self.neighbours(word, true, &neighbour, &mut found.clone(), &mut |_| true)
+            Clause::Lacks(neighbor) => {
+                !self.neighbors(word, true, &neighbor, &mut found.clone(), &mut |_| true)
             }
-            Clause::NotUnder(neighbour) => {
-                !self.neighbours(word, false, &neighbour, &mut found.clone(), &mut |_| true)
+            Clause::NotUnder(neighbor) => {
+                !self.neighbors(word, false, &neighbor, &mut found.clone(), &mut |_| true)
             }
             Clause::Root => self.graph.is_root(word),
             Clause::NotRoot => !self.graph.is_root(word),
@@ -240,11 +240,11 @@ impl Search<'_> {
         holds && then(found)
     }
 
-    fn neighbours(
+    fn neighbors(
         &self,
         word: WordId,
         dependents: bool,
-        wanted: &Neighbour,
+        wanted: &Neighbor,
         found: &mut Match,
         then: Next<'_>,
     ) -> bool {

@@ -2,7 +2,7 @@
 
 use super::graph::{Edge, Graph, WordId};
 use super::order::HashOrder;
-use super::pattern::{Class, Clause, Pattern, Relations, Search, neighbour};
+use super::pattern::{Class, Clause, Pattern, Relations, Search, neighbor};
 use super::relation::Relation;
 use super::sentence::Sentence;
 use rustc_hash::FxHashMap;
@@ -34,7 +34,7 @@ impl MultiwordPrepositions {
 }
 
 const CLAUSAL_OR_NOMINAL: Relations = Relations::OneOf(&[Relation::NMOD, Relation::ACL, Relation::ADVCL]);
-const LEAF: &[Clause] = &[Clause::Lacks(neighbour(Relations::Any, Class::ANY))];
+const LEAF: &[Clause] = &[Clause::Lacks(neighbor(Relations::Any, Class::ANY))];
 
 // Slots. What a slot holds differs a little between the three patterns, as their heads differ.
 const FIRST: usize = 1;
@@ -48,14 +48,14 @@ const TWO_WORDS: Pattern = Pattern {
     class: Class::ANY,
     clauses: &[
         Clause::Has(
-            neighbour(Relations::OneOf(&[Relation::CASE, Relation::ADVMOD]), Class::ANY)
+            neighbor(Relations::OneOf(&[Relation::CASE, Relation::ADVMOD]), Class::ANY)
                 .slot(FIRST)
                 .with(LEAF),
         ),
         Clause::Has(
-            neighbour(Relations::Is(Relation::CASE), Class::ANY)
+            neighbor(Relations::Is(Relation::CASE), Class::ANY)
                 .slot(SECOND)
-                .with(&[Clause::IsNot(FIRST), Clause::Lacks(neighbour(Relations::Any, Class::ANY))]),
+                .with(&[Clause::IsNot(FIRST), Clause::Lacks(neighbor(Relations::Any, Class::ANY))]),
         ),
     ],
 };
@@ -64,12 +64,12 @@ const TWO_WORDS: Pattern = Pattern {
 const HEADED_BY_FIRST: Pattern = Pattern {
     class: Class::ANY,
     clauses: &[
-        Clause::Has(neighbour(Relations::Is(Relation::NMOD), Class::ANY).slot(OBJECT).with(&[Clause::Has(
-            neighbour(Relations::Is(Relation::CASE), Class::ANY).slot(SECOND).with(LEAF),
+        Clause::Has(neighbor(Relations::Is(Relation::NMOD), Class::ANY).slot(OBJECT).with(&[Clause::Has(
+            neighbor(Relations::Is(Relation::CASE), Class::ANY).slot(SECOND).with(LEAF),
         )])),
         Clause::AnyOf(&[
             &[Clause::Root],
-            &[Clause::Under(neighbour(Relations::Any, Class::ANY).slot(GOVERNOR))],
+            &[Clause::Under(neighbor(Relations::Any, Class::ANY).slot(GOVERNOR))],
         ]),
     ],
 };
@@ -79,12 +79,12 @@ const HEADED_BY_FIRST: Pattern = Pattern {
 const THREE_WORDS: Pattern = Pattern {
     class: Class::ANY,
     clauses: &[
-        Clause::Has(neighbour(CLAUSAL_OR_NOMINAL, Class::ANY).slot(OBJECT).with(&[Clause::Has(
-            neighbour(Relations::OneOf(&[Relation::CASE, Relation::MARK]), Class::ANY).slot(THIRD).with(LEAF),
+        Clause::Has(neighbor(CLAUSAL_OR_NOMINAL, Class::ANY).slot(OBJECT).with(&[Clause::Has(
+            neighbor(Relations::OneOf(&[Relation::CASE, Relation::MARK]), Class::ANY).slot(THIRD).with(LEAF),
         )])),
-        Clause::Has(neighbour(Relations::Is(Relation::CASE), Class::ANY).slot(FIRST).with(LEAF)),
+        Clause::Has(neighbor(Relations::Is(Relation::CASE), Class::ANY).slot(FIRST).with(LEAF)),
         Clause::AnyOf(&[
-            &[Clause::Under(neighbour(Relations::Any, Class::ANY).slot(GOVERNOR))],
+            &[Clause::Under(neighbor(Relations::Any, Class::ANY).slot(GOVERNOR))],
             &[Clause::Root],
         ]),
     ],

@@ -1,7 +1,7 @@
 //! Subjects of passive verbs.
 
 use super::graph::Graph;
-use super::pattern::{Class, Clause, Pattern, Relations, Search, neighbour};
+use super::pattern::{Class, Clause, Pattern, Relations, Search, neighbor};
 use super::relation::Relation;
 
 const SUBJECT: usize = 1;
@@ -9,9 +9,9 @@ const SUBJECT: usize = 1;
 const ACTIVE_SUBJECT_OF_PASSIVE: Pattern = Pattern {
     class: Class::ANY,
     clauses: &[
-        Clause::Has(neighbour(Relations::Is(Relation::AUXPASS), Class::ANY)),
+        Clause::Has(neighbor(Relations::Is(Relation::AUXPASS), Class::ANY)),
         Clause::Has(
-            neighbour(Relations::OneOf(&[Relation::NSUBJ, Relation::CSUBJ]), Class::ANY).slot(SUBJECT),
+            neighbor(Relations::OneOf(&[Relation::NSUBJ, Relation::CSUBJ]), Class::ANY).slot(SUBJECT),
         ),
     ],
 };

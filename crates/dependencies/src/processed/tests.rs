@@ -1,6 +1,6 @@
 //! Small sentences, and properties of graphs of random ones.
 
-use super::pattern::{Class, Clause, Pattern, Relations, Search, neighbour};
+use super::pattern::{Class, Clause, Pattern, Relations, Search, neighbor};
 use super::*;
 use proptest::prelude::*;
 
@@ -172,7 +172,7 @@ const DOBJ: Relations = Relations::Is(Relation::DOBJ);
 #[test]
 fn the_last_clause_varies_fastest() {
     let matches = found(
-        const { &[Clause::Has(neighbour(DOBJ, NOUN).slot(A)), Clause::Has(neighbour(DOBJ, NOUN).slot(B))] },
+        const { &[Clause::Has(neighbor(DOBJ, NOUN).slot(A)), Clause::Has(neighbor(DOBJ, NOUN).slot(B))] },
     );
     let pairs = [(2, 2), (2, 3), (3, 2), (3, 3)];
     assert_eq!(matches, pairs.map(|(a, b)| (1, Some(a), Some(b))));
@@ -186,22 +186,22 @@ fn clauses_hold_or_fail() {
     let under = found(
         const {
             &[
-                Clause::Under(neighbour(DOBJ, Class::ANY)),
-                Clause::Lacks(neighbour(Relations::Any, Class::ANY)),
+                Clause::Under(neighbor(DOBJ, Class::ANY)),
+                Clause::Lacks(neighbor(Relations::Any, Class::ANY)),
             ]
         },
     );
     assert_eq!(governed(&under), [3]);
     assert_eq!(governed(&found(const { &[Clause::Root] })), [1]);
     let mut inner =
-        governed(&found(const { &[Clause::NotRoot, Clause::NotUnder(neighbour(DOBJ, Class::ANY))] }));
+        governed(&found(const { &[Clause::NotRoot, Clause::NotUnder(neighbor(DOBJ, Class::ANY))] }));
     inner.sort_unstable();
     assert_eq!(inner, [4]);
     let other = found(
         const {
             &[
-                Clause::Has(neighbour(DOBJ, Class::ANY).slot(A)),
-                Clause::Has(neighbour(DOBJ, Class::ANY).slot(B).with(&[Clause::IsNot(A)])),
+                Clause::Has(neighbor(DOBJ, Class::ANY).slot(A)),
+                Clause::Has(neighbor(DOBJ, Class::ANY).slot(B).with(&[Clause::IsNot(A)])),
             ]
         },
     );
@@ -209,8 +209,8 @@ fn clauses_hold_or_fail() {
     let same = found(
         const {
             &[
-                Clause::Has(neighbour(DOBJ, Class::ANY).slot(A)),
-                Clause::Has(neighbour(DOBJ, Class::ANY).slot(B).with(&[Clause::IsIn(A)])),
+                Clause::Has(neighbor(DOBJ, Class::ANY).slot(A)),
+                Clause::Has(neighbor(DOBJ, Class::ANY).slot(B).with(&[Clause::IsIn(A)])),
             ]
         },
     );
@@ -223,8 +223,8 @@ fn branches_come_one_after_the_other() {
     let matches = found(
         const {
             &[Clause::AnyOf(&[
-                &[Clause::Has(neighbour(COP, Class::ANY).slot(A))],
-                &[Clause::Has(neighbour(DOBJ, Class::ANY).slot(A)), Clause::Before(A)],
+                &[Clause::Has(neighbor(COP, Class::ANY).slot(A))],
+                &[Clause::Has(neighbor(DOBJ, Class::ANY).slot(A)), Clause::Before(A)],
             ])]
         },
     );

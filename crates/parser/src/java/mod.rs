@@ -1,4 +1,4 @@
-//! Java's object serialisation, read without Java.
+//! Java's object serialization, read without Java.
 //!
 //! Source: "Java Object Serialization Specification", chapter 6 (the grammar of the stream),
 //! protocol version 2. What the reader leaves out (proxy classes, resets, exceptions inside the

@@ -82,7 +82,7 @@ fn with_signs_inside() -> [Rule; 3] {
     ]
 }
 
-/// File names, and words with a period, which are recognised by what follows them.
+/// File names, and words with a period, which are recognized by what follows them.
 pub(super) fn before_punctuation(release: Release) -> Vec<Rule> {
     let mut extension = any_word(
         "bat bmp c class cgi cpp dll doc docx exe gif gz h htm html jar java jpeg jpg mov mp3 \

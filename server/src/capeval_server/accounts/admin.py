@@ -63,10 +63,10 @@ class AccountAdmin(AuditedModelAdmin, UserAdmin):  # type: ignore[type-arg]
     def get_deleted_objects(
         self, objs: Iterable[User], request: HttpRequest
     ) -> tuple[list[Any], dict[str, int], set[str], list[str]]:
-        """What would be deleted; accounts of the last organisers of challenges can't be."""
+        """What would be deleted; accounts of the last organizers of challenges can't be."""
         found, count, lacking, protected = super().get_deleted_objects(list(objs), request)
         for user in objs:
-            protected += [f"{user}, the last organiser of challenge {one.slug}" for one in alone_in(user)]
+            protected += [f"{user}, the last organizer of challenge {one.slug}" for one in alone_in(user)]
         return found, count, lacking, protected
 
 

@@ -23,11 +23,11 @@ class Token(models.Model):
     """Lets a program act for a user, within its scope."""
 
     class Scope(models.TextChoices):
-        """What a token allows."""
+        """Scope of an API token."""
 
-        READ = "read", "see own submissions"
-        SUBMIT = "submit", "see own submissions, submit, and change what stands on the leaderboard"
-        ORGANISE = "organise", "all of that, and manage the challenges that one organises"
+        READ = "read", "view own submissions"
+        SUBMIT = "submit", "view and upload submissions, and choose the one on the leaderboard"
+        ORGANIZE = "organize", "everything above, and manage own challenges"
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="tokens")
     name = models.CharField(max_length=100)

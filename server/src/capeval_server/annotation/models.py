@@ -79,10 +79,10 @@ class Campaign(models.Model):
     title = models.CharField(max_length=200)
     # The name of a kind of task.
     kind = models.CharField(max_length=30)
-    # The challenge whose submissions are judged, if it is of one: its organisers manage the campaign.
+    # The challenge whose submissions are judged, if it is of one: its organizers manage the campaign.
     challenge = models.ForeignKey(Challenge, on_delete=models.PROTECT, null=True, related_name="campaigns")
     # Who else manages it; staff manage all.
-    organisers = models.ManyToManyField(settings.AUTH_USER_MODEL, related_name="campaigns", blank=True)
+    organizers = models.ManyToManyField(settings.AUTH_USER_MODEL, related_name="campaigns", blank=True)
     # As `definition.py` reads them.
     settings = models.JSONField()
     state = models.CharField(max_length=10, choices=State, default=State.DRAFT)
@@ -124,7 +124,7 @@ class Image(models.Model):
     # Without metadata, at most 480 and 1600 pixels wide or high.
     small = models.CharField(max_length=100)
     large = models.CharField(max_length=100)
-    licence = models.CharField(max_length=200, blank=True)
+    license = models.CharField(max_length=200, blank=True)
     source = models.CharField(max_length=500, blank=True)
     # Why it is shown only when asked for; empty if it isn't.
     warning = models.CharField(max_length=200, blank=True)
@@ -159,7 +159,7 @@ class Item(models.Model):
     explanation = models.TextField(blank=True)
     # Whether it asks about the rules, in a training before sentences are written.
     is_quiz = models.BooleanField(default=False)
-    # The answer that passes a check; the organisers' own sentence where one is written as practice; empty
+    # The answer that passes a check; the organizers' own sentence where one is written as practice; empty
     # for others.
     expected = models.JSONField(default=dict)
     # A seeded shuffle: items are given out in its order.
@@ -169,7 +169,7 @@ class Item(models.Model):
     # The item that this one is again, for workers who answered it: they see it mirrored. No such answer
     # counts. It is an item of its own, as nobody gets an item twice.
     repeats = models.OneToOneField("self", on_delete=models.CASCADE, null=True, related_name="repeat")
-    # Taken out of work, by reports, by good workers who failed it or by an organiser; and why.
+    # Taken out of work, by reports, by good workers who failed it or by an organizer; and why.
     held = models.BooleanField(default=False)
     held_reason = models.CharField(max_length=LONGEST_NOTE, blank=True)
     # How many results of a check, the first ones, somebody has looked at after it was taken out.
@@ -288,9 +288,9 @@ class Participation(models.Model):
 
         INVITED = "invited"
         TRAINING = "training"
-        SCREENED_OUT = "screened out", "did not pass the training"
+        SCREENED_OUT = "screened out", "Did not pass the training"
         WORKING = "working"
-        PAUSED = "paused", "by a check or an organiser, until a person has looked"
+        PAUSED = "paused", "Paused by a check or an organizer until reviewed"
         BLOCKED = "blocked"
         WITHDREW = "withdrew"
 
@@ -572,7 +572,7 @@ class Report(models.Model):
 
 
 class Release(models.Model):
-    """The frozen captions or judgements of a campaign. Neither its row nor its files ever change."""
+    """The frozen captions or judgments of a campaign. Neither its row nor its files ever change."""
 
     campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="releases")
     name = models.CharField(max_length=50)

@@ -32,7 +32,7 @@ from capeval_server.annotation.text_rules.rules import RULES
 from capeval_server.annotation.text_rules.validation import settings_of
 from capeval_server.annotation.workers import enrollment, panels, payments, training
 from capeval_server.annotation.workers.trust import is_trusted, trust_warnings
-from capeval_server.api.authentication import ORGANISE, token_of
+from capeval_server.api.authentication import ORGANIZE, token_of
 from capeval_server.api.derived_schemas import derived_from
 from capeval_server.api.path_parameters import Number, Slug
 from capeval_server.api.schemas import Problem
@@ -40,7 +40,7 @@ from capeval_server.http.request_limits import accepts_uploads
 
 __all__ = ["router"]
 
-router = Router(auth=ORGANISE, tags=["Campaigns"])
+router = Router(auth=ORGANIZE, tags=["Campaigns"])
 _MOST = 200
 Reason = Annotated[str, Field(min_length=1, max_length=LONGEST_NOTE, pattern=r"^[^\x00]*$")]
 Start = Annotated[int, Query(ge=0, le=10**9)]

@@ -1,4 +1,4 @@
-"""Authorises requests to the API by a token and its scope."""
+"""Authorizes requests to the API by a token and its scope."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from ninja.security import HttpBearer
 
 from capeval_server.accounts.models import Token
 
-__all__ = ["ORGANISE", "READ", "SUBMIT", "Bearer", "token_of"]
+__all__ = ["ORGANIZE", "READ", "SUBMIT", "Bearer", "token_of"]
 
 # Each scope includes those before it.
-_SCOPES = [Token.Scope.READ, Token.Scope.SUBMIT, Token.Scope.ORGANISE]
+_SCOPES = [Token.Scope.READ, Token.Scope.SUBMIT, Token.Scope.ORGANIZE]
 
 
 class Bearer(HttpBearer):
@@ -36,4 +36,4 @@ def token_of(request: HttpRequest) -> Token:
     return token
 
 
-READ, SUBMIT, ORGANISE = map(Bearer, _SCOPES)
+READ, SUBMIT, ORGANIZE = map(Bearer, _SCOPES)

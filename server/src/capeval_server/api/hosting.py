@@ -1,4 +1,4 @@
-"""The API of organisers. It answers 404 to everybody else."""
+"""The API of organizers. It answers 404 to everybody else."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
 from ninja import Field, Query, Router, Schema, Status
 
-from capeval_server.api.authentication import ORGANISE, token_of
+from capeval_server.api.authentication import ORGANIZE, token_of
 from capeval_server.api.derived_schemas import derived_from
 from capeval_server.api.path_parameters import Number, Slug
 from capeval_server.api.schemas import Problem
 from capeval_server.challenges.models import Challenge
-from capeval_server.challenges.selectors.access import organised
+from capeval_server.challenges.selectors.access import organized
 from capeval_server.hosting import jobs
 from capeval_server.hosting.selectors import overview
 from capeval_server.hosting.services import final_results, moderation, reported_scores, settings
@@ -28,12 +28,12 @@ from capeval_server.submissions.quotas.limits import QuotaUsage
 
 __all__ = ["router"]
 
-router = Router(auth=ORGANISE, tags=["Organising"])
+router = Router(auth=ORGANIZE, tags=["Organizing"])
 _MOST = 200
 
 
-class OrganisedSubmission(Schema):
-    """A submission, as an organiser sees it."""
+class OrganizedSubmission(Schema):
+    """A submission, as an organizer sees it."""
 
     id: UUID
     team: str = Field(validation_alias="entrant")
@@ -52,11 +52,11 @@ class OrganisedSubmission(Schema):
         return submission.phase.name if submission.phase else ""
 
 
-class OrganisedSubmissions(Schema):
+class OrganizedSubmissions(Schema):
     """Submissions, the latest first; `count` of them in all."""
 
     count: int
-    submissions: list[OrganisedSubmission]
+    submissions: list[OrganizedSubmission]
 
 
 class Mark(Schema):
@@ -123,8 +123,8 @@ class PhaseUse(Schema):
     phase: str = Field(validation_alias="phase.name")
 
 
-class OrganisedTeam(Schema):
-    """A team, as an organiser sees it."""
+class OrganizedTeam(Schema):
+    """A team, as an organizer sees it."""
 
     id: int = Field(validation_alias="team.pk")
     name: str = Field(validation_alias="team.name")
@@ -132,11 +132,11 @@ class OrganisedTeam(Schema):
     quotas: list[PhaseUse] = Field(validation_alias="uses")
 
 
-class OrganisedTeams(Schema):
+class OrganizedTeams(Schema):
     """Teams by their names; `count` of them in all."""
 
     count: int
-    teams: list[OrganisedTeam]
+    teams: list[OrganizedTeam]
 
 
 def _user(request: HttpRequest) -> User:
@@ -147,7 +147,7 @@ def _submission(challenge: Challenge, pk: UUID) -> Submission:
     return get_object_or_404(moderation.of_challenge(challenge), pk=pk)
 
 
-@router.get("/submissions", response={200: OrganisedSubmissions, 404: Problem})
+@router.get("/submissions", response={200: OrganizedSubmissions, 404: Problem})
 def submissions(
     request: HttpRequest,
     slug: Slug,
@@ -155,7 +155,7 @@ def submissions(
     start: Annotated[int, Query(ge=0, le=10**9)] = 0,
 ) -> Any:
     """All teams' submissions, 200 of them from a start."""
-    found = moderation.of_challenge(organised(_user(request), slug)).order_by("-created", "-pk")
+    found = moderation.of_challenge(organized(_user(request), slug)).order_by("-created", "-pk")
     if state:
         found = found.filter(state=state)
     return {"count": found.count(), "submissions": found[start : start + _MOST]}
@@ -163,11 +163,11 @@ def submissions(
 
 @router.post(
     "/submissions/{submission_id}/rerun",
-    response={200: OrganisedSubmission, (403, 404, 409): Problem},
+    response={200: OrganizedSubmission, (403, 404, 409): Problem},
 )
 def rerun(request: HttpRequest, slug: Slug, submission_id: UUID) -> Any:
     """Has a submission scored again."""
-    challenge = organised(_user(request), slug)
+    challenge = organized(_user(request), slug)
     moderation.rerun(_user(request), challenge, _submission(challenge, submission_id))
     return _submission(challenge, submission_id)
 
@@ -175,7 +175,7 @@ def rerun(request: HttpRequest, slug: Slug, submission_id: UUID) -> Any:
 @router.post("/rerun", response={200: Rerun, (403, 404): Problem})
 def rerun_many(request: HttpRequest, slug: Slug, which: Again) -> Any:
     """Has many submissions scored again."""
-    challenge = organised(_user(request), slug)
+    challenge = organized(_user(request), slug)
     named = which.phase is not None and "\0" not in which.phase
     phase = get_object_or_404(challenge.phases, name=which.phase if named else "") if which.phase else None
     return {"submissions": moderation.rerun_all(_user(request), challenge, phase=phase, failed=which.failed)}
@@ -183,11 +183,11 @@ def rerun_many(request: HttpRequest, slug: Slug, which: Again) -> Any:
 
 @router.put(
     "/submissions/{submission_id}/mark",
-    response={200: OrganisedSubmission, (403, 404, 409): Problem},
+    response={200: OrganizedSubmission, (403, 404, 409): Problem},
 )
 def mark(request: HttpRequest, slug: Slug, submission_id: UUID, wanted: Mark) -> Any:
     """Flags or hides a submission with a reason, or takes the mark off."""
-    challenge = organised(_user(request), slug)
+    challenge = organized(_user(request), slug)
     found = _submission(challenge, submission_id)
     moderation.mark(_user(request), challenge, found, wanted.mark, wanted.reason)
     return _submission(challenge, submission_id)
@@ -203,7 +203,7 @@ def put_reported(
 ) -> Any:
     """Shows scores that were reported elsewhere beside a leaderboard, in place of earlier ones."""
     user = _user(request)
-    entry = reported_scores.reference_set(organised(user, slug), split, references)
+    entry = reported_scores.reference_set(organized(user, slug), split, references)
     about = wanted.model_dump(exclude={"content"})
     rows, left_out = reported_scores.add_reported(
         user, entry, name, "content", wanted.content.encode("utf-8", "replace"), **about
@@ -215,15 +215,15 @@ def put_reported(
 def delete_reported(request: HttpRequest, slug: Slug, split: Slug, references: Slug, name: Slug) -> Any:
     """Takes scores that were reported elsewhere off the leaderboards."""
     user = _user(request)
-    entry = reported_scores.reference_set(organised(user, slug), split, references)
+    entry = reported_scores.reference_set(organized(user, slug), split, references)
     reported_scores.remove_reported(user, entry, name)
     return Status(204, None)
 
 
-@router.get("/teams", response={200: OrganisedTeams, (403, 404): Problem})
+@router.get("/teams", response={200: OrganizedTeams, (403, 404): Problem})
 def teams(request: HttpRequest, slug: Slug, start: Annotated[int, Query(ge=0, le=10**9)] = 0) -> Any:
     """All teams, 200 of them from a start, with their use of quotas."""
-    challenge = organised(_user(request), slug)
+    challenge = organized(_user(request), slug)
     found = challenge.teams.prefetch_related("memberships__user").order_by("name")
     uses = overview.use_of(challenge, found[start : start + _MOST])
     return {"count": found.count(), "teams": uses}
@@ -231,11 +231,11 @@ def teams(request: HttpRequest, slug: Slug, start: Annotated[int, Query(ge=0, le
 
 @router.put(
     "/teams/{team_id}/raises/{phase}",
-    response={200: OrganisedTeam, (403, 404, 409): Problem},
+    response={200: OrganizedTeam, (403, 404, 409): Problem},
 )
 def raise_quota(request: HttpRequest, slug: Slug, team_id: Number, phase: Slug, more: More) -> Any:
     """Sets how many submissions a team may make beyond a phase's quota; 0 and 0 remove what it was given."""
-    challenge = organised(_user(request), slug)
+    challenge = organized(_user(request), slug)
     team = get_object_or_404(challenge.teams.prefetch_related("memberships__user"), pk=team_id)
     chosen = get_object_or_404(challenge.phases, name=phase)
     moderation.raise_quota(_user(request), team, chosen, per_day=more.per_day, total=more.total)
@@ -245,7 +245,7 @@ def raise_quota(request: HttpRequest, slug: Slug, team_id: Number, phase: Slug, 
 @router.put("/phases/{phase}/final", response={204: None, (403, 404, 409): Problem})
 def make_final(request: HttpRequest, slug: Slug, phase: Slug) -> Any:
     """Makes the results of a closed phase final; this can't be undone."""
-    challenge = organised(_user(request), slug)
+    challenge = organized(_user(request), slug)
     found = get_object_or_404(challenge.phases.select_related("challenge"), name=phase)
     final_results.make_final(_user(request), found)
     return Status(204, None)
@@ -255,7 +255,7 @@ def make_final(request: HttpRequest, slug: Slug, phase: Slug) -> Any:
 def show_captions(request: HttpRequest, slug: Slug, phase: Slug, wanted: ShownCaptions) -> Any:
     """Says which captions of submissions to a phase everybody may read; no splits, no captions."""
     user = _user(request)
-    challenge = organised(user, slug)
+    challenge = organized(user, slug)
     found = describe_phase(get_object_or_404(challenge.phases, name=phase))
     settings.edit_phase(user, challenge, {**found, **wanted.model_dump()}, seen=fingerprint(found))
     return wanted
@@ -265,13 +265,13 @@ def show_captions(request: HttpRequest, slug: Slug, phase: Slug, wanted: ShownCa
 def ask_for_all(request: HttpRequest, slug: Slug) -> Any:
     """Has everything of the challenge exported, in place of any earlier export."""
     user = _user(request)
-    return Status(202, jobs.ask_for_export(user, organised(user, slug)))
+    return Status(202, jobs.ask_for_export(user, organized(user, slug)))
 
 
 @router.get("/export", response={200: None, 206: None, (403, 404, 409): Problem})
 def export_all(request: HttpRequest, slug: Slug) -> Any:
     """Everything of the challenge, as a zip, or a part of it (`Range`); 409 while no export is ready."""
     user = _user(request)
-    challenge = organised(user, slug)
+    challenge = organized(user, slug)
     found, file = jobs.opened_export(user, challenge, again=goes_on(request))
     return sent(request, file, f"{slug}.zip", size=found.size, etag=f'"{found.pk.hex}"')

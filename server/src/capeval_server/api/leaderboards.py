@@ -16,7 +16,7 @@ from ninja.responses import NinjaJSONEncoder
 from capeval_server.accounts.models import Token
 from capeval_server.api import schemas
 from capeval_server.api.path_parameters import Slug
-from capeval_server.challenges.selectors.access import organises, phase_named
+from capeval_server.challenges.selectors.access import organizes, phase_named
 from capeval_server.http.conditional_get import answered
 from capeval_server.jobs.leases import database_time
 from capeval_server.leaderboards.csv_export import to_csv
@@ -40,14 +40,14 @@ def show_leaderboard(
 ) -> Any:
     """The leaderboard of a phase by a reference set of a split, for all images or a subset.
 
-    All rows, or a page of 50. Only organisers can see hidden leaderboards. Scores by private references are
-    rounded to three digits, but for organisers.
+    All rows, or a page of 50. Only organizers can see hidden leaderboards. Scores by private references are
+    rounded to three digits, but for organizers.
     """
     found, asker = phase_named(slug, phase), _asker(request)
     if not may_see(asker, found):
         raise PermissionDenied(f"the leaderboard of phase {found.name!r} is hidden")
     question = ask(found, **asked.model_dump(exclude={"page", "form"}))
-    full = organises(asker, found.challenge)
+    full = organizes(asker, found.challenge)
 
     def make() -> bytes:
         board = leaderboard(question, page=asked.page, full=full)
@@ -64,12 +64,12 @@ def show_leaderboard(
 
 
 def _asker(request: HttpRequest) -> User | AnonymousUser:
-    """The user of the request: by a token of scope `organise`, or by a session without a token."""
+    """The user of the request: by a token of scope `organize`, or by a session without a token."""
     kind, _, text = request.headers.get("Authorization", "").partition(" ")
     token = Token.of_text(text) if kind.lower() == "bearer" else None
     if token is None:
         return request.user
-    return token.user if token.scope == Token.Scope.ORGANISE else AnonymousUser()
+    return token.user if token.scope == Token.Scope.ORGANIZE else AnonymousUser()
 
 
 def _to_json(board: Leaderboard) -> bytes:

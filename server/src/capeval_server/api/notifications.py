@@ -1,4 +1,4 @@
-"""Announcements for everybody; and announcing, webhooks and pictures for organisers."""
+"""Announcements for everybody; and announcing, webhooks and pictures for organizers."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from django.shortcuts import get_object_or_404
 from ninja import File, Router, Schema, Status
 from ninja.files import UploadedFile
 
-from capeval_server.api.authentication import ORGANISE, token_of
+from capeval_server.api.authentication import ORGANIZE, token_of
 from capeval_server.api.path_parameters import Number, PictureName, Slug
 from capeval_server.api.schemas import Problem
 from capeval_server.challenges.models import Challenge
-from capeval_server.challenges.selectors.access import organised
+from capeval_server.challenges.selectors.access import organized
 from capeval_server.hosting.services import pictures
 from capeval_server.http.request_limits import accepts_uploads
 from capeval_server.notifications import services, webhooks
 
-__all__ = ["organising", "router"]
+__all__ = ["organizing", "router"]
 
 router = Router(tags=["Challenges and teams"])
-organising = Router(auth=ORGANISE, tags=["Organising"])
+organizing = Router(auth=ORGANIZE, tags=["Organizing"])
 _MOST = 100
 
 
@@ -80,36 +80,36 @@ class PictureAnswer(Schema):
 
 def _asked(request: HttpRequest, slug: str) -> tuple[User, Challenge]:
     user = token_of(request).user
-    return user, organised(user, slug)
+    return user, organized(user, slug)
 
 
 @router.get("/challenges/{slug}/announcements", response={200: Announcements, 404: Problem})
 def announcements(request: HttpRequest, slug: Slug) -> Any:
-    """What the organisers announced."""
+    """What the organizers announced."""
     challenge = get_object_or_404(Challenge, slug=slug)
     return {"announcements": list(challenge.announcements.order_by("-created", "-pk")[:_MOST])}
 
 
-@organising.post("/announcements", response={201: AnnouncementAnswer, (403, 404, 422): Problem})
+@organizing.post("/announcements", response={201: AnnouncementAnswer, (403, 404, 422): Problem})
 def announce(request: HttpRequest, slug: Slug, new: NewAnnouncement) -> Any:
     """Announces something on the challenge's page, and by mail to all who take part."""
     return Status(201, services.announce(*_asked(request, slug), new.title, new.text))
 
 
-@organising.get("/webhooks", response={200: Webhooks, (403, 404): Problem})
+@organizing.get("/webhooks", response={200: Webhooks, (403, 404): Problem})
 def show_webhooks(request: HttpRequest, slug: Slug) -> Any:
     """The webhooks."""
     _, challenge = _asked(request, slug)
     return {"webhooks": list(challenge.webhooks.order_by("pk"))}
 
 
-@organising.post("/webhooks", response={201: MadeWebhook, (403, 404, 422): Problem})
+@organizing.post("/webhooks", response={201: MadeWebhook, (403, 404, 422): Problem})
 def add_webhook(request: HttpRequest, slug: Slug, new: NewWebhook) -> Any:
     """Adds a webhook of a host that the server's settings allow."""
     return Status(201, webhooks.add(*_asked(request, slug), new.url))
 
 
-@organising.delete("/webhooks/{number}", response={204: None, (403, 404): Problem})
+@organizing.delete("/webhooks/{number}", response={204: None, (403, 404): Problem})
 def remove_webhook(request: HttpRequest, slug: Slug, number: Number) -> Any:
     """Removes a webhook."""
     user, challenge = _asked(request, slug)
@@ -117,7 +117,7 @@ def remove_webhook(request: HttpRequest, slug: Slug, number: Number) -> Any:
     return Status(204, None)
 
 
-@organising.post("/pictures", response={201: PictureAnswer, (403, 404, 422): Problem})
+@organizing.post("/pictures", response={201: PictureAnswer, (403, 404, 422): Problem})
 @accepts_uploads
 def add_picture(request: HttpRequest, slug: Slug, file: File[UploadedFile]) -> Any:
     """Adds a picture to the challenge's texts, or replaces that of the same name."""
@@ -125,7 +125,7 @@ def add_picture(request: HttpRequest, slug: Slug, file: File[UploadedFile]) -> A
     return Status(201, pictures.add(*_asked(request, slug), file.name or "", data))
 
 
-@organising.delete("/pictures/{name}", response={204: None, (403, 404): Problem})
+@organizing.delete("/pictures/{name}", response={204: None, (403, 404): Problem})
 def remove_picture(request: HttpRequest, slug: Slug, name: PictureName) -> Any:
     """Removes a picture."""
     user, challenge = _asked(request, slug)

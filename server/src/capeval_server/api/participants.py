@@ -1,4 +1,4 @@
-"""The API of organisers for participants and organisers. It answers 404 to everybody else."""
+"""The API of organizers for participants and organizers. It answers 404 to everybody else."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
 from ninja import Field, Query, Router, Schema, Status
 
-from capeval_server.api.authentication import ORGANISE, token_of
+from capeval_server.api.authentication import ORGANIZE, token_of
 from capeval_server.api.path_parameters import Slug, UserName
 from capeval_server.api.schemas import Problem
 from capeval_server.challenges.models import Challenge
-from capeval_server.challenges.selectors.access import organised
+from capeval_server.challenges.selectors.access import organized
 from capeval_server.hosting.services import moderation, participants
 
 __all__ = ["router"]
 
-router = Router(auth=ORGANISE, tags=["Organising"])
+router = Router(auth=ORGANIZE, tags=["Organizing"])
 _MOST = 200
 
 
@@ -55,15 +55,15 @@ class Reason(Schema):
     reason: str
 
 
-class Organisers(Schema):
-    """The names of the organisers."""
+class Organizers(Schema):
+    """The names of the organizers."""
 
-    organisers: list[str]
+    organizers: list[str]
 
 
 def _asked(request: HttpRequest, slug: str) -> tuple[User, Challenge]:
     user = token_of(request).user
-    return user, organised(user, slug)
+    return user, organized(user, slug)
 
 
 @router.get("/participants", response={200: Participants, (403, 404): Problem})
@@ -103,24 +103,24 @@ def unblock(request: HttpRequest, slug: Slug, user: UserName) -> Any:
     return Status(204, None)
 
 
-@router.get("/organisers", response={200: Organisers, (403, 404): Problem})
-def organisers(request: HttpRequest, slug: Slug) -> Any:
-    """The organisers."""
+@router.get("/organizers", response={200: Organizers, (403, 404): Problem})
+def organizers(request: HttpRequest, slug: Slug) -> Any:
+    """The organizers."""
     _, challenge = _asked(request, slug)
-    return {"organisers": list(challenge.organisers.order_by("username").values_list("username", flat=True))}
+    return {"organizers": list(challenge.organizers.order_by("username").values_list("username", flat=True))}
 
 
-@router.put("/organisers/{user}", response={204: None, (403, 404, 409): Problem})
-def add_organiser(request: HttpRequest, slug: Slug, user: UserName) -> Any:
-    """Makes a user an organiser."""
-    moderation.add_organiser(*_asked(request, slug), user)
+@router.put("/organizers/{user}", response={204: None, (403, 404, 409): Problem})
+def add_organizer(request: HttpRequest, slug: Slug, user: UserName) -> Any:
+    """Makes a user an organizer."""
+    moderation.add_organizer(*_asked(request, slug), user)
     return Status(204, None)
 
 
-@router.delete("/organisers/{user}", response={204: None, (403, 404, 409): Problem})
-def remove_organiser(request: HttpRequest, slug: Slug, user: UserName) -> Any:
-    """Removes an organiser; the last one can't be removed."""
+@router.delete("/organizers/{user}", response={204: None, (403, 404, 409): Problem})
+def remove_organizer(request: HttpRequest, slug: Slug, user: UserName) -> Any:
+    """Removes an organizer; the last one can't be removed."""
     asker, challenge = _asked(request, slug)
-    found = get_object_or_404(challenge.organisers, username=user)
-    moderation.remove_organiser(asker, challenge, found)
+    found = get_object_or_404(challenge.organizers, username=user)
+    moderation.remove_organizer(asker, challenge, found)
     return Status(204, None)

@@ -200,7 +200,7 @@ class TeamChoice(Schema):
 class TeamAnswer(Schema):
     """Your team. With its code others can join it, so `code` is null for tokens of scope `read`.
 
-    It is null, too, if there is none. `waiting` are the members whom no organiser has approved yet.
+    It is null, too, if there is none. `waiting` are the members whom no organizer has approved yet.
     """
 
     name: str
@@ -391,7 +391,7 @@ class LeaderboardRow(Schema):
 class ReportedAnswer(Schema):
     """Scores that were reported elsewhere, such as in a paper: no submission, and in no test.
 
-    `rank` is the rank that it would have among the teams' rows, where the organisers want it shown.
+    `rank` is the rank that it would have among the teams' rows, where the organizers want it shown.
     """
 
 

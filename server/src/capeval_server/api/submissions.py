@@ -14,7 +14,7 @@ from capeval_server.accounts.models import Token
 from capeval_server.api import schemas
 from capeval_server.api.authentication import READ, SUBMIT, token_of
 from capeval_server.api.path_parameters import Slug
-from capeval_server.challenges.selectors.access import organises, phase_named
+from capeval_server.challenges.selectors.access import organizes, phase_named
 from capeval_server.core.errors import NotFoundError, UploadError
 from capeval_server.http.request_limits import accepts_uploads
 from capeval_server.jobs.leases import database_time
@@ -126,7 +126,7 @@ def image_scores(
     sets of the split are public.
     """
     token = token_of(request)
-    seen = visibility.visible(token.user, submission_id, manages=token.scope == Token.Scope.ORGANISE)
+    seen = visibility.visible(token.user, submission_id, manages=token.scope == Token.Scope.ORGANIZE)
     if seen is None:
         raise NotFoundError
     return image_browser.image_answer(*seen, split, references, offset, limit)
@@ -143,11 +143,11 @@ def compare(request: HttpRequest, submission_id: UUID, other_id: UUID) -> Any:
     The test is the paired bootstrap over images. Numbers by private references are rounded.
     """
     token = token_of(request)
-    manages = token.scope == Token.Scope.ORGANISE
+    manages = token.scope == Token.Scope.ORGANIZE
     found = [visibility.visible(token.user, pk, manages=manages) for pk in (submission_id, other_id)]
     if found[0] is None or found[1] is None or found[0][0].challenge != found[1][0].challenge:
         raise NotFoundError
-    full = manages and organises(token.user, found[0][0].challenge)
+    full = manages and organizes(token.user, found[0][0].challenge)
     sets = compared(found[0][0], found[1][0], full=full)
     return {"scores": [row for one in sets for row in one.rows]}
 

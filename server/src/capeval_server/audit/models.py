@@ -20,7 +20,7 @@ COMMAND_LINE = "the command line"
 
 
 class Action(models.Model):
-    """One thing that an organiser or staff did, written in the transaction that did it; it never changes."""
+    """One thing that an organizer or staff did, written in the transaction that did it; it never changes."""
 
     # None for what is of no challenge, as what is done with accounts.
     challenge = models.ForeignKey(Challenge, on_delete=models.CASCADE, null=True, related_name="actions")
@@ -70,7 +70,7 @@ def record(
     submission: Submission | None = None,
     team: Team | None = None,
 ) -> None:
-    """Records what a user did as an organiser, in the transaction that does it.
+    """Records what a user did as an organizer, in the transaction that does it.
 
     Args:
         user: Who; none for the command line.

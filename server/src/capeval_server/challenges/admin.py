@@ -1,4 +1,4 @@
-"""Challenges, for the staff of the site: who organises them. All else is changed by organisers' pages."""
+"""Challenges, for the staff of the site: who organizes them. All else is changed by organizers' pages."""
 
 from __future__ import annotations
 
@@ -24,43 +24,43 @@ class _Phases(ReadOnlyInline):
     fields = ("name", "opens", "closes", "quota_per_day", "quota_total", "leaderboard")
 
 
-class _OrganisersForm(forms.ModelForm):  # type: ignore[type-arg]
-    """Refuses to remove the last organiser."""
+class _OrganizersForm(forms.ModelForm):  # type: ignore[type-arg]
+    """Refuses to remove the last organizer."""
 
-    def clean_organisers(self) -> QuerySet[User]:
-        chosen: QuerySet[User] = self.cleaned_data["organisers"]
-        if not chosen.filter(is_active=True).exists() and self.instance.organisers.exists():
-            raise forms.ValidationError("The last organiser can't go: choose another user too.")
+    def clean_organizers(self) -> QuerySet[User]:
+        chosen: QuerySet[User] = self.cleaned_data["organizers"]
+        if not chosen.filter(is_active=True).exists() and self.instance.organizers.exists():
+            raise forms.ValidationError("The last organizer can't go: choose another user too.")
         return chosen
 
 
 @admin.register(Challenge)
 class ChallengeAdmin(AuditedModelAdmin):
-    """A challenge, its phases, and its organisers, who can be changed."""
+    """A challenge, its phases, and its organizers, who can be changed."""
 
-    list_display = ("slug", "title", "organised_by", "pages")
+    list_display = ("slug", "title", "organized_by", "pages")
     search_fields = ("slug", "title")
-    fields = ("slug", "title", "reference_sets", "pages", "organisers")
+    fields = ("slug", "title", "reference_sets", "pages", "organizers")
     readonly_fields = ("slug", "title", "reference_sets", "pages")
-    autocomplete_fields = ("organisers",)
+    autocomplete_fields = ("organizers",)
     inlines = (_Phases,)
-    told = ("organisers",)
+    told = ("organizers",)
 
-    form = _OrganisersForm
+    form = _OrganizersForm
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
-        """Adds organisers before it removes others: there is one at any time."""
-        form.instance.organisers.add(*form.cleaned_data.get("organisers", ()))
+        """Adds organizers before it removes others: there is one at any time."""
+        form.instance.organizers.add(*form.cleaned_data.get("organizers", ()))
         super().save_related(request, form, formsets, change)
 
     def get_queryset(self, request: HttpRequest) -> Any:
-        """Challenges with their organisers."""
-        return super().get_queryset(request).prefetch_related("organisers")
+        """Challenges with their organizers."""
+        return super().get_queryset(request).prefetch_related("organizers")
 
-    @admin.display(description="Organisers")
-    def organised_by(self, challenge: Challenge) -> str:
-        """The names of the organisers."""
-        return ", ".join(sorted(user.get_username() for user in challenge.organisers.all()))
+    @admin.display(description="Organizers")
+    def organized_by(self, challenge: Challenge) -> str:
+        """The names of the organizers."""
+        return ", ".join(sorted(user.get_username() for user in challenge.organizers.all()))
 
     @admin.display(description="References")
     def reference_sets(self, challenge: Challenge) -> str:
@@ -71,8 +71,8 @@ class ChallengeAdmin(AuditedModelAdmin):
 
     @admin.display(description="Pages")
     def pages(self, challenge: Challenge) -> SafeString:
-        """The link to the organisers' pages."""
-        return format_html('<a href="{}">organise</a>', reverse("organiser_overview", args=[challenge.slug]))
+        """The link to the organizers' pages."""
+        return format_html('<a href="{}">organize</a>', reverse("organizer_overview", args=[challenge.slug]))
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Challenges are made from files."""

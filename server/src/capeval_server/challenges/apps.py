@@ -9,15 +9,15 @@ class ChallengesConfig(AppConfig):
     name = "capeval_server.challenges"
 
     def ready(self) -> None:
-        """Has no challenge lose its last organiser."""
+        """Has no challenge lose its last organizer."""
         from django.conf import settings
         from django.db.models.signals import m2m_changed, pre_delete
 
         from capeval_server.challenges.models import Challenge
         from capeval_server.challenges.services.organizers import check_deletion, check_removal
 
-        through = Challenge.organisers.through
-        m2m_changed.connect(check_removal, sender=through, dispatch_uid="the last organiser")
+        through = Challenge.organizers.through
+        m2m_changed.connect(check_removal, sender=through, dispatch_uid="the last organizer")
         pre_delete.connect(
-            check_deletion, sender=settings.AUTH_USER_MODEL, dispatch_uid="accounts of last organisers"
+            check_deletion, sender=settings.AUTH_USER_MODEL, dispatch_uid="accounts of last organizers"
         )

@@ -51,10 +51,10 @@ class Challenge(models.Model):
     contact = models.TextField(blank=True)
     # What a submitter declares: a list of {"name", "required", "shown"}; it is shown unless that says no.
     fields = models.JSONField(default=list)
-    # Whether an organiser approves each participant before they can submit.
+    # Whether an organizer approves each participant before they can submit.
     approval = models.BooleanField(default=False)
     # Who manages it; staff manage all.
-    organisers = models.ManyToManyField(settings.AUTH_USER_MODEL, related_name="challenges", blank=True)
+    organizers = models.ManyToManyField(settings.AUTH_USER_MODEL, related_name="challenges", blank=True)
 
     def __str__(self) -> str:
         return self.slug
@@ -118,7 +118,7 @@ class Split(models.Model):
 
 
 class ImageList(models.Model):
-    """What is known of a split's images besides their ids: names of files, addresses, sizes, licences."""
+    """What is known of a split's images besides their ids: names of files, addresses, sizes, licenses."""
 
     split = models.OneToOneField(Split, on_delete=models.CASCADE, related_name="image_list")
     # As `image_info` of capeval's formats writes it, deflated: that of COCO's test images has 9 MB.

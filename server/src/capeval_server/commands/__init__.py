@@ -27,7 +27,7 @@ _COMMANDS: tuple[tuple[str, Callable[..., None]], ...] = (
     ("example", challenges.example),
     ("export", challenges.export),
     ("reported", challenges.reported),
-    ("organiser", challenges.organiser),
+    ("organizer", challenges.organizer),
     ("participant", challenges.participant),
     ("final", challenges.final),
     ("announce", challenges.announce),

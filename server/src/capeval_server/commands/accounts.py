@@ -12,7 +12,7 @@ from capeval_server.commands.common import UserName, set_up, user_named
 __all__ = ["token", "user"]
 
 
-Scope = Literal["read", "submit", "organise"]
+Scope = Literal["read", "submit", "organize"]
 
 
 def user(
@@ -42,7 +42,7 @@ def user(
 
 def token(
     user: UserName,
-    name: Annotated[str, Argument(help="A name to recognise the token.")],
+    name: Annotated[str, Argument(help="A name to recognize the token.")],
     scope: Annotated[Scope, Option(help="What it allows.")] = "submit",
     days: Annotated[int, Option(help="How many days it is valid.", min=1, max=3650)] = 365,
     revoke: Annotated[bool, Option(help="Revoke the token of that name instead.")] = False,

@@ -432,9 +432,9 @@ def items(
 def results(
     slug: Slug,
     folder: Annotated[Path, Argument(help="Where to write.")],
-    release: Annotated[str, Option(help="The name of these judgements, for human.csv.")] = "",
+    release: Annotated[str, Option(help="The name of these judgments, for human.csv.")] = "",
 ) -> None:
-    """Writes the answers that count of a campaign of judgements, as 'capeval study' reads them."""
+    """Writes the answers that count of a campaign of judgments, as 'capeval study' reads them."""
     set_up()
     from capeval_server.annotation.releases.result_files import write_results
 

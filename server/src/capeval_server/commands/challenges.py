@@ -22,7 +22,7 @@ __all__ = [
     "export",
     "final",
     "import_files",
-    "organiser",
+    "organizer",
     "participant",
     "reported",
     "rerun",
@@ -164,21 +164,21 @@ def reported(
         )
 
 
-def organiser(
+def organizer(
     slug: Slug,
     user: UserName,
-    remove: Annotated[bool, Option(help="Remove the user from the organisers.")] = False,
+    remove: Annotated[bool, Option(help="Remove the user from the organizers.")] = False,
 ) -> None:
-    """Makes a user an organiser of a challenge."""
+    """Makes a user an organizer of a challenge."""
     set_up()
     from capeval_server.hosting.services import moderation
 
     challenge, found = _challenge_named(slug), user_named(user)
     if remove:
-        moderation.remove_organiser(None, challenge, found)
+        moderation.remove_organizer(None, challenge, found)
     else:
-        moderation.add_organiser(None, challenge, user)
-    print(f"{user}: {'no organiser' if remove else 'an organiser'} of {slug}")
+        moderation.add_organizer(None, challenge, user)
+    print(f"{user}: {'no organizer' if remove else 'an organizer'} of {slug}")
 
 
 ParticipantAction = Literal["approve", "remove", "block", "unblock"]

@@ -223,7 +223,7 @@ KEPT = DATA / "kept"
 # Bootstrap resamples of each interval.
 BOOTSTRAP_SAMPLES = environment.number("BOOTSTRAP_SAMPLES", 1000)
 
-# The hosts that organisers' webhooks may have, as HOST or HOST:PORT: none by default.
+# The hosts that organizers' webhooks may have, as HOST or HOST:PORT: none by default.
 WEBHOOK_HOSTS = environment.words("WEBHOOK_HOSTS", "")
 # The hosts that pictures of campaigns are fetched from, likewise.
 IMAGE_HOSTS = environment.words("IMAGE_HOSTS", "")

@@ -87,15 +87,15 @@ class OverloadError(CapevalError, RuntimeError):
 
 
 class SuccessorError(CapevalError, ValueError):
-    """The last organiser of a challenge can't go without a successor.
+    """The last organizer of a challenge can't go without a successor.
 
     Attributes:
-        challenges: The challenges that would have no organiser.
+        challenges: The challenges that would have no organizer.
     """
 
     def __init__(self, challenges: list[str]) -> None:
         named = " and ".join(map(repr, challenges))
-        super().__init__(f"the last organiser of {named} can't go: make another user an organiser first")
+        super().__init__(f"the last organizer of {named} can't go: make another user an organizer first")
         self.challenges = challenges
 
 

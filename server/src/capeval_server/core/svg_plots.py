@@ -1,4 +1,4 @@
-"""Plots as SVG, in the colours of the pages."""
+"""Plots as SVG, in the colors of the pages."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
-__all__ = ["COLOURS", "Theme", "svg", "theme_named"]
+__all__ = ["COLORS", "Theme", "svg", "theme_named"]
 
 Theme = Literal["light", "dark"]
-COLOURS: dict[Theme, dict[str, str]] = {
+COLORS: dict[Theme, dict[str, str]] = {
     "light": {"text": "#1f1e1b", "muted": "#625e56", "line": "#e4e0d9", "dot": "#0d666a", "human": "#b45f06"},
     "dark": {"text": "#e8e6e1", "muted": "#a9a69f", "line": "#34383b", "dot": "#68c9c4", "human": "#e6bd6c"},
 }
@@ -26,29 +26,29 @@ def svg(theme: Theme, width: float, height: float, draw: Callable[[Any, Mapping[
     """A plot as SVG, the same bytes each time.
 
     Args:
-        theme: The colours of the page.
+        theme: The colors of the page.
         width: Its width in inches.
         height: Its height in inches.
-        draw: Draws on a figure of matplotlib's, in some colours.
+        draw: Draws on a figure of matplotlib's, in some colors.
     """
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
     from capeval.report.figures import STYLE, to_svg
 
-    colours = COLOURS[theme]
+    colors = COLORS[theme]
     style: dict[Any, Any] = {
         **STYLE,
         # A dollar sign in a name does not start a formula.
         "text.parse_math": False,
-        "text.color": colours["text"],
-        "axes.labelcolor": colours["muted"],
-        "axes.edgecolor": colours["line"],
-        "xtick.color": colours["muted"],
-        "ytick.color": colours["text"],
-        "grid.color": colours["line"],
+        "text.color": colors["text"],
+        "axes.labelcolor": colors["muted"],
+        "axes.edgecolor": colors["line"],
+        "xtick.color": colors["muted"],
+        "ytick.color": colors["text"],
+        "grid.color": colors["line"],
     }
     with _drawing, mpl.rc_context(style):
         figure = Figure(figsize=(width, height), layout="constrained")
-        draw(figure, colours)
+        draw(figure, colors)
         return to_svg(figure, "capeval", transparent=True)

@@ -1,4 +1,4 @@
-"""Exports as jobs: a worker writes everything of a challenge to a file, which organisers then download.
+"""Exports as jobs: a worker writes everything of a challenge to a file, which organizers then download.
 
 A challenge has one export at most. When another is asked for, the one before is deleted.
 """
@@ -49,7 +49,7 @@ def ask_for_export(user: User, challenge: Challenge) -> Export:
 
 
 def opened_export(user: User, challenge: Challenge, *, again: bool) -> tuple[Export, File[bytes]]:
-    """The export of a challenge and its file, for an organiser to download.
+    """The export of a challenge and its file, for an organizer to download.
 
     Args:
         user: Who downloads it.
@@ -85,7 +85,7 @@ class ExportHandler(Handler):
         """Writes the export of a challenge, and stores it."""
         found = Export.objects.select_related("challenge").filter(challenge=int(job.subject)).first()
         if found is None:
-            # The challenge is gone, or its organiser asked again; that has a job of its own.
+            # The challenge is gone, or its organizer asked again; that has a job of its own.
             leases.finish(job)
             return
         with tempfile.TemporaryFile() as file:

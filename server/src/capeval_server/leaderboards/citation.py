@@ -1,6 +1,6 @@
 """Citing a leaderboard: its address at a time, and a fingerprint that tells whether it has changed since.
 
-A citation does not freeze a leaderboard: teams may still replace or withdraw a submission, and organisers may
+A citation does not freeze a leaderboard: teams may still replace or withdraw a submission, and organizers may
 hide one. So the address says what was asked for, and has a fingerprint of the answer. The page compares it
 with the answer of today.
 """

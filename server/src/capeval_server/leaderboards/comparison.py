@@ -64,7 +64,7 @@ def compared(first: Submission, second: Submission, *, full: bool = False) -> li
     Args:
         first: A submission.
         second: Another of the same challenge.
-        full: Whether to show all digits by private references too, as to organisers.
+        full: Whether to show all digits by private references too, as to organizers.
     """
     scores = Score.objects.filter(
         result__submission__in=(first.pk, second.pk),

@@ -155,9 +155,9 @@ def _note(flag_reason: str, now: Submission | None, final: datetime | None) -> s
     if now.state == Submission.State.WITHDRAWN:
         return "withdrawn later by its team"
     if now.mark == Submission.Mark.HIDDEN:
-        return f"hidden later by the organisers: {now.mark_reason}"
+        return f"hidden later by the organizers: {now.mark_reason}"
     if now.mark == Submission.Mark.FLAGGED and now.mark_reason != flag_reason:
-        return f"flagged later by the organisers: {now.mark_reason}"
+        return f"flagged later by the organizers: {now.mark_reason}"
     if now.finished is None or (final is not None and now.finished > final):
         return "scored again later"
     return ""

@@ -54,7 +54,7 @@ def plot(board: Leaderboard, theme: Theme, *, narrow: bool = False) -> Plot:
 
     Args:
         board: The leaderboard.
-        theme: The colours of the page.
+        theme: The colors of the page.
         narrow: Whether the plot is for a phone.
     """
     score = board.question.sorted_column
@@ -77,21 +77,21 @@ def _label(rank: int | None, team: str, narrow: bool) -> str:
 def _drawn(plot: Plot) -> bytes:
     width, _ = _NARROW if plot.narrow else _WIDE
     height = 1.0 + 0.25 * max(len(plot.dots), 1)
-    return svg(plot.theme, width, height, lambda figure, colours: _draw(figure, plot, colours))
+    return svg(plot.theme, width, height, lambda figure, colors: _draw(figure, plot, colors))
 
 
-def _draw(figure: Any, plot: Plot, colours: Mapping[str, str]) -> None:
+def _draw(figure: Any, plot: Plot, colors: Mapping[str, str]) -> None:
     panel = figure.subplots()
-    for baseline, colour, marker in ((False, colours["dot"], "o"), (True, colours["human"], "D")):
+    for baseline, color, marker in ((False, colors["dot"], "o"), (True, colors["human"], "D")):
         places = [place for place, dot in enumerate(plot.dots) if dot.baseline == baseline]
         dots: Sequence[Dot] = [plot.dots[place] for place in places]
         panel.hlines(
-            places, [dot.low for dot in dots], [dot.high for dot in dots], colors=colour, lw=2.4, alpha=0.4
+            places, [dot.low for dot in dots], [dot.high for dot in dots], colors=color, lw=2.4, alpha=0.4
         )
-        panel.plot([dot.score for dot in dots], places, marker, color=colour, markersize=5)
+        panel.plot([dot.score for dot in dots], places, marker, color=color, markersize=5)
         if baseline:
             for dot in dots:
-                panel.axvline(dot.score, color=colour, lw=1, ls=(0, (4, 4)), alpha=0.7, zorder=0)
+                panel.axvline(dot.score, color=color, lw=1, ls=(0, (4, 4)), alpha=0.7, zorder=0)
     panel.set_yticks(range(len(plot.dots)), labels=[dot.label for dot in plot.dots])
     panel.set_ylim(max(len(plot.dots), 1) - 0.4, -0.6)
     panel.set_xlabel(f"{plot.score}, with its 95% interval")

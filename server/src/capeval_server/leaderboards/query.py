@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from capeval.toolkit import checked_choice
 from capeval_server.challenges.models import Phase, ReferenceSet, ReferenceVersion, Split
-from capeval_server.challenges.selectors.access import organises
+from capeval_server.challenges.selectors.access import organizes
 from capeval_server.core.errors import LeaderboardQueryError, NotFoundError
 from capeval_server.submissions.selectors.scores import higher_is_better, score_names
 
@@ -119,8 +119,8 @@ class LeaderboardQuery:
 
 
 def may_see(user: User | AnonymousUser, phase: Phase) -> bool:
-    """Whether a user may see the leaderboard of a phase: it is public, or they organise the challenge."""
-    return phase.shows_leaderboard(timezone.now()) or organises(user, phase.challenge)
+    """Whether a user may see the leaderboard of a phase: it is public, or they organize the challenge."""
+    return phase.shows_leaderboard(timezone.now()) or organizes(user, phase.challenge)
 
 
 def ask(

@@ -1,4 +1,4 @@
-"""Tests whether neighbouring rows of a leaderboard differ significantly."""
+"""Tests whether neighboring rows of a leaderboard differ significantly."""
 
 from __future__ import annotations
 

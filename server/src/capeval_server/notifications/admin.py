@@ -15,7 +15,7 @@ __all__ = ["AnnouncementAdmin", "DeliveryAdmin", "WebhookAdmin"]
 
 @admin.register(Announcement)
 class AnnouncementAdmin(ReadOnlyModelAdmin):
-    """What organisers announced."""
+    """What organizers announced."""
 
     list_display = ("created", "title", "challenge")
     list_filter = ("challenge",)

@@ -16,7 +16,7 @@ __all__ = ["Announcement", "Delivery", "Mail", "PhaseTold", "Preferences", "Told
 
 
 class Announcement(models.Model):
-    """What an organiser tells all participants of a challenge."""
+    """What an organizer tells all participants of a challenge."""
 
     challenge = models.ForeignKey(Challenge, on_delete=models.CASCADE, related_name="announcements")
     title = models.CharField(max_length=200)

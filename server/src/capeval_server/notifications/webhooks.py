@@ -37,7 +37,7 @@ _MOST = 10
 _SECONDS, _ATTEMPTS, _PAUSE = 10.0, 8, timedelta(minutes=1)
 # How many are tried in a run: mail waits meanwhile.
 _AT_ONCE = 5
-# How long deliveries are kept for organisers to look at.
+# How long deliveries are kept for organizers to look at.
 _KEPT = timedelta(days=30)
 
 

@@ -48,7 +48,7 @@ class Submission(RowVersionedModel):
         WITHDRAWN = "withdrawn"
 
     class Mark(models.TextChoices):
-        """What an organiser marked a submission as."""
+        """What an organizer marked a submission as."""
 
         NONE = "", "nothing"
         FLAGGED = "flagged", "shown on the leaderboard with the reason"
@@ -194,7 +194,7 @@ class FinalBoard(models.Model):
 
     phase = models.ForeignKey(Phase, on_delete=models.CASCADE, related_name="final_boards")
     version = models.ForeignKey(ReferenceVersion, on_delete=models.PROTECT, related_name="+")
-    # Rows, and p-values of pairs of neighbours, as `leaderboards/final_snapshot.py` writes them, deflated.
+    # Rows, and p-values of pairs of neighbors, as `leaderboards/final_snapshot.py` writes them, deflated.
     content = models.BinaryField()
 
     class Meta:

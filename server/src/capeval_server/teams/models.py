@@ -86,7 +86,7 @@ class Membership(models.Model):
     challenge = models.ForeignKey(Challenge, on_delete=models.CASCADE, related_name="memberships")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memberships")
     joined = models.DateTimeField(default=timezone.now)
-    # Whether they may submit and see what the team submitted. In some challenges, an organiser says so.
+    # Whether they may submit and see what the team submitted. In some challenges, an organizer says so.
     approved = models.BooleanField(default=True)
     # Whether they invite and remove members. A team with members has one owner.
     owner = models.BooleanField(default=False)

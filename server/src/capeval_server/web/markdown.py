@@ -1,4 +1,4 @@
-"""Markdown that organisers write, as HTML that can do no harm."""
+"""Markdown that organizers write, as HTML that can do no harm."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from capeval_server.annotation.releases.human_columns import is_judged
 from capeval_server.challenges.models import Challenge, Phase
-from capeval_server.challenges.selectors.access import organises
+from capeval_server.challenges.selectors.access import organizes
 from capeval_server.teams.services.enrollment import team_of
 
 __all__ = ["challenge_tabs", "nearest", "register"]
@@ -36,16 +36,16 @@ def challenge_tabs(context: Context, current: str) -> dict[str, Any]:
 
     Args:
         context: Has `request` and `challenge`, and `phase` on the pages of a phase. What a view knows already
-            is not asked again: `team`, by which the user takes part, if they do; and `organiser`, whether
-            they organise the challenge.
+            is not asked again: `team`, by which the user takes part, if they do; and `organizer`, whether
+            they organize the challenge.
         current: The name of the tab that the page belongs to; empty for none.
     """
     challenge: Challenge = context["challenge"]
     user, phase, now = context["request"].user, context.get("phase"), timezone.now()
-    organiser = context["organiser"] if "organiser" in context else organises(user, challenge)
+    organizer = context["organizer"] if "organizer" in context else organizes(user, challenge)
     phases = nearest(challenge.phases.all(), now)
     shown = [one for one in phases if one.when(now) != "upcoming"]
-    boards = [one for one in shown if organiser or one.shows_leaderboard(now)]
+    boards = [one for one in shown if organizer or one.shows_leaderboard(now)]
     team = context["team"] if "team" in context else user.is_authenticated and team_of(user, challenge)
     places = {
         "leaderboard": _of_phases("leaderboard", challenge, boards),
@@ -54,7 +54,7 @@ def challenge_tabs(context: Context, current: str) -> dict[str, Any]:
     }
     of_phases = places.get(current, {})
     return {
-        "tabs": list(_tabs(challenge, places, member=bool(team), organiser=organiser)),
+        "tabs": list(_tabs(challenge, places, member=bool(team), organizer=organizer)),
         "current": current,
         "phases": of_phases if len(of_phases) > 1 else {},
         "phase": phase.name if phase else "",
@@ -81,7 +81,7 @@ def _showing_captions(phases: Iterable[Phase], now: datetime) -> list[Phase]:
 
 
 def _tabs(
-    challenge: Challenge, places: dict[str, dict[str, str]], *, member: bool, organiser: bool
+    challenge: Challenge, places: dict[str, dict[str, str]], *, member: bool, organizer: bool
 ) -> Iterable[Tab]:
     def tab(name: str, text: str, view: str) -> Tab:
         return Tab(name=name, text=text, address=reverse(view, args=(challenge.slug,)))
@@ -99,9 +99,9 @@ def _tabs(
         if places[name]:
             yield Tab(name=name, text=text, address=next(iter(places[name].values())))
         if name == "leaderboard" and places[name] and is_judged(challenge):
-            yield tab("judgements", "Judgements", "judgements")
+            yield tab("judgments", "Judgments", "judgments")
     if member:
         yield tab("submissions", "Your submissions", "submissions")
         yield tab("team", "Your team", "team")
-    if organiser:
-        yield tab("organise", "Organise", "organiser_overview")
+    if organizer:
+        yield tab("organize", "Organize", "organizer_overview")

@@ -63,7 +63,7 @@ def run(
     texts = captions if raw else [" ".join(words) for words in tokenize(captions)]
     with Steps(1) as steps:
         steps.next("Making scene graphs")
-        tuples, sentences = _analysed(texts, longest, stages, file)
+        tuples, sentences = _analyzed(texts, longest, stages, file)
     if form == "jsonl":
         made = (
             _plain(caption, found, None if sentences is None else sentences[place])
@@ -74,7 +74,7 @@ def run(
         deliver("".join(map(_text, captions, tuples)), output)
 
 
-def _analysed(
+def _analyzed(
     texts: list[str], longest: int, stages: bool, file: Path
 ) -> tuple[list[list[tuple[str, ...]]], list[list[SentenceStages]] | None]:
     """The tuples of each text and, where they are wanted, the stages of its sentences."""

@@ -152,7 +152,7 @@ class Group(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that the arguments name; a misspelt one is an error with the nearest names."""
+        """The command that the arguments name; a misspelled one is an error with the nearest names."""
         name, *rest = args
         command = self.get_command(ctx, name)
         if command is None and not ctx.resilient_parsing:

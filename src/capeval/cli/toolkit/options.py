@@ -93,7 +93,7 @@ ContextOption = Annotated[
     Context | None,
     Option(
         "--context",
-        help="What a caption is tokenised in: the lines of one file, as by the reference; or alone.",
+        help="What a caption is tokenized in: the lines of one file, as by the reference; or alone.",
         show_default="file; caption for folders of shards",
     ),
 ]

@@ -34,7 +34,7 @@ class Bleu(Scorer):
         res: Captions,
         verbose: int = 1,  # noqa: ARG002
     ) -> tuple[list[float], list[list[float]]]:
-        """Scores tokenised captions.
+        """Scores tokenized captions.
 
         Args:
             gts: The references of each image: lists of tokens joined by spaces.

@@ -36,7 +36,7 @@ class CiderD:
         self.metric = cider.CiderD(n=n, sigma=sigma, frequencies=frequencies_of(df))
 
     def compute_score(self, gts: Captions, res: Sequence[Mapping[str, Any]]) -> tuple[np.float64, FloatArray]:
-        """Scores tokenised captions.
+        """Scores tokenized captions.
 
         Args:
             gts: The references of each image: lists of tokens joined by spaces.

@@ -45,7 +45,7 @@ class _NoProcess:
 
 
 class Meteor(Scorer):
-    """METEOR 1.5 with normalisation, for English.
+    """METEOR 1.5 with normalization, for English.
 
     Attributes:
         lock: A lock for scripts that take it; scoring doesn't need it.

@@ -18,7 +18,7 @@ class PTBTokenizer:
     """The Penn Treebank tokenizer: lower case, without punctuation."""
 
     def tokenize(self, captions_for_image: Annotations) -> dict[ImageId, list[str]]:
-        """Tokenises the captions of each image.
+        """Tokenizes the captions of each image.
 
         Args:
             captions_for_image: Image id to annotations, each with its text as `caption`.

@@ -1,4 +1,4 @@
-"""Tables of what people think of systems: values in `human.csv`, differences of neighbours beside it."""
+"""Tables of what people think of systems: values in `human.csv`, differences of neighbors beside it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class HumanScore:
         workers: How many people answered, where it is known.
         alpha: Krippendorff's alpha of the answers; None where it is not defined.
         submission: The submission that was judged; empty outside of a challenge.
-        release: The release of judgements that it is of; values of different releases are not comparable.
+        release: The release of judgments that it is of; values of different releases are not comparable.
     """
 
     system: str

@@ -38,7 +38,7 @@ PAIR_CHOICES = {"first": 1, "second": -1, "equal": 0}
 """The votes for a pair's candidates, by what files of votes call them."""
 
 _PAIR_COLUMNS = ("pair", "image_id", "class", "first", "second", "first_by", "second_by")
-_TRIPLET_COLUMNS = ("triplet", "pair", "reference", "left", "right", "on_the_left", "judgements")
+_TRIPLET_COLUMNS = ("triplet", "pair", "reference", "left", "right", "on_the_left", "judgments")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +78,7 @@ class Triplet:
         left: The candidate shown on the left.
         right: The candidate shown on the right.
         on_the_left: Which candidate of the pair is on the left.
-        judgements: How many people to ask.
+        judgments: How many people to ask.
     """
 
     pair: int
@@ -86,7 +86,7 @@ class Triplet:
     left: str
     right: str
     on_the_left: Literal["first", "second"]
-    judgements: int
+    judgments: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,7 +123,7 @@ def write_plan(plan: Plan, folder: Path) -> tuple[Path, Path]:
         for number, pair in enumerate(plan.pairs)
     )
     triplets = (
-        (number, each.pair, each.reference, each.left, each.right, each.on_the_left, each.judgements)
+        (number, each.pair, each.reference, each.left, each.right, each.on_the_left, each.judgments)
         for number, each in enumerate(plan.triplets)
     )
     paths = plan_files(folder)
@@ -198,7 +198,7 @@ def load_pairs(file: File, *, limit: int = LIMIT) -> tuple[Pair, ...]:
 
 
 def _triplet(row: Sequence[str], place: int, pairs: int, line: int) -> Triplet:
-    number, pair, reference, left, right, side, judgements = row
+    number, pair, reference, left, right, side, judgments = row
     _number(number, "triplet", range(place, place + 1), line)
     return Triplet(
         pair=_number(pair, "pair", range(pairs), line),
@@ -206,7 +206,7 @@ def _triplet(row: Sequence[str], place: int, pairs: int, line: int) -> Triplet:
         left=original(left),
         right=original(right),
         on_the_left="first" if _is_first(side, ("first", "second"), line) else "second",
-        judgements=_whole(judgements, "judgements", line),
+        judgments=_whole(judgments, "judgments", line),
     )
 
 

@@ -37,7 +37,7 @@
   const shown = (value) => (Number.isNaN(value) ? "\u2013" : value.toFixed(3));
   const signed = (value) => (value > 0 ? "+" : "") + shown(value).replace("-", "\u2212");
 
-  // Tokens, with their places in the text. Most captions are tokenised by this rule as by capeval; the tokens of
+  // Tokens, with their places in the text. Most captions are tokenized by this rule as by capeval; the tokens of
   // the others are in the data.
 
   function tokensOf(text, stored) {

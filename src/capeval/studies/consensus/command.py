@@ -80,7 +80,7 @@ def run(
     checkpoint: CheckpointFile = None,
     output: Folder = None,
 ) -> None:
-    """Compares metrics with human judgements of pairs of captions (CIDEr paper, sections 3 and 7).
+    """Compares metrics with human judgments of pairs of captions (CIDEr paper, sections 3 and 7).
 
     The folder has the files of ABSTRACT-50S (consensus_abstract.mat, abstract_candsB.json and
     abstract_candsC.json) or of PASCAL-50S (pair_pascal.mat and pascal_50s_5refs.json); JSON may be in gzip.
@@ -103,7 +103,7 @@ def run(
 def _published(
     data: Path, options: ConsensusOptions, checkpoint: Path | None, steps: Steps
 ) -> ConsensusStudy:
-    """The study of judgements as their authors publish them."""
+    """The study of judgments as their authors publish them."""
     from capeval.datasets import pascal50s
     from capeval.studies.consensus import study_abstract50s, study_pascal50s
 

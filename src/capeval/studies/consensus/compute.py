@@ -51,7 +51,7 @@ _Progress = Callable[[str], object]
 
 @dataclass(frozen=True, kw_only=True)
 class ClassAgreement:
-    """How far two kinds of judgement agree on the pairs of a class.
+    """How far two kinds of judgment agree on the pairs of a class.
 
     Attributes:
         same: The part of the pairs on which the pairwise winner is that of the consensus.
@@ -65,11 +65,11 @@ class ClassAgreement:
 
 @dataclass(frozen=True, kw_only=True)
 class SystemWins:
-    """How often each system wins against the others, by one kind of judgement or one metric.
+    """How often each system wins against the others, by one kind of judgment or one metric.
 
     Attributes:
         fractions: The fraction of wins, by system.
-        correlation: Pearson's correlation with the fractions by the first kind of judgement, the consensus
+        correlation: Pearson's correlation with the fractions by the first kind of judgment, the consensus
             where there is one; None where it is not defined.
     """
 
@@ -79,16 +79,16 @@ class SystemWins:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ConsensusStudy:
-    """How metrics compare with human judgements of pairs.
+    """How metrics compare with human judgments of pairs.
 
     Attributes:
-        dataset: The judgements; None for those of one's own plan.
+        dataset: The judgments; None for those of one's own plan.
         options: The options of the study.
-        accuracy: Each metric's accuracy, by judgement, metric and class (and `all`).
+        accuracy: Each metric's accuracy, by judgment, metric and class (and `all`).
         human: How well people's votes, and each metric, with half of the references predict the votes of the
             other half; empty where there is not a vote for each reference.
-        agreement: How far two kinds of judgement agree, by class; empty where there is one.
-        wins: How often each system wins, by judgement or metric; empty where systems are not known.
+        agreement: How far two kinds of judgment agree, by class; empty where there is one.
+        wins: How often each system wins, by judgment or metric; empty where systems are not known.
         by_references: The accuracy for each of `options.counts`, by class and metric; empty without counts.
     """
 
@@ -145,7 +145,7 @@ def study_pascal50s(
     checkpoint: Path | None = None,
     progress: _Progress = lambda _: None,
 ) -> ConsensusStudy:
-    """Compares metrics with both kinds of judgement of PASCAL-50S.
+    """Compares metrics with both kinds of judgment of PASCAL-50S.
 
     Args:
         preferences: The pairs with references and the consensus of the triplets.
@@ -155,7 +155,7 @@ def study_pascal50s(
         progress: Called with a description of the next step: once for each draw of each count.
 
     Raises:
-        MismatchError: A pair has only one kind of judgement, or too few references.
+        MismatchError: A pair has only one kind of judgment, or too few references.
         FormatError: The checkpoint is of other data or options.
         DependencyError: Stems are wanted and snowballstemmer is not installed.
         OSError: The checkpoint can't be read or written.
@@ -166,16 +166,16 @@ def study_pascal50s(
     pairwise = winners([pair.votes for pair in pairwise_pairs])
     kinds = [pair.kind for pair in preferences]
     differences = scorer.differences()
-    judgements = {"consensus": consensus, "pairwise": pairwise}
+    judgments = {"consensus": consensus, "pairwise": pairwise}
     return ConsensusStudy(
         dataset="PASCAL-50S",
         options=options,
         accuracy={
-            name: _accuracies(differences, chosen, kinds, options.ties) for name, chosen in judgements.items()
+            name: _accuracies(differences, chosen, kinds, options.ties) for name, chosen in judgments.items()
         },
         human={},
         agreement=_agreement(pairwise_pairs, kinds, consensus, pairwise, options.ties),
-        wins=_wins(pairwise_pairs, {**judgements, **differences}),
+        wins=_wins(pairwise_pairs, {**judgments, **differences}),
         by_references=accuracy_by_references(scorer, consensus, options, checkpoint=done, progress=progress),
     )
 
@@ -216,10 +216,10 @@ def study_plan(
         number for number in next(iter(judged.values())) if all(number in one for one in judged.values())
     ]
     if not numbers:
-        raise MismatchError("at least one pair must have both kinds of judgement (got none)")
-    of_judgement = {name: [pairs[number] for number in numbers] for name, pairs in judged.items()}
-    pairs = next(iter(of_judgement.values()))
-    chosen = {name: winners([pair.votes for pair in each]) for name, each in of_judgement.items()}
+        raise MismatchError("at least one pair must have both kinds of judgment (got none)")
+    of_judgment = {name: [pairs[number] for number in numbers] for name, pairs in judged.items()}
+    pairs = next(iter(of_judgment.values()))
+    chosen = {name: winners([pair.votes for pair in each]) for name, each in of_judgment.items()}
     kinds = [pair.kind for pair in pairs]
     shown = pairs if references is None else with_references(pairs, references)
     scorer, done = _scorer(options, shown), _checkpoint(options, checkpoint, [*shown, *pairs])
@@ -238,7 +238,7 @@ def study_plan(
         },
         human=human,
         agreement=_agreement(
-            of_judgement["pairwise"], kinds, chosen["consensus"], chosen["pairwise"], options.ties
+            of_judgment["pairwise"], kinds, chosen["consensus"], chosen["pairwise"], options.ties
         )
         if both
         else {},
@@ -310,7 +310,7 @@ def _agreement(
 
 
 def _wins(pairs: Sequence[Pair], chosen: Mapping[str, NDArray[np.generic]]) -> dict[str, SystemWins]:
-    """The wins of machines against each other, by each of the judgements and metrics."""
+    """The wins of machines against each other, by each of the judgments and metrics."""
     machines = np.array([pair.kind == "MM" for pair in pairs])
     systems = [(pair.first_by or "", pair.second_by or "") for pair in pairs if pair.kind == "MM"]
     fractions = {name: fraction_of_wins(systems, values[machines]) for name, values in chosen.items()}
@@ -405,13 +405,13 @@ def pearson(a: Mapping[str, float], b: Mapping[str, float]) -> float:
 
 
 def judged_twice(preferences: Sequence[Pair], pairs: Sequence[Pair]) -> tuple[Pair, ...]:
-    """Finds each pair of one kind of judgement among those of another, in the order of the first.
+    """Finds each pair of one kind of judgment among those of another, in the order of the first.
 
     Pairs are the same when image, class and both sentences are equal, apart from white space. Where a pair
     occurs several times, the first of one kind belongs to the first of the other, and so on.
 
     Raises:
-        MismatchError: A pair has no judgement of the other kind.
+        MismatchError: A pair has no judgment of the other kind.
     """
     waiting: dict[tuple[ImageId | None, ...], list[Pair]] = {}
     for pair in pairs:
@@ -421,7 +421,7 @@ def judged_twice(preferences: Sequence[Pair], pairs: Sequence[Pair]) -> tuple[Pa
         same = waiting.get(_identity(pair))
         if not same:
             raise MismatchError(
-                "every pair must have both kinds of judgement"
+                "every pair must have both kinds of judgment"
                 f" (got one for pair {place} of image {pair.image!r})"
             )
         matching.append(same.pop(0))

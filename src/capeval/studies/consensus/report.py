@@ -1,4 +1,4 @@
-"""Tables and figures of metrics against human judgements of pairs (CIDEr paper, Table 1, Figures 3 and 4)."""
+"""Tables and figures of metrics against human judgments of pairs (CIDEr paper, Table 1, Figures 3 and 4)."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def report(study: ConsensusStudy) -> StudyReport:
     """The tables of a study, and its figures where there are wins or a curve."""
     one = len(study.accuracy) == 1
     tables = {
-        "accuracy" if one else f"accuracy-{judgement}": _accuracies(metrics, _published(study))
-        for judgement, metrics in study.accuracy.items()
+        "accuracy" if one else f"accuracy-{judgment}": _accuracies(metrics, _published(study))
+        for judgment, metrics in study.accuracy.items()
     }
     tables["pairs-without-a-winner"] = _ties(study)
     figures: dict[str, Callable[[], Figure]] = {}
@@ -76,8 +76,8 @@ def _ties(study: ConsensusStudy) -> Grid:
     metrics = next(iter(study.accuracy.values()))
     classes = next(iter(metrics.values()))
     counts = {"pairs": [accuracy.pairs for accuracy in classes.values()]}
-    for judgement, judged in study.accuracy.items():
-        people = "people" if len(study.accuracy) == 1 else f"people ({judgement})"
+    for judgment, judged in study.accuracy.items():
+        people = "people" if len(study.accuracy) == 1 else f"people ({judgment})"
         of_class = next(iter(judged.values()))
         counts[f"ties by {people}"] = [accuracy.truth_tied for accuracy in of_class.values()]
     for metric, of_class in metrics.items():
@@ -97,7 +97,7 @@ def _human(predictors: Mapping[str, Drawn]) -> Grid:
 
 
 def _agreement(classes: Mapping[str, ClassAgreement]) -> Grid:
-    """The two kinds of judgement against each other, and people against each other, by class."""
+    """The two kinds of judgment against each other, and people against each other, by class."""
     rows = tuple(
         (Cell(value=kind), _percent(agreement.same), Cell(value=agreement.alpha))
         for kind, agreement in classes.items()
@@ -105,7 +105,7 @@ def _agreement(classes: Mapping[str, ClassAgreement]) -> Grid:
     return Grid(columns=("Class", "Consensus = pairwise", "Alpha of pairwise votes"), rows=rows)
 
 
-def _wins(wins: Mapping[str, SystemWins], judgement: str) -> Grid:
+def _wins(wins: Mapping[str, SystemWins], judgment: str) -> Grid:
     rows = tuple(
         (
             Cell(value=name),
@@ -114,7 +114,7 @@ def _wins(wins: Mapping[str, SystemWins], judgement: str) -> Grid:
         )
         for name, won in wins.items()
     )
-    return Grid(columns=("Chosen by", *_systems(wins), f"Pearson with {judgement}"), rows=rows)
+    return Grid(columns=("Chosen by", *_systems(wins), f"Pearson with {judgment}"), rows=rows)
 
 
 def _systems(wins: Mapping[str, SystemWins]) -> list[str]:
@@ -179,17 +179,17 @@ def accuracy_curves(curves: Mapping[str, Mapping[str, Sequence[Drawn]]], counts:
 
 
 def _draw_curves(panel: Axes, metrics: Mapping[str, Sequence[Drawn]], counts: Sequence[int]) -> None:
-    from capeval.report.figures import COLOURS
+    from capeval.report.figures import COLORS
 
     for place, (name, points) in enumerate(metrics.items()):
-        colour = COLOURS[place % len(COLOURS)]
+        color = COLORS[place % len(COLORS)]
         means = np.array([100 * one.mean for one in points])
         low, high = np.array([[100 * one.low, 100 * one.high] for one in points]).T
         ends = np.array([[100 * one.lowest, 100 * one.highest] for one in points])
-        panel.fill_between(counts, low, high, color=colour, alpha=0.06, linewidth=0)
+        panel.fill_between(counts, low, high, color=color, alpha=0.06, linewidth=0)
         # Not less than 0, on whichever side of the mean rounding left an end.
         bars = np.abs(ends - means[:, None]).T
-        panel.errorbar(counts, means, bars, color=colour, label=name, marker=".", elinewidth=0.8, capsize=1.5)
+        panel.errorbar(counts, means, bars, color=color, label=name, marker=".", elinewidth=0.8, capsize=1.5)
     panel.set_xscale("log")
     places = _spaced(counts)
     panel.set_xticks(places, [str(count) for count in places])
@@ -216,7 +216,7 @@ def win_bars(wins: Mapping[str, SystemWins]) -> Figure:
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    from capeval.report.figures import COLOURS, STYLE
+    from capeval.report.figures import COLORS, STYLE
 
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(7.2, 4.2), layout="constrained")
@@ -225,11 +225,11 @@ def win_bars(wins: Mapping[str, SystemWins]) -> Figure:
         places, width = np.arange(len(systems)), 0.8 / len(wins)
         for turn, (name, won) in enumerate(wins.items()):
             offset = (turn - (len(wins) - 1) / 2) * width
-            colour = COLOURS[turn % len(COLOURS)]
-            # After eight the colours begin again; hatching tells those bars apart.
-            hatch = "//" if turn >= len(COLOURS) else None
+            color = COLORS[turn % len(COLORS)]
+            # After eight the colors begin again; hatching tells those bars apart.
+            hatch = "//" if turn >= len(COLORS) else None
             values = list(won.fractions.values())
-            panel.bar(places + offset, values, width, color=colour, label=name, hatch=hatch)
+            panel.bar(places + offset, values, width, color=color, label=name, hatch=hatch)
         panel.axhline(0.5, color="#888888", linewidth=0.8, linestyle=":")
         panel.set_xticks(places, systems)
         panel.set_ylabel("Fraction of wins")

@@ -177,7 +177,7 @@ def score_ratings(
         frequencies: Where CIDEr and CIDEr-D count document frequencies, unless they have some already:
             `ratings` takes the references once for each rated caption, as published correlations on
             Flickr8K do; `references` takes them once for each image.
-        tokenizer: How to tokenise; the reference's way by default.
+        tokenizer: How to tokenize; the reference's way by default.
 
     Raises:
         CaptionError: References are not captions by image.

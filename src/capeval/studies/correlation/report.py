@@ -77,7 +77,7 @@ def dots(correlations: Correlations, title: str) -> Figure:
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    from capeval.report.figures import COLOURS, STYLE
+    from capeval.report.figures import COLORS, STYLE
 
     metrics = list(correlations.values)
     with mpl.rc_context(STYLE):
@@ -86,9 +86,9 @@ def dots(correlations: Correlations, title: str) -> Figure:
         for panel, name in zip(panels, COEFFICIENTS, strict=True):
             for place, metric in enumerate(metrics):
                 each = correlations.values[metric][name]
-                colour = COLOURS[place % len(COLOURS)]
-                panel.plot((each.low, each.high), (place, place), color=colour, linewidth=2)
-                panel.plot(each.score, place, marker="o", color=colour)
+                color = COLORS[place % len(COLORS)]
+                panel.plot((each.low, each.high), (place, place), color=color, linewidth=2)
+                panel.plot(each.score, place, marker="o", color=color)
             panel.set_title(name, loc="left")
             panel.grid(axis="x", color="#dddddd", linewidth=0.6)
         panels[0].set_yticks(range(len(metrics)), metrics)

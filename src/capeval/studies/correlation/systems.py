@@ -21,7 +21,7 @@ class SystemCorrelation:
 
     Attributes:
         question: The question.
-        release: The release of judgements.
+        release: The release of judgments.
         systems: The systems, which have both.
         without_scores: Systems that people judged and that have no scores, such as people and captions of
             other images.

@@ -100,13 +100,13 @@ class ObjectCounts:
 
 
 class Corpus:
-    """Captions tokenised once, with the numbers of the n-grams that begin at each word.
+    """Captions tokenized once, with the numbers of the n-grams that begin at each word.
 
     Args:
         captions: The captions of each image.
         across_punctuation: Whether n-grams reach across a comma or another mark. The published counts
             are those of n-grams that do not.
-        tokenizer: How to tokenise; its option `punctuation` is not used. Without one, words are letters and
+        tokenizer: How to tokenize; its option `punctuation` is not used. Without one, words are letters and
             digits in lower case, with apostrophes inside them (`man's`), and every other character is a
             mark, such as the hyphen of `t-shirt`: this gives the published counts.
     """
@@ -174,7 +174,7 @@ def diversity(
         samples: How many samples to take.
         seed: The seed of the samples.
         across_punctuation: Whether n-grams reach across a comma or another mark.
-        tokenizer: How to tokenise, if not as the published counts do; see `Corpus`.
+        tokenizer: How to tokenize, if not as the published counts do; see `Corpus`.
 
     Raises:
         MismatchError: A corpus has too few images with that many captions.

@@ -86,7 +86,7 @@ def image_diversity(
             `captions`.
         similarity: How alike two captions are for Self-CIDEr: `CIDEr-D` as in its authors' code, `CIDEr`
             without stems, which is a cosine, as in the code of Luo and Shakhnarovich.
-        tokenizer: How to tokenise; the reference's way by default.
+        tokenizer: How to tokenize; the reference's way by default.
 
     Raises:
         MismatchError: An image has fewer than two captions, or fewer than `count`.

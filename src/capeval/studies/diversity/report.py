@@ -94,7 +94,7 @@ def histograms(corpora: Mapping[str, Diversity], objects: Mapping[str, ObjectCou
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    from capeval.report.figures import COLOURS, STYLE
+    from capeval.report.figures import COLORS, STYLE
 
     panels_of: list[tuple[str, str, dict[str, NDArray[np.int64]], int]] = [
         ("Words a caption", "captions", {name: each.histogram for name, each in corpora.items()}, 30)
@@ -115,7 +115,7 @@ def histograms(corpora: Mapping[str, Diversity], objects: Mapping[str, ObjectCou
                 heights = np.append(histogram[:most], histogram[most:].sum())
                 x = np.arange(len(heights))
                 shares = 100 * heights / histogram.sum()
-                panel.plot(x, shares, marker=".", color=COLOURS[place % len(COLOURS)], label=name)
+                panel.plot(x, shares, marker=".", color=COLORS[place % len(COLORS)], label=name)
             panel.set_title(title, loc="left")
             panel.set_xlabel(f"{title.split()[0].lower()} (the last: {most} or more)")
             panel.set_ylabel(f"% of {what}")

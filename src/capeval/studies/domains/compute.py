@@ -64,7 +64,7 @@ class DomainStudy:
 class DomainEvaluator:
     """References prepared once, to score one system after the other by domain.
 
-    Captions are tokenised once. Each metric scores them once, and its statistics are summed by domain; only
+    Captions are tokenized once. Each metric scores them once, and its statistics are summed by domain; only
     metrics that use the document frequencies of the domain score once more for each domain.
 
     Args:
@@ -74,7 +74,7 @@ class DomainEvaluator:
         frequencies: The images in which CIDEr and CIDEr-D count document frequencies for the score of a
             domain, unless they have some already: `all` images, as the nocaps benchmark does, or only those
             of the `domain`, as some published logs do.
-        tokenizer: How to tokenise; the reference's way by default.
+        tokenizer: How to tokenize; the reference's way by default.
 
     Raises:
         CaptionError: References are not captions by image.

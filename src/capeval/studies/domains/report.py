@@ -134,7 +134,7 @@ def bars(
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    from capeval.report.figures import COLOURS, STYLE
+    from capeval.report.figures import COLORS, STYLE
 
     domains = _domains(systems)
     width = 0.8 / len(systems)
@@ -144,7 +144,7 @@ def bars(
         for place, (name, scores) in enumerate(systems.items()):
             x = [group - 0.4 + width * (place + 0.5) for group in range(len(domains))]
             y = [100 * scores.corpus[domain][metric] for domain in domains]
-            drawn = panel.bar(x, y, width * 0.95, color=COLOURS[place % len(COLOURS)], label=name)
+            drawn = panel.bar(x, y, width * 0.95, color=COLORS[place % len(COLORS)], label=name)
             panel.bar_label(drawn, fmt="%.1f", padding=2, fontsize=8)
         comparable = _comparable(human or {}, systems)
         people = [comparable.get(domain, {}).get(metric) for domain in domains]

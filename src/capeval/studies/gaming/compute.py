@@ -208,7 +208,7 @@ def game(
         honest: A caption of each image, to start from.
         contenders: The metrics.
         attacks: The attacks.
-        tokenizer: How to tokenise; the reference's way by default.
+        tokenizer: How to tokenize; the reference's way by default.
 
     Returns:
         The honest captions first, then each attack.

@@ -88,7 +88,7 @@ def ratio_map(ratios: Sequence[Sequence[float]], attacks: Sequence[str], metrics
         panel.set_xticks(range(len(metrics)), metrics)
         panel.set_yticks(range(len(attacks)), attacks)
         for (row, column), value in np.ndenumerate(values):
-            colour = "white" if abs(value - 1) > 0.75 else "black"
-            panel.text(column, row, f"{value:.2f}", ha="center", va="center", color=colour, fontsize=8)
+            color = "white" if abs(value - 1) > 0.75 else "black"
+            panel.text(column, row, f"{value:.2f}", ha="center", va="center", color=color, fontsize=8)
         panel.set_title("Score of gamed captions over that of honest ones", loc="left")
         return figure

@@ -67,7 +67,7 @@ def human_performance(
 
     A draw puts the captions of each image in random order: the first is the candidate, the next are its
     references. So within a draw all numbers of references have the same candidates, and a smaller set of
-    references is part of a larger one. Captions are tokenised once, all in one batch.
+    references is part of a larger one. Captions are tokenized once, all in one batch.
 
     Args:
         captions: All captions of each image.
@@ -75,7 +75,7 @@ def human_performance(
         references: The numbers of references to study, such as `range(1, 5)`; None is all but one.
         draws: How often to draw.
         seed: The seed of the draws.
-        tokenizer: How to tokenise; the reference's way by default.
+        tokenizer: How to tokenize; the reference's way by default.
         progress: Called with a description of the next step, `draws * len(references)` times.
         checkpoint: The file where finished parts are kept; they are not computed again.
 
@@ -129,7 +129,7 @@ def leave_one_out(
     Args:
         captions: All captions of each image.
         metrics: Names or metric objects.
-        tokenizer: How to tokenise; the reference's way by default.
+        tokenizer: How to tokenize; the reference's way by default.
         progress: Called with a description of the next step, once a round.
         checkpoint: The file where finished parts are kept; they are not computed again.
 

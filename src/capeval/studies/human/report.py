@@ -73,7 +73,7 @@ def human_curves(results: Sequence[HumanPerformance], published: Mapping[str, fl
     from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
 
-    from capeval.report.figures import COLOURS, STYLE
+    from capeval.report.figures import COLORS, STYLE
 
     counted = [result for result in results if result.references is not None]
     x = [result.references or 0 for result in counted]
@@ -81,13 +81,13 @@ def human_curves(results: Sequence[HumanPerformance], published: Mapping[str, fl
         figure = Figure(figsize=(6.8, 4.2), layout="constrained")
         panel = figure.subplots()
         for column, name in enumerate(results[0].names):
-            colour = COLOURS[column % len(COLOURS)]
+            color = COLORS[column % len(COLORS)]
             y = [result.mean[column] for result in counted]
             low, high = ([end(result.draws[:, column]) for result in counted] for end in (np.min, np.max))
-            panel.plot(x, y, marker=".", color=colour, label=name)
-            panel.fill_between(x, low, high, color=colour, alpha=0.2, linewidth=0)
+            panel.plot(x, y, marker=".", color=color, label=name)
+            panel.fill_between(x, low, high, color=color, alpha=0.2, linewidth=0)
             if name in published:
-                panel.plot([5], [published[name]], marker="x", color=colour)
+                panel.plot([5], [published[name]], marker="x", color=color)
         panel.set_title(
             f"People against people{' (crosses: the paper, c5)' if published else ''}", loc="left"
         )

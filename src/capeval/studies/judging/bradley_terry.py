@@ -58,8 +58,8 @@ def bradley_terry(wins: FloatArray) -> FloatArray:
         likelihood = _likelihood(strengths, won, games)
         if np.abs(step).max() < _CONVERGED:
             break
-    centred: FloatArray = strengths - strengths.mean()
-    return centred
+    centerd: FloatArray = strengths - strengths.mean()
+    return centerd
 
 
 def _expected(strengths: FloatArray) -> FloatArray:

@@ -28,7 +28,7 @@ def run(
             help="M1 to M5, P, R or THumB, and its CSV: image_id, caption, rating_1..., system.",
         ),
     ],
-    release: Annotated[str, Option(help="The name of these judgements, written to human.csv.")] = "",
+    release: Annotated[str, Option(help="The name of these judgments, written to human.csv.")] = "",
     samples: Samples = 1000,
     level: Level = 0.95,
     seed: Seed = 0,

@@ -1,6 +1,6 @@
 """What people think of systems: the five numbers of COCO's challenge of 2015, THumB's ratings, and wins.
 
-Values have intervals from the bootstrap over images, since the judgements of an image are not independent.
+Values have intervals from the bootstrap over images, since the judgments of an image are not independent.
 """
 
 from __future__ import annotations
@@ -375,7 +375,7 @@ def human_scores(
 
     Args:
         columns: The columns.
-        release: The release of judgements that they are of.
+        release: The release of judgments that they are of.
         submissions: The submission of each system, where there is one.
     """
     return tuple(

@@ -1,7 +1,7 @@
 """Models of who answers how well: Dawid and Skene's, its form with one number a worker, and MACE.
 
 Each finds at once how likely each choice is the true one of a question, and how good each worker is, by
-expectation and maximisation. They draw nothing at random, so the same answers give the same numbers. They are
+expectation and maximization. They draw nothing at random, so the same answers give the same numbers. They are
 shown beside raw counts, never alone: a model takes whoever differs from most for wrong.
 """
 
@@ -136,7 +136,7 @@ def dawid_skene(answers: Answers, *, one_coin: bool = False, most: int = 10_000)
         errors = _one_coin(skill, kinds) if one_coin else _errors(answers, truth)
         logs = np.tile(np.log(np.maximum(prior, _LEAST)), (len(truth), 1))
         np.add.at(logs, answers.question, np.log(errors[answers.worker, :, answers.choice]))
-        made = _normalised(logs)
+        made = _normalized(logs)
         change = float(np.abs(made - truth).max())
         truth = made
         if change < _CONVERGED:
@@ -155,7 +155,7 @@ def _choices(answers: Answers) -> int:
     return len(answers.choices)
 
 
-def _normalised(logs: FloatArray) -> FloatArray:
+def _normalized(logs: FloatArray) -> FloatArray:
     """Probabilities that add up to 1 in each row, from their logarithms up to a constant."""
     made: FloatArray = np.exp(logs - logs.max(axis=1, keepdims=True))
     made /= made.sum(axis=1, keepdims=True)
@@ -203,7 +203,7 @@ class Mace:
 
 
 def mace(answers: Answers, *, most: int = 10_000) -> Mace:
-    """Estimates the true choices, and how often each worker knows them, by expectation and maximisation.
+    """Estimates the true choices, and how often each worker knows them, by expectation and maximization.
 
     Args:
         answers: The answers.
@@ -225,7 +225,7 @@ def mace(answers: Answers, *, most: int = 10_000) -> Mace:
         logs = np.zeros_like(truth)
         np.add.at(logs, answers.question, np.log(by_habit)[:, None])
         np.add.at(logs, (answers.question, answers.choice), np.log(if_true / by_habit))
-        made = _normalised(logs)
+        made = _normalized(logs)
         change, truth = float(np.abs(made - truth).max()), made
         known = truth[answers.question, answers.choice] * knows[answers.worker] / if_true
         guessed = np.zeros((workers, kinds))

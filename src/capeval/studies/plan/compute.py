@@ -218,7 +218,7 @@ def plan_study(
         pairs,
         references,
         per_pair=options.per_pair,
-        judgements=options.judgements,
+        judgments=options.judgments,
         seed=options.seed,
     )
     return Plan(pairs=pairs, triplets=triplets)
@@ -229,7 +229,7 @@ def plan_triplets(
     references: Mapping[ImageId, Sequence[str]],
     *,
     per_pair: int | None = None,
-    judgements: int = 3,
+    judgments: int = 3,
     seed: int = 0,
 ) -> tuple[Triplet, ...]:
     """Makes the questions for people: each pair with references of its image (section 3).
@@ -241,14 +241,14 @@ def plan_triplets(
         references: The reference sentences of each image.
         per_pair: How many references to draw for each pair; all by default (the paper has 48 for the
             metrics' accuracy, 20 for the comparison of systems).
-        judgements: How many people to ask for each triplet.
+        judgments: How many people to ask for each triplet.
         seed: The seed; the same seed plans the same triplets.
 
     Raises:
-        OptionError: `per_pair` or `judgements` is below 1.
+        OptionError: `per_pair` or `judgments` is below 1.
         MismatchError: An image has too few references.
     """
-    checked_integer("judgements", judgements, 1)
+    checked_integer("judgments", judgments, 1)
     if per_pair is not None:
         checked_integer("per_pair", per_pair, 1)
     rng = python_random(seed)
@@ -270,31 +270,31 @@ def plan_triplets(
                     left=pair.first if first_left else pair.second,
                     right=pair.second if first_left else pair.first,
                     on_the_left="first" if first_left else "second",
-                    judgements=judgements,
+                    judgments=judgments,
                 )
             )
     rng.shuffle(planned)
     return tuple(planned)
 
 
-def majority(judgements: ArrayLike) -> NDArray[np.int64]:
+def majority(judgments: ArrayLike) -> NDArray[np.int64]:
     """The choice of most people for each question.
 
     Args:
-        judgements: 1 (first), -1 (second) or 0 (no answer), of shape `(questions, people)`.
+        judgments: 1 (first), -1 (second) or 0 (no answer), of shape `(questions, people)`.
 
     Returns:
         For each question 1 or -1, or 0 for a tie.
 
     Raises:
-        MismatchError: A judgement is something else, or a question has no answer.
+        MismatchError: A judgment is something else, or a question has no answer.
     """
-    answers = np.asarray(judgements)
+    answers = np.asarray(judgments)
     if answers.ndim != 2 or not np.isin(answers, (-1, 0, 1)).all():
-        raise MismatchError("judgements must be rows of 1, -1 and 0 (no answer), a row a question")
+        raise MismatchError("judgments must be rows of 1, -1 and 0 (no answer), a row a question")
     silent = np.flatnonzero(~(answers != 0).any(axis=1))
     if silent.size:
-        raise MismatchError(f"every question must have a judgement (got none for question {silent[0]})")
+        raise MismatchError(f"every question must have a judgment (got none for question {silent[0]})")
     signs: NDArray[np.int64] = np.sign(answers.sum(axis=1)).astype(np.int64)
     return signs
 

@@ -24,7 +24,7 @@ class PlanOptions:
     per_pair: Annotated[
         int | None, Option(min=1, help="References that each pair is shown with.", show_default="all")
     ] = None
-    judgements: Annotated[int, Option(min=1, help="People to ask for each triplet.")] = 3
+    judgments: Annotated[int, Option(min=1, help="People to ask for each triplet.")] = 3
     seed: Seed = 0
 
     def __post_init__(self) -> None:

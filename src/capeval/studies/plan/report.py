@@ -12,7 +12,7 @@ __all__ = ["report"]
 
 
 def report(plan: Plan, classes: Iterable[str]) -> StudyReport:
-    """How many pairs, triplets and judgements there are of each class.
+    """How many pairs, triplets and judgments there are of each class.
 
     Args:
         plan: The plan.
@@ -22,7 +22,7 @@ def report(plan: Plan, classes: Iterable[str]) -> StudyReport:
     for kind in classes:
         pairs = sum(pair.kind == kind for pair in plan.pairs)
         triplets = [triplet for triplet in plan.triplets if plan.pairs[triplet.pair].kind == kind]
-        numbers = (pairs, len(triplets), sum(triplet.judgements for triplet in triplets))
+        numbers = (pairs, len(triplets), sum(triplet.judgments for triplet in triplets))
         rows.append((Cell(value=kind), *(Cell(value=number) for number in numbers)))
-    table = Grid(columns=("Class", "Pairs", "Triplets", "Judgements"), rows=tuple(rows))
+    table = Grid(columns=("Class", "Pairs", "Triplets", "Judgments"), rows=tuple(rows))
     return StudyReport(tables={"plan": table})

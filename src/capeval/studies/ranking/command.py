@@ -40,7 +40,7 @@ def run(
     captions = references_from(references)
     shown = _image(captions, image)
     with Steps(1 + int(captions.counts.sum()) // BATCH) as steps:
-        steps.next("Tokenising")
+        steps.next("Tokenizing")
         ranking = rank_references(captions, progress=steps.next)
     show(report(ranking, paper_correlations(ranking), shown, top), output)
 

@@ -103,7 +103,7 @@ def rank_references(
     Args:
         references: At least two captions for each image.
         contenders: The metrics.
-        tokenizer: How to tokenise; the reference's way by default.
+        tokenizer: How to tokenize; the reference's way by default.
         progress: Called now and then with how many images are ranked.
 
     Raises:

@@ -72,9 +72,9 @@ def accuracy(predicted: NDArray[np.generic], truth: NDArray[np.generic], *, ties
 def wilson(part: float, count: int, level: float = 0.95) -> tuple[float, float]:
     """Wilson's score interval of a part of `count` independent cases."""
     z = NormalDist().inv_cdf((1 + level) / 2)
-    centre = (part + z * z / (2 * count)) / (1 + z * z / count)
+    center = (part + z * z / (2 * count)) / (1 + z * z / count)
     reach = z / (1 + z * z / count) * np.sqrt(part * (1 - part) / count + z * z / (4 * count * count))
-    return max(0.0, float(centre - reach)), min(1.0, float(centre + reach))
+    return max(0.0, float(center - reach)), min(1.0, float(center + reach))
 
 
 def by_class(

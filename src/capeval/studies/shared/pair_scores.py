@@ -45,7 +45,7 @@ PAPER_CONTENDERS = (
 
 
 def words_only(pairs: Sequence[Pair], tokenizer: Tokenizer) -> tuple[Pair, ...]:
-    """The pairs with tokens joined by single spaces for sentences; each sentence is tokenised once."""
+    """The pairs with tokens joined by single spaces for sentences; each sentence is tokenized once."""
     tokenized = words_of((text for pair in pairs for text in _texts(pair)), tokenizer)
     return tuple(_mapped(pair, tokenized) for pair in pairs)
 
@@ -65,14 +65,14 @@ def _mapped(pair: Pair, forms: Mapping[str, str]) -> Pair:
 
 
 class PairScorer:
-    """Pairs whose sentences are tokenised and stemmed once, to be scored with all or some references.
+    """Pairs whose sentences are tokenized and stemmed once, to be scored with all or some references.
 
     Document frequencies are those of the references used, image by image, unless a metric brings its own.
 
     Args:
         pairs: The pairs, with references.
         contenders: The metrics.
-        tokenizer: How to tokenise.
+        tokenizer: How to tokenize.
 
     Raises:
         MismatchError: There is no pair, or one has no references.

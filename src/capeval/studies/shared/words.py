@@ -85,7 +85,7 @@ def check_scored(scores: Mapping[str, FloatArray]) -> None:
 
 
 def require_tokens(metrics: Iterable[Metric]) -> None:
-    """Checks that metrics read tokens: a study that tokenises its captions once has no others to give.
+    """Checks that metrics read tokens: a study that tokenizes its captions once has no others to give.
 
     Raises:
         OptionError: A metric reads captions as written.
@@ -94,13 +94,13 @@ def require_tokens(metrics: Iterable[Metric]) -> None:
         if metric.reads != "tokens":
             shown = ", ".join((metric.family, *metric.options()))
             raise OptionError(
-                "'metrics' must read tokens, since this study scores captions that are tokenised once"
+                "'metrics' must read tokens, since this study scores captions that are tokenized once"
                 f" (got {shown}, which reads captions as written)"
             )
 
 
 def words_of(texts: Iterable[str], tokenizer: Tokenizer) -> dict[str, str]:
-    """Each different text with its tokens joined by single spaces; each is tokenised once."""
+    """Each different text with its tokens joined by single spaces; each is tokenized once."""
     different = list(dict.fromkeys(texts))
     tokens = tokenize(different, tokenizer)
     return dict(zip(different, (" ".join(words) for words in tokens), strict=True))

@@ -20,7 +20,7 @@ ORDER = 40
 EXAMPLES = examples(
     "capeval study votes plan votes.csv",
     "capeval study votes plan votes.csv --complete-only -o winners",
-    "capeval study votes plan pair_votes.csv --pairwise --judgements 11",
+    "capeval study votes plan pair_votes.csv --pairwise --judgments 11",
 )
 
 
@@ -33,7 +33,7 @@ def run(
         ),
     ],
     pairwise: Annotated[bool, Option(help="The votes are on pairs, by people who saw the image.")] = False,
-    judgements: Annotated[
+    judgments: Annotated[
         int | None,
         Option(
             min=1,
@@ -54,9 +54,9 @@ def run(
     from capeval.studies.votes.report import report
 
     if pairwise:
-        counted = read_pair_votes(plan, votes, judgements=judgements or 1, complete_only=complete_only)
-    elif judgements is not None:
-        raise OptionError("'--judgements' must go with '--pairwise': triplets.csv says it of triplets")
+        counted = read_pair_votes(plan, votes, judgments=judgments or 1, complete_only=complete_only)
+    elif judgments is not None:
+        raise OptionError("'--judgments' must go with '--pairwise': triplets.csv says it of triplets")
     else:
         counted = read_votes(plan, votes, complete_only=complete_only)
     columns, lacking = _wins(counted)
@@ -76,14 +76,14 @@ def read_votes(plan: Path, votes: Path, *, complete_only: bool) -> PlanVotes:
     return count_votes(planned, load_votes(votes, planned), complete_only=complete_only)
 
 
-def read_pair_votes(plan: Path, votes: Path, *, judgements: int = 1, complete_only: bool) -> PlanVotes:
+def read_pair_votes(plan: Path, votes: Path, *, judgments: int = 1, complete_only: bool) -> PlanVotes:
     """Return the votes on the pairs of a plan, which is a folder."""
     from capeval.formats.judgments.plans import load_pair_votes, load_pairs, plan_files
     from capeval.studies.votes import count_pair_votes
 
     pairs = load_pairs(plan_files(plan)[0])
     given = load_pair_votes(votes, pairs)
-    return count_pair_votes(pairs, given, judgements=judgements, complete_only=complete_only)
+    return count_pair_votes(pairs, given, judgments=judgments, complete_only=complete_only)
 
 
 def _wins(counted: PlanVotes) -> tuple[tuple[HumanColumn, ...], str]:

@@ -231,9 +231,9 @@ def count_votes(plan: Plan, answers: Sequence[Sequence[int]], *, complete_only: 
             f"there must be answers to each of {len(plan.triplets)} triplets (got {len(answers)})"
         )
     incomplete = tuple(
-        Incomplete(question=number, pair=triplet.pair, answers=len(given), planned=triplet.judgements)
+        Incomplete(question=number, pair=triplet.pair, answers=len(given), planned=triplet.judgments)
         for number, (triplet, given) in enumerate(zip(plan.triplets, answers, strict=True))
-        if not given or not is_decided(given, triplet.judgements)
+        if not given or not is_decided(given, triplet.judgments)
     )
     left_out = _left_out(incomplete, "triplet", complete_only=complete_only)
     asked = [number for number in range(len(answers)) if number not in left_out]
@@ -269,7 +269,7 @@ def count_pair_votes(
     pairs: Sequence[Pair],
     answers: Sequence[Sequence[int]],
     *,
-    judgements: int = 1,
+    judgments: int = 1,
     complete_only: bool = False,
 ) -> PlanVotes:
     """Counts the answers of people who saw an image and both captions (CIDEr paper, appendix I).
@@ -277,22 +277,22 @@ def count_pair_votes(
     Args:
         pairs: The pairs of the plan.
         answers: The answers to each pair: 1 for its first candidate, -1 for the second, 0 for neither.
-        judgements: How many people were to be asked for each pair. A pair with fewer answers is complete
+        judgments: How many people were to be asked for each pair. A pair with fewer answers is complete
             where further ones couldn't change its winner.
         complete_only: Leaves out pairs that are not complete.
 
     Raises:
-        OptionError: `judgements` is below 1.
+        OptionError: `judgments` is below 1.
         MismatchError: There are not answers to each pair, or a pair has none; with `complete_only`, no pair
             is complete.
     """
-    checked_integer("judgements", judgements, 1)
+    checked_integer("judgments", judgments, 1)
     if len(answers) != len(pairs):
         raise MismatchError(f"there must be answers to each of {len(pairs)} pairs (got {len(answers)})")
     incomplete = tuple(
-        Incomplete(question=number, pair=number, answers=len(given), planned=judgements)
+        Incomplete(question=number, pair=number, answers=len(given), planned=judgments)
         for number, given in enumerate(answers)
-        if not is_decided(given, judgements)
+        if not is_decided(given, judgments)
     )
     left_out = _left_out(incomplete, "pair", complete_only=complete_only)
     numbers = tuple(number for number in range(len(pairs)) if number not in left_out)

@@ -229,7 +229,7 @@ def word_counts(
     Args:
         captions: The captions of each image.
         words: The words, or how many of the most frequent tokens to take.
-        tokenizer: How to tokenise; the reference's way by default.
+        tokenizer: How to tokenize; the reference's way by default.
 
     Raises:
         MismatchError: A word never occurs, or an image has 256 captions or more.

@@ -109,7 +109,7 @@ def word_agreement(agreements: Sequence[WordAgreement], classes: Mapping[str, st
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    from capeval.report.figures import COLOURS, STYLE
+    from capeval.report.figures import COLORS, STYLE
 
     full = agreements[-1]
     with mpl.rc_context(STYLE):
@@ -118,30 +118,30 @@ def word_agreement(agreements: Sequence[WordAgreement], classes: Mapping[str, st
         for place, name in enumerate(("noun", "adjective", "verb")):
             panel = figure.add_subplot(grid[0, 2 * place : 2 * place + 2])
             rows = [row for row, word in enumerate(full.words) if classes.get(word) == name]
-            _class_panel(panel, full, rows, f"{name.capitalize()}s ({len(rows)})", COLOURS[place])
+            _class_panel(panel, full, rows, f"{name.capitalize()}s ({len(rows)})", COLORS[place])
         panel = figure.add_subplot(grid[1, :3])
         panel.set_title(f"All {len(full.words):,} words and the model, k = {full.references}", loc="left")
         panel.plot(
-            full.recall, full.precision, ".", color=COLOURS[1], markersize=3, label="people", rasterized=True
+            full.recall, full.precision, ".", color=COLORS[1], markersize=3, label="people", rasterized=True
         )
-        _model(panel, full.references, COLOURS[0], f"model, k = {full.references}")
+        _model(panel, full.references, COLORS[0], f"model, k = {full.references}")
         _axes(panel)
         panel.legend(frameon=False, loc="lower right")
         panel = figure.add_subplot(grid[1, 3:])
         panel.set_title("By number of references, k", loc="left")
         for place, each in enumerate(agreements):
-            colour = COLOURS[place % len(COLOURS)]
-            panel.plot(each.recall, each.precision, ".", color=colour, markersize=1.5, rasterized=True)
-            _model(panel, each.references, colour, f"k = {each.references}")
+            color = COLORS[place % len(COLORS)]
+            panel.plot(each.recall, each.precision, ".", color=color, markersize=1.5, rasterized=True)
+            _model(panel, each.references, color, f"k = {each.references}")
         _axes(panel)
         panel.legend(frameon=False, loc="lower right")
         return figure
 
 
-def _class_panel(panel: Axes, agreement: WordAgreement, rows: list[int], title: str, colour: str) -> None:
+def _class_panel(panel: Axes, agreement: WordAgreement, rows: list[int], title: str, color: str) -> None:
     panel.set_title(title, loc="left")
     recall, precision = agreement.recall[rows], agreement.precision[rows]
-    panel.plot(recall, precision, ".", color=colour, markersize=3, rasterized=True)
+    panel.plot(recall, precision, ".", color=color, markersize=3, rasterized=True)
     # Words with their names: evenly along recall, so that they don't cover each other.
     if rows:
         targets = np.linspace(recall.min(), recall.max(), _NAMED)
@@ -157,9 +157,9 @@ def _class_panel(panel: Axes, agreement: WordAgreement, rows: list[int], title: 
     _axes(panel)
 
 
-def _model(panel: Axes, references: int, colour: str, label: str) -> None:
+def _model(panel: Axes, references: int, color: str, label: str) -> None:
     p = np.linspace(0, 1, 201)
-    panel.plot(p, model_precision(p, references), color=colour, linewidth=1.2, label=label)
+    panel.plot(p, model_precision(p, references), color=color, linewidth=1.2, label=label)
 
 
 def _axes(panel: Axes) -> None:

@@ -23,11 +23,11 @@ from capeval_server.annotation.campaigns.definition import (
 from capeval_server.annotation.campaigns.images import add_images
 from capeval_server.annotation.core.digests import drawn
 from capeval_server.annotation.models import Campaign, Item, TextVersion
-from capeval_server.annotation.workers.training import MOST_PRACTISED, graded_items
+from capeval_server.annotation.workers.training import MOST_PRACTICED, graded_items
 from capeval_server.annotation.workers.trust import trust_warnings
 from capeval_server.audit.models import record
 from capeval_server.challenges.models import Challenge
-from capeval_server.challenges.selectors.access import makes_challenges, organised
+from capeval_server.challenges.selectors.access import makes_challenges, organized
 from capeval_server.core.errors import CampaignError, NotFoundError
 from capeval_server.hosting.services.challenge_import import taking_back
 
@@ -113,7 +113,7 @@ def make_from_texts(user: User, texts: Mapping[str, str]) -> Campaign:
 
     Raises:
         CampaignError: A file is missing or wrong, or there is a campaign of that name.
-        NotFoundError: It is of a challenge that the user does not organise.
+        NotFoundError: It is of a challenge that the user does not organize.
     """
     files = {name: text.encode() for name, text in texts.items()}
     if read_definition(_DEFINITION, _reader(files)).images is not None:
@@ -126,7 +126,7 @@ def make_from_files(user: User, files: Mapping[str, bytes]) -> Campaign:
 
     Raises:
         CampaignError: A file is missing or wrong, or there is a campaign of that name.
-        NotFoundError: It is of a challenge that the user does not organise.
+        NotFoundError: It is of a challenge that the user does not organize.
         OSError: A picture can't be stored.
     """
     with _from_files(user, files) as (made, _):
@@ -138,7 +138,7 @@ def preview_files(user: User, files: Mapping[str, bytes]) -> CampaignPreview:
 
     Raises:
         CampaignError: A file is missing or wrong, or there is a campaign of that name.
-        NotFoundError: It is of a challenge that the user does not organise.
+        NotFoundError: It is of a challenge that the user does not organize.
         OSError: A picture can't be stored.
     """
     try:
@@ -166,7 +166,7 @@ def _from_files(user: User, files: Mapping[str, bytes]) -> Iterator[tuple[Campai
         if not makes_challenges(user):
             raise NotFoundError
     else:
-        organised(user, wanted.challenge)
+        organized(user, wanted.challenge)
     lines = read(wanted.items).splitlines()
     with _making(user, wanted, lines, None if wanted.images is None else read) as made:
         yield made, wanted
@@ -192,7 +192,7 @@ def _making(
     with taking_back() as stored, transaction.atomic():
         made = _made(wanted)
         if user is not None:
-            made.organisers.add(user)
+            made.organizers.add(user)
         lines = [*lines, *wanted.quiz]
         if read_image is not None:
             images = (item.image for item in read_items(wanted.items, lines, wanted.kind))
@@ -254,10 +254,10 @@ def _check_training(campaign: Campaign) -> None:
     wanted, found = campaign.settings["training_items"], graded_items(campaign).count()
     if 0 < found < wanted:
         raise CampaignError(f"there must be {wanted} items for each try of the training (got {found})")
-    practised = campaign.items.filter(is_training=True).count() - found
-    if practised > MOST_PRACTISED:
+    practiced = campaign.items.filter(is_training=True).count() - found
+    if practiced > MOST_PRACTICED:
         raise CampaignError(
-            f"there must be at most {MOST_PRACTISED} items that are written as practice (got {practised})"
+            f"there must be at most {MOST_PRACTICED} items that are written as practice (got {practiced})"
         )
 
 

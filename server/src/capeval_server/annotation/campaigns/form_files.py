@@ -30,7 +30,7 @@ def formed_files(
     rules: Mapping[str, str] | None = None,
     pictures: Mapping[str, bytes] | None = None,
 ) -> dict[str, bytes]:
-    """The files of a campaign, as an organiser could have written them, by their names.
+    """The files of a campaign, as an organizer could have written them, by their names.
 
     Args:
         about: `slug`, `title`, `kind`, `challenge` and `quiz` (empty for none), and the texts `instructions`

@@ -25,7 +25,7 @@ from capeval_server.annotation.task_types import task_named
 from capeval_server.annotation.text_rules.rules import RuleSettings
 from capeval_server.annotation.workers.enrollment import latest_texts
 from capeval_server.audit.models import Action, record
-from capeval_server.challenges.selectors.access import organised_by
+from capeval_server.challenges.selectors.access import organized_by
 from capeval_server.core.errors import CampaignError, NotFoundError
 
 __all__ = [
@@ -55,11 +55,11 @@ _ITEMS_AT_ONCE = 5000
 
 
 def managed_by(user: User) -> QuerySet[Campaign]:
-    """The campaigns that a user manages: their own, and those of challenges that they organise."""
+    """The campaigns that a user manages: their own, and those of challenges that they organize."""
     if user.is_staff and user.is_active:
         return Campaign.objects.all()
-    of_challenges = Q(challenge__in=organised_by(user).values("pk"))
-    own = Q(pk__in=Campaign.objects.filter(organisers=user.pk, organisers__is_active=True).values("pk"))
+    of_challenges = Q(challenge__in=organized_by(user).values("pk"))
+    own = Q(pk__in=Campaign.objects.filter(organizers=user.pk, organizers__is_active=True).values("pk"))
     return Campaign.objects.filter(of_challenges | own)
 
 

@@ -27,19 +27,19 @@ def progress_plot(
         days: How many answers came on each day, the earliest first.
         wanted: How many are wanted.
         ends: The day on which all will be there if the pace goes on; None where there is no pace.
-        theme: The colours of the page.
+        theme: The colors of the page.
         narrow: Whether it is for a phone.
     """
 
-    def draw(figure: Any, colours: Mapping[str, str]) -> None:
-        _draw(figure, colours, days, wanted, ends)
+    def draw(figure: Any, colors: Mapping[str, str]) -> None:
+        _draw(figure, colors, days, wanted, ends)
 
     return svg(theme, _NARROW if narrow else _WIDE, _HEIGHT, draw)
 
 
 def _draw(
     figure: Any,
-    colours: Mapping[str, str],
+    colors: Mapping[str, str],
     days: tuple[tuple[date, int], ...],
     wanted: int,
     ends: date | None,
@@ -51,10 +51,10 @@ def _draw(
     # From nothing on the day before the first.
     places = [days[0][0] - timedelta(days=1), *(day for day, _ in days)]
     counts = [0, *accumulate(number for _, number in days)]
-    panel.plot(places, counts, "-o", color=colours["dot"], markersize=4, lw=2)
-    panel.axhline(wanted, color=colours["human"], lw=1.4, ls=(0, (4, 4)))
+    panel.plot(places, counts, "-o", color=colors["dot"], markersize=4, lw=2)
+    panel.axhline(wanted, color=colors["human"], lw=1.4, ls=(0, (4, 4)))
     if ends is not None and ends > places[-1]:
-        panel.plot([places[-1], ends], [counts[-1], wanted], color=colours["dot"], lw=1.4, ls=(0, (1, 2)))
+        panel.plot([places[-1], ends], [counts[-1], wanted], color=colors["dot"], lw=1.4, ls=(0, (1, 2)))
     panel.set_ylim(0, max(wanted, counts[-1]) * 1.08)
     panel.set_ylabel("answers that count")
     # Of matplotlib, dates have no types.

@@ -65,12 +65,12 @@ def expected() -> set[str]:
 
 def present() -> set[str]:
     """The names of those that are there."""
-    catalogue = {
+    catalog = {
         "postgresql": "SELECT tgname FROM pg_trigger WHERE NOT tgisinternal AND tgenabled <> 'D'",
         "sqlite": "SELECT name FROM sqlite_master WHERE type = 'trigger'",
     }
     with connection.cursor() as cursor:
-        cursor.execute(catalogue[connection.vendor])
+        cursor.execute(catalog[connection.vendor])
         return expected() & {name for (name,) in cursor.fetchall()}
 
 

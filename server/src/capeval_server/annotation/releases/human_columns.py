@@ -1,4 +1,4 @@
-"""What people think of a challenge's systems, by frozen releases of judgements: columns with intervals."""
+"""What people think of a challenge's systems, by frozen releases of judgments: columns with intervals."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class HumanScoreRow:
 
 
 def is_judged(challenge: Challenge) -> bool:
-    """Whether there is a release of judgements of a challenge's systems."""
+    """Whether there is a release of judgments of a challenge's systems."""
     kinds = judgment_kinds()
     return Release.objects.filter(campaign__challenge=challenge, campaign__kind__in=kinds).exists()
 

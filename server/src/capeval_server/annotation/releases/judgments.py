@@ -1,4 +1,4 @@
-"""What the counted answers of a campaign of judgements are, and what they say of systems."""
+"""What the counted answers of a campaign of judgments are, and what they say of systems."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def judgment_kinds() -> list[str]:
 
 
 class CountedJudgments:
-    """The answers of a campaign of judgements that count: those that fill a slot.
+    """The answers of a campaign of judgments that count: those that fill a slot.
 
     Args:
         campaign: The campaign.

@@ -78,7 +78,7 @@ def freeze(
     leave_out: bool = False,
     without_invisible: bool = False,
 ) -> Release:
-    """Freezes what counts now: captions, split and drawn as the plans say; or judgements.
+    """Freezes what counts now: captions, split and drawn as the plans say; or judgments.
 
     Captions with invisible characters, of before the rule against them, are refused and sent to review.
 
@@ -94,7 +94,7 @@ def freeze(
             records, in place of refusing them.
 
     Raises:
-        CampaignError: The campaign has a release of that name, items lack answers, judgements have plans, or
+        CampaignError: The campaign has a release of that name, items lack answers, judgments have plans, or
             captions have invisible characters.
         CapevalError: The plans are wrong, or do not fit the captions.
         OSError: A file can't be read or written.
@@ -115,7 +115,7 @@ def freeze(
             _send_to_review(refused)
         else:
             if judged:
-                target = _frozen_judgements(now, name, place, leave_out=leave_out)
+                target = _frozen_judgments(now, name, place, leave_out=leave_out)
             else:
                 target = _frozen(now, rows, name, place, plans, seed)
             made = _recorded(user, now, rows, target, seed)
@@ -256,7 +256,7 @@ def _record_removed(rows: list[Response], manifest: Path) -> None:
     write_json({**read_json(manifest), "invisible_removed": removed}, manifest)
 
 
-def _frozen_judgements(campaign: Campaign, name: str, place: str, *, leave_out: bool) -> Path:
+def _frozen_judgments(campaign: Campaign, name: str, place: str, *, leave_out: bool) -> Path:
     """The files of `write_results`, with their manifest."""
     target = _root() / place / name
     label = f"{campaign.slug} {name}"

@@ -49,7 +49,7 @@ def plan_items(plan: Plan, kind: str = "") -> Iterator[dict[str, Any]]:
 def write_results(
     campaign: Campaign, folder: Path, *, release: str = "", complete_only: bool = False
 ) -> list[Path]:
-    """Writes the counted answers of a campaign of judgements.
+    """Writes the counted answers of a campaign of judgments.
 
     Triplets: pairs.csv, triplets.csv and votes.csv; pairs: pairs.csv and pair_votes.csv; ratings: one file a
     question, such as ratings-m1.csv. With them come human.csv and differences.csv, for triplets and pairs
@@ -58,7 +58,7 @@ def write_results(
     Args:
         campaign: The campaign.
         folder: Where to write; it is made if it isn't there.
-        release: The name of these judgements, for human.csv.
+        release: The name of these judgments, for human.csv.
         complete_only: Whether items that lack answers are left out.
 
     Returns:

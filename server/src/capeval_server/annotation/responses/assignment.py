@@ -206,7 +206,7 @@ def _train(participation: Participation, options: CampaignOptions, needed: int |
         return AssignmentBatch(assignments=[], why=_TRAINED)
     made = _assigned(participation, [(item, None) for item in next_items(participation)], options)
     if not made and not graded_items(participation.campaign).exists():
-        # All that could be practised is out of work, or has a warning that the worker wants none of.
+        # All that could be practiced is out of work, or has a warning that the worker wants none of.
         participation.stage = Participation.Stage.WORKING
         participation.save(update_fields=["stage"])
         made = _give(participation, options, needed)

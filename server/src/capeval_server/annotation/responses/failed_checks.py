@@ -1,7 +1,7 @@
 """Checks that good workers fail: they are taken out of work, until somebody has looked at them.
 
 A worker is good here who passes other checks; a check says nothing of itself. Nothing else is changed: who
-failed it failed it, and an organiser who sees why lets a paused worker go on.
+failed it failed it, and an organizer who sees why lets a paused worker go on.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The judgements of COCO's challenge of 2015, M1 to M5, and ratings as THumB has them.
+"""The judgments of COCO's challenge of 2015, M1 to M5, and ratings as THumB has them.
 
 The challenge's page defines what M1 to M5 measure and does not print its questions: those here are ours, in
-`templates/annotation/texts`, and an organiser may change them.
+`templates/annotation/texts`, and an organizer may change them.
 """
 
 from __future__ import annotations

@@ -120,7 +120,7 @@ class TripletVotes(PairVotes):
             left=payload[left],
             right=payload[_SECOND if left == _FIRST else _FIRST],
             on_the_left=left,
-            judgements=judgments,
+            judgments=judgments,
         )
 
     def row(self, plan: Plan, item: int, pair: int, choice: str) -> tuple[int, str]:  # noqa: ARG002
@@ -137,7 +137,7 @@ class TripletVotes(PairVotes):
     ) -> PlanVotes:
         """Count the majority of each triplet as one vote."""
         if not complete:
-            plan = replace(plan, triplets=tuple(replace(each, judgements=1) for each in plan.triplets))
+            plan = replace(plan, triplets=tuple(replace(each, judgments=1) for each in plan.triplets))
         return count_votes(plan, answers, complete_only=True)
 
 

@@ -94,8 +94,8 @@ class WriteTask(TaskType):
         *,
         mirrored: bool,  # noqa: ARG002
     ) -> dict[str, str]:
-        """The organisers' own sentence."""
-        return {"A sentence of the organisers": str(expected["caption"])}
+        """The organizers' own sentence."""
+        return {"A sentence of the organizers": str(expected["caption"])}
 
     def shown(self, payload: Mapping[str, Any], *, mirrored: bool) -> dict[str, Any]:  # noqa: ARG002
         """The keywords."""

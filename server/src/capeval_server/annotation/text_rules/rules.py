@@ -64,7 +64,7 @@ _OTHER_TIMES = re.compile(r"\b(will|going to|about to|was|were)\b", re.IGNORECAS
 
 @dataclass(frozen=True, kw_only=True)
 class RuleSettings:
-    """What an organiser chooses.
+    """What an organizer chooses.
 
     Attributes:
         levels: The level of each rule that has another than its own.
@@ -131,7 +131,7 @@ class TokenizedText:
     Attributes:
         text: As it was typed.
         words: Its tokens without punctuation, in lower case: as scores count them.
-        settings: The organiser's settings.
+        settings: The organizer's settings.
     """
 
     text: str
@@ -145,7 +145,7 @@ class TextRule:
 
     Attributes:
         name: Its name.
-        level: Its level, where the organiser chose no other.
+        level: Its level, where the organizer chose no other.
         message: What the writer is told, with `{0}` for what was found.
         why: Why it is there, for the page about the rules.
         finds: What breaks it in a text; empty where nothing does.
@@ -336,7 +336,7 @@ _ALL = (
         name="blocklist",
         level="confirm",
         message="Please leave out '{0}', or say why it is needed.",
-        why="The organisers listed words that captions should not have.",
+        why="The organizers listed words that captions should not have.",
         finds=_blocked_words,
     ),
     TextRule(
@@ -366,7 +366,7 @@ _ALL = (
     TextRule(
         name="unknown-words",
         level="hint",
-        message="Are these words spelt right: {0}?",
+        message="Are these words spelled right: {0}?",
         why=(
             "nocaps asks to avoid spelling errors. 3 to 5 % of captions have a word that is in no list; most"
             " of these are slips."
@@ -401,14 +401,14 @@ def check_captions(
 
     Args:
         texts: The texts as they were typed.
-        settings: The organiser's settings; the defaults where there are none.
+        settings: The organizer's settings; the defaults where there are none.
 
     Raises:
         CaptionError: A text holds a lone surrogate.
         DependencyError: A library for languages or spelling is not installed.
     """
     settings = settings or RuleSettings()
-    # A text that is too long is not tokenised.
+    # A text that is too long is not tokenized.
     words = tokenize([text if len(text) <= LONGEST_CAPTION else "" for text in texts])
     return [
         _findings(TokenizedText(text=text, words=tokens, settings=settings))
@@ -464,7 +464,7 @@ def verdict(
 
     Args:
         text: The text as it was typed.
-        settings: The organiser's settings; the defaults where there are none.
+        settings: The organizer's settings; the defaults where there are none.
         reasons: Why the writer keeps the text, by rule; reasons for other rules are left out.
 
     Raises:

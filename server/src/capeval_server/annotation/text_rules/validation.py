@@ -45,7 +45,7 @@ def look(texts: TextVersion, item: Item, text: str) -> SentenceCheck:
     if not is_storable(text):
         raise AnswerError("the sentence has a character that can't be stored: please type it again")
     (findings,) = rules.check_captions([text], settings_of(texts, item))
-    # A text that is far too long is not tokenised: its words are of no use.
+    # A text that is far too long is not tokenized: its words are of no use.
     long = any(finding.rule == "too-long" for finding in findings)
     cleaned = remove_invisible(text) if find_invisible(text) else None
     return SentenceCheck(words=0 if long else rules.count_words(text), findings=findings, cleaned=cleaned)

@@ -2,7 +2,7 @@
 
 Where workers choose, they answer items with plain answers. Where they write, they say of sentences which
 break the rules, and then write some as practice, which are neither right nor wrong: they see what the rules
-found, and a sentence of the organisers.
+found, and a sentence of the organizers.
 
 Each try has other items, as nobody gets an item twice. What is answered in training counts in no result, says
 nothing of trust, and is paid for.
@@ -40,7 +40,7 @@ from capeval_server.audit.models import record
 from capeval_server.core.errors import AssignmentError, CampaignError
 
 __all__ = [
-    "MOST_PRACTISED",
+    "MOST_PRACTICED",
     "TrainingAttempt",
     "TrainingFeedback",
     "finished_try",
@@ -52,7 +52,7 @@ __all__ = [
 ]
 
 # The most sentences that are written as practice: a batch has no more.
-MOST_PRACTISED = 50
+MOST_PRACTICED = 50
 
 _Stage = Participation.Stage
 _State = Assignment.State

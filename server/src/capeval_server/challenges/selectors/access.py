@@ -1,4 +1,4 @@
-"""Phases by their names, and who organises which challenge."""
+"""Phases by their names, and who organizes which challenge."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from capeval_server.challenges.models import Challenge, Phase
 from capeval_server.core.errors import NotFoundError
 
-__all__ = ["makes_challenges", "organised", "organised_by", "organises", "phase_named"]
+__all__ = ["makes_challenges", "organized", "organized_by", "organizes", "phase_named"]
 
 
 def phase_named(slug: str, name: str) -> Phase:
@@ -23,25 +23,25 @@ def phase_named(slug: str, name: str) -> Phase:
     return phase
 
 
-def organised_by(user: AbstractBaseUser | AnonymousUser) -> QuerySet[Challenge]:
-    """The challenges that a user is an organiser of; staff are of all."""
+def organized_by(user: AbstractBaseUser | AnonymousUser) -> QuerySet[Challenge]:
+    """The challenges that a user is an organizer of; staff are of all."""
     if not isinstance(user, User) or not user.is_active:
         return Challenge.objects.none()
-    return Challenge.objects.all() if user.is_staff else Challenge.objects.filter(organisers=user)
+    return Challenge.objects.all() if user.is_staff else Challenge.objects.filter(organizers=user)
 
 
-def organises(user: AbstractBaseUser | AnonymousUser, challenge: Challenge) -> bool:
-    """Whether a user is an organiser of a challenge."""
-    return organised_by(user).filter(pk=challenge.pk).exists()
+def organizes(user: AbstractBaseUser | AnonymousUser, challenge: Challenge) -> bool:
+    """Whether a user is an organizer of a challenge."""
+    return organized_by(user).filter(pk=challenge.pk).exists()
 
 
-def organised(user: AbstractBaseUser | AnonymousUser, slug: str) -> Challenge:
-    """The challenge with a name, for one of its organisers.
+def organized(user: AbstractBaseUser | AnonymousUser, slug: str) -> Challenge:
+    """The challenge with a name, for one of its organizers.
 
     Raises:
-        NotFoundError: There is none, or the user is not an organiser of it.
+        NotFoundError: There is none, or the user is not an organizer of it.
     """
-    challenge = organised_by(user).filter(slug=slug).first()
+    challenge = organized_by(user).filter(slug=slug).first()
     if challenge is None:
         raise NotFoundError
     return challenge

@@ -1,4 +1,4 @@
-"""The images of a split as a list: what to caption, where to get it, under which licence."""
+"""The images of a split as a list: what to caption, where to get it, under which license."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What organisers see on the overview, in a fixed number of queries."""
+"""What organizers see on the overview, in a fixed number of queries."""
 
 from __future__ import annotations
 

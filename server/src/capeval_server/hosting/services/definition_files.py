@@ -105,7 +105,7 @@ def preview_files(challenge: Challenge | None, file: Iterable[bytes]) -> Definit
 
 
 def apply_files(user: User, challenge: Challenge | None, file: Iterable[bytes], *, seen: str) -> Challenge:
-    """Changes a challenge to what a zip of files says, or makes it; its maker becomes its organiser.
+    """Changes a challenge to what a zip of files says, or makes it; its maker becomes its organizer.
 
     Args:
         user: Who does it.
@@ -217,7 +217,7 @@ def _record(
 ) -> None:
     if before is None:
         if user is not None:
-            changed.organisers.add(user)
+            changed.organizers.add(user)
         record(user, changed, "made the challenge from files")
     elif preview.changes:
         places = ", ".join(place for place, _, _ in preview.changes)

@@ -1,4 +1,4 @@
-"""Files that an organiser uploaded and has not confirmed yet: one of each kind for a user and a challenge."""
+"""Files that an organizer uploaded and has not confirmed yet: one of each kind for a user and a challenge."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ pictures/NAME             pictures in the challenge's texts
 submissions.csv, .json    submissions: state, what was declared, mark and reason
 results.csv, .json        of each metric and version of references its signature, or its failure
 scores.csv, .json         the numbers, of all images where no subset is named, with 95% intervals
-actions.csv, .json        what organisers did
+actions.csv, .json        what organizers did
 final/PHASE/SPLIT_REFERENCES_vVERSION.json   leaderboards whose results are final, as they were then
 files/SUBMISSION/SPLIT.json   the results that were submitted
 

@@ -65,13 +65,13 @@ def _content(phase: Phase, references: ReferenceSet) -> bytes:
     def of(**asked: Any) -> LeaderboardQuery:
         return ask(phase, split=references.split.name, references=references.name, **asked)
 
-    # Each score of each subset in one table; and then sorted by each of them, to compare neighbours.
+    # Each score of each subset in one table; and then sorted by each of them, to compare neighbors.
     every = of(layout="both")
     return pack(leaderboard(every, compared=False, full=True), _tests(of, every))
 
 
 def _tests(of: Any, every: LeaderboardQuery) -> Iterator[tuple[str, str, UUID, UUID, float]]:
-    """The p-values of all neighbours, sorted by each score."""
+    """The p-values of all neighbors, sorted by each score."""
     for column in every.columns:
         rows = leaderboard(of(sort_by=column.name, subset=column.subset), full=True).rows
         for row, after in pairwise(rows):

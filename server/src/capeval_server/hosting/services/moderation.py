@@ -1,4 +1,4 @@
-"""What organisers do with submissions, teams and each other. Each action is recorded with it."""
+"""What organizers do with submissions, teams and each other. Each action is recorded with it."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from capeval_server.submissions.services import leaderboard_selection, lifecycle
 from capeval_server.teams.models import Raise, Team
 
 __all__ = [
-    "add_organiser",
+    "add_organizer",
     "mark",
     "of_challenge",
     "raise_quota",
-    "remove_organiser",
+    "remove_organizer",
     "repeatable",
     "rerun",
     "rerun_all",
@@ -139,32 +139,32 @@ def raise_quota(user: User, team: Team, phase: Phase, *, per_day: int, total: in
         record(user, team.challenge, what, team=now)
 
 
-def add_organiser(user: User | None, challenge: Challenge, name: str) -> User:
-    """Makes a user an organiser.
+def add_organizer(user: User | None, challenge: Challenge, name: str) -> User:
+    """Makes a user an organizer.
 
     Raises:
-        TeamError: No user has the name, or they are an organiser already.
+        TeamError: No user has the name, or they are an organizer already.
     """
     found = confirmed(User.objects.filter(username=name, is_active=True)).first()
     if found is None:
         raise TeamError(f"no user has the name {name!r}")
     with held(challenge):
-        if challenge.organisers.filter(pk=found.pk).exists():
-            raise TeamError(f"{name!r} is an organiser already")
-        challenge.organisers.add(found)
-        record(user, challenge, f"made {name} an organiser")
+        if challenge.organizers.filter(pk=found.pk).exists():
+            raise TeamError(f"{name!r} is an organizer already")
+        challenge.organizers.add(found)
+        record(user, challenge, f"made {name} an organizer")
     return found
 
 
-def remove_organiser(user: User | None, challenge: Challenge, organiser: User) -> None:
-    """Removes a user from the organisers.
+def remove_organizer(user: User | None, challenge: Challenge, organizer: User) -> None:
+    """Removes a user from the organizers.
 
     Raises:
         TeamError: They are none.
         SuccessorError: There would be none left.
     """
     with held(challenge):
-        if not challenge.organisers.filter(pk=organiser.pk).exists():
-            raise TeamError(f"{organiser.username!r} is no organiser of {challenge.slug!r}")
-        challenge.organisers.remove(organiser)
-        record(user, challenge, f"removed {organiser.username} from the organisers")
+        if not challenge.organizers.filter(pk=organizer.pk).exists():
+            raise TeamError(f"{organizer.username!r} is no organizer of {challenge.slug!r}")
+        challenge.organizers.remove(organizer)
+        record(user, challenge, f"removed {organizer.username} from the organizers")

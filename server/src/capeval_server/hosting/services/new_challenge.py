@@ -22,7 +22,7 @@ _FILES = ("references", "human", "subsets")
 
 
 def formed_zip(given: Mapping[str, Any], files: Mapping[str, tuple[str, bytes]]) -> bytes:
-    """A zip of a challenge's files, as an organiser could have written them.
+    """A zip of a challenge's files, as an organizer could have written them.
 
     Args:
         given: What the form has: texts, one split, and one phase.
@@ -57,7 +57,7 @@ def formed_zip(given: Mapping[str, Any], files: Mapping[str, tuple[str, bytes]])
 
 
 def _ending(name: str) -> str:
-    """The ending by which the form of a file is recognised; that of JSON where it has another one."""
+    """The ending by which the form of a file is recognized; that of JSON where it has another one."""
     ending = PurePath(name).suffix.lower()
     return ending if ending in (".json", ".jsonl") else ".json"
 

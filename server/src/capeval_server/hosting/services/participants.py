@@ -1,4 +1,4 @@
-"""What organisers do with participants: approve, remove and block them. Each action is recorded with it."""
+"""What organizers do with participants: approve, remove and block them. Each action is recorded with it."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def block(user: User | None, challenge: Challenge, name: str, reason: str) -> No
     """Takes a user out of their team, if they are in one, and lets them take part no more.
 
     Raises:
-        TeamError: No user has the name, they organise the challenge, or there is no reason.
+        TeamError: No user has the name, they organize the challenge, or there is no reason.
     """
     reason = reason.strip()
     if not reason or len(reason) > LONGEST_REASON or "\0" in reason:
@@ -85,8 +85,8 @@ def block(user: User | None, challenge: Challenge, name: str, reason: str) -> No
     if found is None:
         raise TeamError(f"no user has the name {name!r}")
     with held(challenge):
-        if challenge.organisers.filter(pk=found.pk).exists():
-            raise TeamError(f"{name!r} organises the challenge, so they can't be blocked")
+        if challenge.organizers.filter(pk=found.pk).exists():
+            raise TeamError(f"{name!r} organizes the challenge, so they can't be blocked")
         blocks.block(found, challenge, reason)
         member = enrollment.membership_of(found, challenge)
         if member is not None:

@@ -1,4 +1,4 @@
-"""Pictures in a challenge's texts: uploaded by organisers, served from this server."""
+"""Pictures in a challenge's texts: uploaded by organizers, served from this server."""
 
 from __future__ import annotations
 

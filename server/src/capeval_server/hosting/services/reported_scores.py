@@ -1,4 +1,4 @@
-"""Scores that were reported elsewhere, which organisers show on a leaderboard beside what was scored here."""
+"""Scores that were reported elsewhere, which organizers show on a leaderboard beside what was scored here."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-// While a plot is being made, words say so, and the one that this tab had before is shown in grey.
+// While a plot is being made, words say so, and the one that this tab had before is shown in gray.
 (() => {
-  // In milliseconds. A plot that did not change is confirmed sooner, and is not shown in grey first.
+  // In milliseconds. A plot that did not change is confirmed sooner, and is not shown in gray first.
   const patience = 200;
 
   // Of a plot that is not there yet, the browser does not say which address it chose.

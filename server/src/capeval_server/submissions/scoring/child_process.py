@@ -196,7 +196,7 @@ class _Scoring:
 
 
 class _Submitted:
-    """The candidates of a submission: the first metric tokenises them for all; if that fails, each tries."""
+    """The candidates of a submission: the first metric tokenizes them for all; if that fails, each tries."""
 
     def __init__(self, candidates: capeval.Candidates) -> None:
         self._candidates = candidates

@@ -46,7 +46,7 @@ def shown_splits(phase: Phase, now: datetime) -> list[Split]:
 def shown_methods(phase: Phase, split: Split, now: datetime, most: int) -> list[Submission]:
     """The submissions whose captions of a split everybody may read, the best first.
 
-    They are on the leaderboard, and their teams agreed unless the organisers show those of all. A human
+    They are on the leaderboard, and their teams agreed unless the organizers show those of all. A human
     baseline is among them if the references that it is of are public.
     """
     of_teams = Q(phase=phase)

@@ -1,7 +1,7 @@
-"""How precisely scores are shown: in full by public references; rounded by private ones, but to organisers.
+"""How precisely scores are shown: in full by public references; rounded by private ones, but to organizers.
 
 With all digits, the scores of two submissions that differ in one caption tell what the references say of one
-image: docs/server/organising.md has the arithmetic.
+image: docs/server/organizing.md has the arithmetic.
 """
 
 from __future__ import annotations

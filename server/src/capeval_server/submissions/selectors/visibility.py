@@ -10,7 +10,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from capeval_server.challenges.models import Phase
-from capeval_server.challenges.selectors.access import organised_by
+from capeval_server.challenges.selectors.access import organized_by
 from capeval_server.submissions.models import Submission
 
 __all__ = ["own", "published", "visible"]
@@ -44,7 +44,7 @@ def visible(user: User | AnonymousUser, pk: Any, *, manages: bool = True) -> tup
     Args:
         user: Who asks.
         pk: The submission's id.
-        manages: Whether they may also see it as an organiser.
+        manages: Whether they may also see it as an organizer.
     """
     found = own(user).filter(pk=pk).first()
     if found is not None:
@@ -56,6 +56,6 @@ def visible(user: User | AnonymousUser, pk: Any, *, manages: bool = True) -> tup
 
 
 def _managed(user: User | AnonymousUser) -> QuerySet[Submission]:
-    """The submissions on leaderboards of the challenges that a user organises, also on hidden ones."""
-    standing = Submission.objects.filter(stands=True, phase__challenge__in=organised_by(user))
+    """The submissions on leaderboards of the challenges that a user organizes, also on hidden ones."""
+    standing = Submission.objects.filter(stands=True, phase__challenge__in=organized_by(user))
     return standing.select_related("phase__challenge", "team")

@@ -1,4 +1,4 @@
-"""Putting a submission on the leaderboard or taking it off, and organisers' marks."""
+"""Putting a submission on the leaderboard or taking it off, and organizers' marks."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def set_standing(submission: Submission, stands: bool) -> Submission:
 
 
 def mark(submission: Submission, mark: str, reason: str) -> None:
-    """Marks a submission for an organiser, or takes the mark away.
+    """Marks a submission for an organizer, or takes the mark away.
 
     Raises:
         StandingError: There is a mark and no reason.

@@ -4,7 +4,7 @@
     running    -> waiting     the worker stopped, the system failed, or references changed meanwhile
     running    -> scored      at least one metric gave scores
     running    -> failed      no metric gave scores, or it was tried too often
-    scored     -> waiting     references changed, or an organiser has it scored again; so from failed
+    scored     -> waiting     references changed, or an organizer has it scored again; so from failed
     any but failed -> withdrawn, for good
 
 A submission that waits or runs has one job of the kind `SCORING`; no other submission has one.

@@ -124,7 +124,7 @@ def entrant(user: User, phase: Phase, arrived: datetime) -> Team:
     if member is None:
         raise TeamError(f"to submit, join the challenge {phase.challenge.slug!r} first, alone or in a team")
     if not member.approved:
-        raise TeamError("an organiser must approve you before you can submit")
+        raise TeamError("an organizer must approve you before you can submit")
     return member.team
 
 
@@ -142,7 +142,7 @@ def _add_once(
         known = Submission.objects.filter(user=user, idempotency_key=key).first() if key else None
         if known is not None:
             return _same(known, submission.sha256), False
-        # As it is now: an organiser may have changed it while the upload was checked.
+        # As it is now: an organizer may have changed it while the upload was checked.
         phase = Phase.objects.select_related("challenge").get(pk=phase.pk)
         _check_open(phase, submission.created)
         spend(team, phase, submission.created)

@@ -1,4 +1,4 @@
-"""Joining a challenge, alone or in a team: codes that let others in, and approval by organisers."""
+"""Joining a challenge, alone or in a team: codes that let others in, and approval by organizers."""
 
 from __future__ import annotations
 
@@ -101,14 +101,14 @@ def join(user: User, challenge: Challenge, code: str) -> Team:
 
 
 def _locked(challenge: Challenge) -> Challenge:
-    # An organiser may block the user, or begin to ask for approval, at the same time.
+    # An organizer may block the user, or begin to ask for approval, at the same time.
     return Challenge.objects.select_for_update(no_key=True).get(pk=challenge.pk)
 
 
 def _add(user: User, team: Team, challenge: Challenge, *, owner: bool) -> None:
     block = block_of(user, challenge)
     if block is not None:
-        raise TeamError(f"the organisers have blocked you in this challenge ({block.reason})")
+        raise TeamError(f"the organizers have blocked you in this challenge ({block.reason})")
     try:
         with transaction.atomic():
             Membership.objects.create(

@@ -38,7 +38,7 @@ def owned(user: User, challenge: Challenge) -> Team:
 def agree(owner: User, challenge: Challenge, *, shows_captions: bool) -> None:
     """Says whether everybody may read the captions of a team's submissions on leaderboards.
 
-    Where the organisers show the captions of all teams, they are shown in any case.
+    Where the organizers show the captions of all teams, they are shown in any case.
 
     Raises:
         TeamError: Who asks does not own a team.

@@ -153,7 +153,7 @@ class TokenForm(forms.Form):
     """Says what a new token is to be."""
 
     name = forms.CharField(
-        max_length=100, help_text="To recognise it, such as the machine that will use it.", strip=True
+        max_length=100, help_text="To recognize it, such as the machine that will use it.", strip=True
     )
     scope = forms.ChoiceField(
         label="What it allows",

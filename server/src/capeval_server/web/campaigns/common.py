@@ -17,7 +17,7 @@ from capeval_server.annotation.campaigns.lifecycle import managed
 from capeval_server.annotation.models import Campaign, Participation
 from capeval_server.annotation.review import moderation
 from capeval_server.annotation.task_types import task_named
-from capeval_server.challenges.selectors.access import organises
+from capeval_server.challenges.selectors.access import organizes
 from capeval_server.core.errors import NotFoundError
 
 __all__ = ["View", "for_managers", "show", "worker_of"]
@@ -46,7 +46,7 @@ def show(
         "campaign": campaign,
         "task": task_named(campaign.kind),
         "challenge": campaign.challenge,
-        "organises": campaign.challenge is not None and organises(user_of(request), campaign.challenge),
+        "organizes": campaign.challenge is not None and organizes(user_of(request), campaign.challenge),
         "to_review": moderation.queue(campaign).count(),
         "now": timezone.now(),
         **context,

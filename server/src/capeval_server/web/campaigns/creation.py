@@ -27,7 +27,7 @@ from capeval_server.annotation.task_types import TASKS, TaskType
 from capeval_server.annotation.task_types.base import template_consent, template_text
 from capeval_server.annotation.task_types.quiz import quiz_lines, quizzes
 from capeval_server.challenges.models import Challenge
-from capeval_server.challenges.selectors.access import makes_challenges, organised_by
+from capeval_server.challenges.selectors.access import makes_challenges, organized_by
 from capeval_server.core.errors import NotFoundError
 from capeval_server.hosting.services import drafts
 from capeval_server.hosting.services.new_challenge import zipped
@@ -46,7 +46,7 @@ View = Callable[..., HttpResponseBase]
 
 
 def _for_makers(view: View) -> View:
-    """Lets those in who may make campaigns: who organises a challenge, and who may make challenges."""
+    """Lets those in who may make campaigns: who organizes a challenge, and who may make challenges."""
 
     @never_cache
     @wraps(view)
@@ -59,7 +59,7 @@ def _for_makers(view: View) -> View:
 
 
 def _makes(request: HttpRequest) -> bool:
-    return makes_challenges(request.user) or organised_by(request.user).exists()
+    return makes_challenges(request.user) or organized_by(request.user).exists()
 
 
 @never_cache
@@ -98,7 +98,7 @@ def _about(text: str) -> dict[str, str]:
 
 def _asked_challenge(request: HttpRequest) -> Challenge | None:
     """The challenge from whose page somebody comes."""
-    return organised_by(request.user).filter(slug=request.GET.get("challenge", "")).first()
+    return organized_by(request.user).filter(slug=request.GET.get("challenge", "")).first()
 
 
 def _task_of(text: str) -> TaskType:

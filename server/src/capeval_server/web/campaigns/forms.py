@@ -15,7 +15,7 @@ from capeval_server.annotation.task_types.quiz import quizzes
 from capeval_server.annotation.text_rules.rules import LEVELS, RULES
 from capeval_server.annotation.workers.enrollment import MOST_INVITES
 from capeval_server.challenges.models import ReferenceSet
-from capeval_server.challenges.selectors.access import makes_challenges, organised_by
+from capeval_server.challenges.selectors.access import makes_challenges, organized_by
 
 __all__ = [
     "AnswersForm",
@@ -74,7 +74,7 @@ class NewCampaignForm(_OptionsForm):
     )
     challenge = forms.ChoiceField(
         required=False,
-        help_text="Its organisers manage the campaign. Who takes part in it can't judge its captions.",
+        help_text="Its organizers manage the campaign. Who takes part in it can't judge its captions.",
     )
     items = forms.FileField(
         label="File of items", help_text="One JSON object a line, as the command line takes.", max_length=100
@@ -93,7 +93,7 @@ class NewCampaignForm(_OptionsForm):
     consent = forms.CharField(
         widget=forms.Textarea({"rows": 4}),
         help_text="Markdown. What workers agree to before they begin: what is recorded, what is published and"
-        " under which licence, until when they can withdraw, what they are paid, whom to ask.",
+        " under which license, until when they can withdraw, what they are paid, whom to ask.",
     )
     quiz = forms.ChoiceField(
         label="Training: quiz on the rules",
@@ -105,7 +105,7 @@ class NewCampaignForm(_OptionsForm):
 
     def __init__(self, user: User, task: TaskType, *arguments: Any, **options: Any) -> None:
         super().__init__(CampaignOptions.described(task), *arguments, **options)
-        challenges = organised_by(user).order_by("title").values_list("slug", "title")
+        challenges = organized_by(user).order_by("title").values_list("slug", "title")
         none = [("", "None")] if makes_challenges(user) else []
         self.fields["challenge"].required = not none
         cast(forms.ChoiceField, self.fields["challenge"]).choices = [*none, *challenges]
@@ -249,7 +249,7 @@ class UseForm(forms.Form):
     def __init__(self, user: User, splits: list[str], *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         cast(forms.ChoiceField, self.fields["split"]).choices = [(name, name) for name in splits]
-        sets = ReferenceSet.objects.filter(split__challenge__in=organised_by(user).values("pk"))
+        sets = ReferenceSet.objects.filter(split__challenge__in=organized_by(user).values("pk"))
         cast(forms.ChoiceField, self.fields["references"]).choices = [
             (str(one.pk), f"{one.split.challenge.title}: {one.split.name}, {one.name}")
             for one in sets.select_related("split__challenge").order_by("split__challenge__title", "pk")

@@ -19,7 +19,7 @@ from capeval_server.annotation.releases.result_files import write_results
 from capeval_server.annotation.task_types import task_named
 from capeval_server.audit.models import record
 from capeval_server.challenges.models import ReferenceSet
-from capeval_server.challenges.selectors.access import makes_challenges, organised_by
+from capeval_server.challenges.selectors.access import makes_challenges, organized_by
 from capeval_server.core.errors import CampaignError, NotFoundError
 from capeval_server.hosting.services import drafts, settings
 from capeval_server.hosting.services.definition_files import preview_files
@@ -29,7 +29,7 @@ from capeval_server.web.campaigns.common import for_managers, show
 from capeval_server.web.campaigns.forms import FreezeForm, UseForm
 from capeval_server.web.hosting import presenters
 from capeval_server.web.hosting.common import form_status, tell
-from capeval_server.web.hosting.common import show as show_to_organisers
+from capeval_server.web.hosting.common import show as show_to_organizers
 from capeval_server.web.hosting.forms import ConfirmUploadForm
 
 __all__ = ["download", "releases", "results", "use_as_references", "use_in_new", "verify"]
@@ -69,7 +69,7 @@ def releases(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         "releases": found,
         "judged": judged,
         "makes": makes_challenges(user),
-        "uses": not judged and organised_by(user).exists(),
+        "uses": not judged and organized_by(user).exists(),
     }
     return show(request, campaign, "releases", tab="releases", **context, status=form_status(form))
 
@@ -199,7 +199,7 @@ def use_as_references(request: HttpRequest, campaign: Campaign, name: str) -> Ht
             drafts.keep_draft(user, challenge, f"references-{entry.pk}", data)
             confirm = ConfirmUploadForm(initial={"sha256": found.sha256, "seen": entry.version, "name": file})
             shown: dict[str, Any] = {"entry": entry, "found": found, "form": confirm, "file_name": file}
-            return show_to_organisers(request, challenge, "publish", tab="references", **shown)
+            return show_to_organizers(request, challenge, "publish", tab="references", **shown)
     return show(
         request, campaign, "use", tab="releases", release=release, form=form, status=form_status(form)
     )

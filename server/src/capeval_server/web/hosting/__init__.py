@@ -1,4 +1,4 @@
-"""The pages of organisers. They answer 404 to everybody else."""
+"""The pages of organizers. They answer 404 to everybody else."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ TABS: dict[str, str] = {}
 def _at(place: str, view: View, name: str, *, tab: str = "") -> Any:
     if tab:
         TABS[name] = tab
-    return path(f"<slug:slug>/organise/{place}", view, name=f"organiser_{name}")
+    return path(f"<slug:slug>/organize/{place}", view, name=f"organizer_{name}")
 
 
 urlpatterns = [
-    path("new/", challenge.new, name="organiser_new"),
-    path("new/form/", challenge.new_by_form, name="organiser_new_by_form"),
-    path("new/sample.zip", challenge.sample, name="organiser_sample"),
-    path("new/apply/", challenge.apply_new, name="organiser_apply_new"),
+    path("new/", challenge.new, name="organizer_new"),
+    path("new/form/", challenge.new_by_form, name="organizer_new_by_form"),
+    path("new/sample.zip", challenge.sample, name="organizer_sample"),
+    path("new/apply/", challenge.apply_new, name="organizer_apply_new"),
     _at("", overview.overview_page, "overview", tab="Overview"),
     _at("submissions/", submissions.submissions, "submissions", tab="Submissions"),
     _at("submissions/<uuid:pk>/", submissions.submission, "submission"),
@@ -78,7 +78,7 @@ urlpatterns = [
     _at("files/apply/", challenge.apply_to, "apply"),
     _at("files/challenge.toml", challenge.definition, "definition"),
     _at("export/", overview.export_page, "export"),
-    _at("organisers/", participants.organisers, "organisers", tab="Organisers"),
-    _at("organisers/<int:pk>/remove/", participants.remove_organiser, "remove_organiser"),
+    _at("organizers/", participants.organizers, "organizers", tab="Organizers"),
+    _at("organizers/<int:pk>/remove/", participants.remove_organizer, "remove_organizer"),
     _at("trail/", overview.trail, "trail", tab="History"),
 ]

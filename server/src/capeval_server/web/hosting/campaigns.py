@@ -1,4 +1,4 @@
-"""The page of a challenge's campaigns, for its organisers."""
+"""The page of a challenge's campaigns, for its organizers."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from django.views.decorators.http import require_safe
 
 from capeval_server.annotation.campaigns.progress import with_counts
 from capeval_server.challenges.models import Challenge
-from capeval_server.web.hosting.common import for_organisers, show
+from capeval_server.web.hosting.common import for_organizers, show
 
 __all__ = ["campaigns"]
 
 
-@for_organisers
+@for_organizers
 @require_safe
 def campaigns(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     """The campaigns of the challenge."""

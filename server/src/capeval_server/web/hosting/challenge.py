@@ -1,4 +1,4 @@
-"""The pages where organisers change a challenge: by forms, or by its files."""
+"""The pages where organizers change a challenge: by forms, or by its files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from capeval_server.web.hosting.common import (
     errors_in_form,
     errors_told,
     for_makers,
-    for_organisers,
+    for_organizers,
     form_status,
     show,
     tell,
@@ -47,7 +47,7 @@ __all__ = [
 ]
 
 
-@for_organisers
+@for_organizers
 def edit(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     """Changes texts and declared fields."""
     about = settings.about_of(challenge)
@@ -67,7 +67,7 @@ def edit(request: HttpRequest, challenge: Challenge) -> HttpResponse:
             return _conflict(request, challenge, error, form, "edit", **shown)
         else:
             tell(request, f"Saved: {', '.join(changed)}." if changed else "Nothing changed.")
-            return redirect("organiser_edit", challenge.slug)
+            return redirect("organizer_edit", challenge.slug)
     shown = {"form": form, "fields": fields, "phases": _phases(challenge)}
     return show(request, challenge, "edit", tab="edit", **shown, status=form_status(form, fields))
 
@@ -92,7 +92,7 @@ def _conflict(
     return show(request, challenge, page, tab="edit", form=form, status=STATUSES[type(error)], **context)
 
 
-@for_organisers
+@for_organizers
 def phase(request: HttpRequest, challenge: Challenge, phase: str | None = None) -> HttpResponse:
     """Changes a phase, or adds one."""
     found = None if phase is None else get_object_or_404(challenge.phases, name=phase)
@@ -114,28 +114,28 @@ def phase(request: HttpRequest, challenge: Challenge, phase: str | None = None) 
             name = wanted["name"]
             done = "Saved" if found else "Added"
             tell(request, f"{done} phase {name}." if changed else "Nothing changed.")
-            return redirect("organiser_phase", challenge.slug, name)
+            return redirect("organizer_phase", challenge.slug, name)
     problem = final_results.problem_of(found) if found else ""
     shown = {"form": form, "phase": found, "not_final": problem}
     return show(request, challenge, "phase", tab="edit", **shown, status=form_status(form))
 
 
-@for_organisers
+@for_organizers
 @require_POST
 def make_final(request: HttpRequest, challenge: Challenge, phase: str) -> HttpResponse:
     """Makes the results of a phase final."""
     found = get_object_or_404(challenge.phases.select_related("challenge"), name=phase)
     if request.POST.get("confirm") != "on":
         messages.error(request, "Nothing changed: confirm that this can't be undone.")
-        return redirect("organiser_phase", challenge.slug, phase)
+        return redirect("organizer_phase", challenge.slug, phase)
     with errors_told(request, "Nothing changed: "):
         final_results.make_final(user_of(request), found)
         tell(request, f"The results of phase {phase} are final.")
-    return redirect("organiser_phase", challenge.slug, phase)
+    return redirect("organizer_phase", challenge.slug, phase)
 
 
 @accepts_uploads
-@for_organisers
+@for_organizers
 def files(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     """Takes a zip of the challenge's files, and shows what would change."""
     return _files(request, challenge)
@@ -194,7 +194,7 @@ def sample(request: HttpRequest) -> HttpResponse:
     return answer
 
 
-@for_organisers
+@for_organizers
 @require_POST
 def apply_to(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     """Applies the zip that was sent before."""
@@ -221,11 +221,11 @@ def _apply(request: HttpRequest, challenge: Challenge | None) -> HttpResponse:
                 request,
                 "The challenge is changed." if challenge else "The challenge is created.",
             )
-            return redirect("organiser_overview", changed.slug)
-    return redirect("organiser_files", challenge.slug) if challenge else redirect("organiser_new")
+            return redirect("organizer_overview", changed.slug)
+    return redirect("organizer_files", challenge.slug) if challenge else redirect("organizer_new")
 
 
-@for_organisers
+@for_organizers
 @require_safe
 def definition(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     """The definition as it is now."""

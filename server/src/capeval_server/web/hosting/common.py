@@ -1,4 +1,4 @@
-"""What all pages of organisers use."""
+"""What all pages of organizers use."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from django.views.decorators.cache import never_cache
 from capeval.errors import CapevalError
 from capeval_server.audit.models import Action
 from capeval_server.challenges.models import Challenge
-from capeval_server.challenges.selectors.access import makes_challenges, organised
+from capeval_server.challenges.selectors.access import makes_challenges, organized
 from capeval_server.core.errors import NotFoundError
 from capeval_server.submissions.models import Result
 
@@ -33,7 +33,7 @@ __all__ = [
     "errors_in_form",
     "errors_told",
     "for_makers",
-    "for_organisers",
+    "for_organizers",
     "form_status",
     "paged",
     "show",
@@ -49,13 +49,13 @@ FAILURES = Coalesce(Subquery(_FAILED.annotate(metrics=Count("metric", distinct=T
 View = Callable[..., HttpResponseBase]
 
 
-def for_organisers(view: View) -> View:
-    """Lets organisers of a challenge in, and gives the view the challenge in place of its slug."""
+def for_organizers(view: View) -> View:
+    """Lets organizers of a challenge in, and gives the view the challenge in place of its slug."""
 
     @never_cache
     @wraps(view)
     def answer(request: HttpRequest, slug: str, **named: Any) -> HttpResponseBase:
-        return view(request, organised(request.user, slug), **named)
+        return view(request, organized(request.user, slug), **named)
 
     return answer
 
@@ -76,7 +76,7 @@ def for_makers(view: View) -> View:
 def show(
     request: HttpRequest, challenge: Challenge, page: str, *, status: int = 200, **context: Any
 ) -> HttpResponse:
-    """A page of a challenge's organisers, by the name of its template."""
+    """A page of a challenge's organizers, by the name of its template."""
     context = {"challenge": challenge, "now": timezone.now(), **context}
     return render(request, f"web/hosting/{page}.html", context, status=status)
 
@@ -87,7 +87,7 @@ def form_status(*sent: forms.Form | forms.BaseFormSet[Any]) -> int:
 
 
 def actions_of(challenge: Challenge) -> QuerySet[Action]:
-    """What organisers did, the latest first."""
+    """What organizers did, the latest first."""
     return challenge.actions.select_related("submission", "team").order_by("-time", "-pk")
 
 

@@ -1,4 +1,4 @@
-"""What organisers fill in."""
+"""What organizers fill in."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = [
     "FilterForm",
     "MarkForm",
     "NewChallengeForm",
-    "OrganiserForm",
+    "OrganizerForm",
     "ParticipantForm",
     "PhaseForm",
     "PictureForm",
@@ -222,7 +222,7 @@ class AboutForm(forms.Form):
     approval = forms.BooleanField(
         label="Participants must be approved",
         required=False,
-        help_text="An organiser approves each of them before they can submit.",
+        help_text="An organizer approves each of them before they can submit.",
     )
     seen = forms.CharField(max_length=64, widget=forms.HiddenInput)
 
@@ -294,7 +294,7 @@ class PhaseForm(forms.Form):
 
 
 class MarkForm(forms.Form):
-    """Says what an organiser thinks of a submission."""
+    """Says what an organizer thinks of a submission."""
 
     mark = forms.ChoiceField(
         label="Mark",
@@ -325,7 +325,7 @@ class QuotaIncreaseForm(forms.Form):
         _offer_phases(self.fields["phase"], challenge, all_phases=False)
 
 
-class OrganiserForm(forms.Form):
+class OrganizerForm(forms.Form):
     """Names a user."""
 
     username = forms.CharField(

@@ -1,4 +1,4 @@
-"""The page of announcements and webhooks, for organisers."""
+"""The page of announcements and webhooks, for organizers."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from capeval_server.challenges.models import Challenge
 from capeval_server.notifications import services, webhooks
 from capeval_server.notifications.models import Delivery, Webhook
 from capeval_server.web.hosting import forms
-from capeval_server.web.hosting.common import PAGE, errors_in_form, for_organisers, form_status, show, tell
+from capeval_server.web.hosting.common import PAGE, errors_in_form, for_organizers, form_status, show, tell
 
 __all__ = ["add_webhook", "notices", "remove_webhook", "take_back"]
 
 
-@for_organisers
+@for_organizers
 def notices(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     """What was announced, and who is told by webhooks; announces something."""
     form = forms.AnnouncementForm(request.POST or None)
@@ -28,7 +28,7 @@ def notices(request: HttpRequest, challenge: Challenge) -> HttpResponse:
         with errors_in_form(form):
             services.announce(user_of(request), challenge, given["title"], given["text"])
             tell(request, "It is announced, and is mailed to all participants.")
-            return redirect("organiser_notices", challenge.slug)
+            return redirect("organizer_notices", challenge.slug)
     return _show(request, challenge, form, forms.WebhookForm())
 
 
@@ -55,16 +55,16 @@ def _show(
     )
 
 
-@for_organisers
+@for_organizers
 @require_POST
 def take_back(request: HttpRequest, challenge: Challenge, pk: int) -> HttpResponse:
     """Takes an announcement back."""
     services.take_back(user_of(request), get_object_or_404(challenge.announcements, pk=pk))
     tell(request, "The announcement is taken back. Mail that was sent stays sent.")
-    return redirect("organiser_notices", challenge.slug)
+    return redirect("organizer_notices", challenge.slug)
 
 
-@for_organisers
+@for_organizers
 @require_POST
 def add_webhook(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     """Adds a webhook, and shows its secret: only the answer to the form itself does."""
@@ -76,10 +76,10 @@ def add_webhook(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     return _show(request, challenge, forms.AnnouncementForm(), form, made)
 
 
-@for_organisers
+@for_organizers
 @require_POST
 def remove_webhook(request: HttpRequest, challenge: Challenge, pk: int) -> HttpResponse:
     """Removes a webhook."""
     webhooks.remove(user_of(request), get_object_or_404(challenge.webhooks, pk=pk))
     tell(request, "The webhook is removed.")
-    return redirect("organiser_notices", challenge.slug)
+    return redirect("organizer_notices", challenge.slug)

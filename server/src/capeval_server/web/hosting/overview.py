@@ -18,12 +18,12 @@ from capeval_server.hosting.selectors.score_disclosure import LEAST_IMAGES, smal
 from capeval_server.hosting.services import moderation
 from capeval_server.http.range_requests import goes_on, sent
 from capeval_server.submissions.models import UNFINISHED
-from capeval_server.web.hosting.common import FAILURES, LATEST, actions_of, for_organisers, paged, show, tell
+from capeval_server.web.hosting.common import FAILURES, LATEST, actions_of, for_organizers, paged, show, tell
 
 __all__ = ["export_page", "overview_page", "trail"]
 
 
-@for_organisers
+@for_organizers
 @require_safe
 def overview_page(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     """How the challenge goes."""
@@ -49,25 +49,25 @@ def overview_page(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     )
 
 
-@for_organisers
+@for_organizers
 @require_safe
 def trail(request: HttpRequest, challenge: Challenge) -> HttpResponse:
-    """What organisers did."""
+    """What organizers did."""
     return show(request, challenge, "trail", tab="trail", **paged(request, actions_of(challenge)))
 
 
-@for_organisers
+@for_organizers
 def export_page(request: HttpRequest, challenge: Challenge) -> HttpResponseBase:
     """Has everything of the challenge exported; or sends that as a zip."""
     user = user_of(request)
     if request.method == "POST":
         ask_for_export(user, challenge)
         tell(request, "The export is being prepared.")
-        return redirect(f"{reverse('organiser_overview', args=(challenge.slug,))}#export")
+        return redirect(f"{reverse('organizer_overview', args=(challenge.slug,))}#export")
     try:
         found, file = opened_export(user, challenge, again=goes_on(request))
     except ConflictError as error:
         messages.error(request, f"{error}.")
-        return redirect(f"{reverse('organiser_overview', args=(challenge.slug,))}#export")
+        return redirect(f"{reverse('organizer_overview', args=(challenge.slug,))}#export")
     name = f"{challenge.slug}-{found.created:%Y-%m-%d}.zip"
     return sent(request, file, name, size=found.size, etag=f'"{found.pk.hex}"')

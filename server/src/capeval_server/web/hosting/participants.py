@@ -1,4 +1,4 @@
-"""The pages of teams and organisers, for organisers."""
+"""The pages of teams and organizers, for organizers."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from capeval_server.web.hosting.common import (
     actions_of,
     errors_in_form,
     errors_told,
-    for_organisers,
+    for_organizers,
     form_status,
     paged,
     show,
     tell,
 )
 
-__all__ = ["organisers", "participants", "remove_organiser", "team", "teams"]
+__all__ = ["organizers", "participants", "remove_organizer", "team", "teams"]
 
 # What is told of what was done with a participant.
 _DONE = {
@@ -40,7 +40,7 @@ _DONE = {
 }
 
 
-@for_organisers
+@for_organizers
 @require_safe
 def teams(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     """The teams, their members, and what they used of the quotas."""
@@ -50,7 +50,7 @@ def teams(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     return show(request, challenge, "teams", tab="teams", teams=uses, **listing)
 
 
-@for_organisers
+@for_organizers
 def team(request: HttpRequest, challenge: Challenge, pk: int) -> HttpResponse:
     """A team; gives it more of a phase's quota."""
     found = get_object_or_404(challenge.teams.prefetch_related("memberships__user"), pk=pk)
@@ -64,7 +64,7 @@ def team(request: HttpRequest, challenge: Challenge, pk: int) -> HttpResponse:
                 user_of(request), found, chosen, per_day=given["per_day"], total=given["total"]
             )
             tell(request, f"The team's quota in phase {chosen.name} is changed.")
-            return redirect("organiser_team", challenge.slug, pk)
+            return redirect("organizer_team", challenge.slug, pk)
     (use,) = overview.use_of(challenge, [found])
     return show(
         request,
@@ -89,14 +89,14 @@ def _raise_form(challenge: Challenge, use: QuotaUsage, sent: django_forms.Form |
     return forms.QuotaIncreaseForm(challenge, initial=initial, auto_id=f"id_{use.phase.name}_%s")
 
 
-@for_organisers
+@for_organizers
 def participants(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     """Who takes part, waits for approval or is blocked; approves, removes and blocks them."""
     form = forms.ParticipantForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         with errors_in_form(form):
             tell(request, _act(user_of(request), challenge, form.cleaned_data))
-            return redirect("organiser_participants", challenge.slug)
+            return redirect("organizer_participants", challenge.slug)
     return show(
         request,
         challenge,
@@ -125,35 +125,35 @@ def _act(user: User, challenge: Challenge, given: dict[str, str]) -> str:
     return format_html(_DONE[act], name)
 
 
-@for_organisers
-def organisers(request: HttpRequest, challenge: Challenge) -> HttpResponse:
-    """The organisers of the challenge; adds one."""
-    form = forms.OrganiserForm(request.POST or None)
+@for_organizers
+def organizers(request: HttpRequest, challenge: Challenge) -> HttpResponse:
+    """The organizers of the challenge; adds one."""
+    form = forms.OrganizerForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         with errors_in_form(form, "username"):
-            added = moderation.add_organiser(user_of(request), challenge, form.cleaned_data["username"])
-            tell(request, format_html("<bdi>{}</bdi> is an organiser.", added.username))
-            return redirect("organiser_organisers", challenge.slug)
-    shown = challenge.organisers.order_by("username")
+            added = moderation.add_organizer(user_of(request), challenge, form.cleaned_data["username"])
+            tell(request, format_html("<bdi>{}</bdi> is an organizer.", added.username))
+            return redirect("organizer_organizers", challenge.slug)
+    shown = challenge.organizers.order_by("username")
     return show(
         request,
         challenge,
-        "organisers",
-        tab="organisers",
+        "organizers",
+        tab="organizers",
         form=form,
-        organisers=shown,
+        organizers=shown,
         status=form_status(form),
     )
 
 
-@for_organisers
+@for_organizers
 @require_POST
-def remove_organiser(request: HttpRequest, challenge: Challenge, pk: int) -> HttpResponse:
-    """Removes an organiser."""
-    removed = get_object_or_404(challenge.organisers, pk=pk)
+def remove_organizer(request: HttpRequest, challenge: Challenge, pk: int) -> HttpResponse:
+    """Removes an organizer."""
+    removed = get_object_or_404(challenge.organizers, pk=pk)
     with errors_told(request):
-        moderation.remove_organiser(user_of(request), challenge, removed)
-        tell(request, format_html("<bdi>{}</bdi> no longer organises the challenge.", removed.username))
+        moderation.remove_organizer(user_of(request), challenge, removed)
+        tell(request, format_html("<bdi>{}</bdi> no longer organizes the challenge.", removed.username))
         if removed == request.user and not removed.is_staff:
             return redirect("home")
-    return redirect("organiser_organisers", challenge.slug)
+    return redirect("organizer_organizers", challenge.slug)

@@ -1,4 +1,4 @@
-"""The page of pictures in a challenge's texts, for organisers."""
+"""The page of pictures in a challenge's texts, for organizers."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from capeval_server.challenges.models import Challenge
 from capeval_server.hosting.services import pictures as stored
 from capeval_server.http.request_limits import accepts_uploads
 from capeval_server.web.hosting import forms
-from capeval_server.web.hosting.common import errors_in_form, for_organisers, form_status, show, tell
+from capeval_server.web.hosting.common import errors_in_form, for_organizers, form_status, show, tell
 
 __all__ = ["pictures", "remove_picture"]
 
 
 @accepts_uploads
-@for_organisers
+@for_organizers
 def pictures(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     """The pictures; adds one, or replaces that of the same name."""
     form = forms.PictureForm(request.POST or None, request.FILES or None)
@@ -27,17 +27,17 @@ def pictures(request: HttpRequest, challenge: Challenge) -> HttpResponse:
         with errors_in_form(form, "file"):
             added = stored.add(user_of(request), challenge, file.name or "", file.read(stored.LARGEST + 1))
             tell(request, format_html("The picture {} is stored.", added.name))
-            return redirect("organiser_pictures", challenge.slug)
+            return redirect("organizer_pictures", challenge.slug)
     found = challenge.pictures.order_by("name")
     return show(
         request, challenge, "pictures", tab="edit", form=form, pictures=found, status=form_status(form)
     )
 
 
-@for_organisers
+@for_organizers
 @require_POST
 def remove_picture(request: HttpRequest, challenge: Challenge, pk: int) -> HttpResponse:
     """Removes a picture."""
     stored.remove(user_of(request), get_object_or_404(challenge.pictures, pk=pk))
     tell(request, "The picture is removed.")
-    return redirect("organiser_pictures", challenge.slug)
+    return redirect("organizer_pictures", challenge.slug)

@@ -39,7 +39,7 @@ class Section:
 
 
 def in_words(changes: Sequence[Change]) -> list[Section]:
-    """Changes of a definition as sections of labelled lines."""
+    """Changes of a definition as sections of labeled lines."""
     found: dict[str, list[tuple[str, str, str]]] = {}
     for place, before, after in changes:
         first, *parts = place.split(".")

@@ -1,4 +1,4 @@
-"""The pages where organisers publish references."""
+"""The pages where organizers publish references."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from capeval_server.web.hosting import forms
 from capeval_server.web.hosting.common import (
     errors_in_form,
     errors_told,
-    for_organisers,
+    for_organizers,
     form_status,
     show,
     tell,
@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 
-@for_organisers
+@for_organizers
 @require_safe
 def references(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     """The reference sets and their versions; never what is in them."""
@@ -63,7 +63,7 @@ def _references(
 
 
 @accepts_uploads
-@for_organisers
+@for_organizers
 @require_POST
 def send_references(request: HttpRequest, challenge: Challenge, split: str, references: str) -> HttpResponse:
     """Takes a file of references, and says what publishing it would do."""
@@ -81,7 +81,7 @@ def send_references(request: HttpRequest, challenge: Challenge, split: str, refe
     return _references(request, challenge, wrong=entry, form=form)
 
 
-@for_organisers
+@for_organizers
 @require_POST
 def publish_references(
     request: HttpRequest, challenge: Challenge, split: str, references: str
@@ -100,11 +100,11 @@ def publish_references(
                 request,
                 f"Version {number} of {entry.name} is now the current one. Submissions are scored again.",
             )
-    return redirect("organiser_references", challenge.slug)
+    return redirect("organizer_references", challenge.slug)
 
 
 @accepts_uploads
-@for_organisers
+@for_organizers
 def import_reported(request: HttpRequest, challenge: Challenge, split: str, references: str) -> HttpResponse:
     """Takes scores that were reported elsewhere, and shows what there is of them."""
     entry = reported_scores.reference_set(challenge, split, references)
@@ -119,7 +119,7 @@ def import_reported(request: HttpRequest, challenge: Challenge, split: str, refe
             )
             left = f" Left out, since the split has no such score: {', '.join(left_out)}." if left_out else ""
             tell(request, f"{rows} rows are shown beside the leaderboards of {entry.name}.{left}")
-            return redirect("organiser_reported", challenge.slug, split, references)
+            return redirect("organizer_reported", challenge.slug, split, references)
     return show(
         request,
         challenge,
@@ -132,7 +132,7 @@ def import_reported(request: HttpRequest, challenge: Challenge, split: str, refe
     )
 
 
-@for_organisers
+@for_organizers
 @require_POST
 def remove_reported(
     request: HttpRequest, challenge: Challenge, split: str, references: str, name: str
@@ -142,10 +142,10 @@ def remove_reported(
         user_of(request), reported_scores.reference_set(challenge, split, references), name
     )
     tell(request, f"The rows of {name} are removed.")
-    return redirect("organiser_reported", challenge.slug, split, references)
+    return redirect("organizer_reported", challenge.slug, split, references)
 
 
-@for_organisers
+@for_organizers
 @require_safe
 def reported_file(
     request: HttpRequest, challenge: Challenge, split: str, references: str, name: str

@@ -1,4 +1,4 @@
-"""The pages of submissions, for organisers."""
+"""The pages of submissions, for organizers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from capeval_server.web.hosting.common import (
     actions_of,
     errors_in_form,
     errors_told,
-    for_organisers,
+    for_organizers,
     form_status,
     paged,
     show,
@@ -33,7 +33,7 @@ from capeval_server.web.presenters import label
 __all__ = ["mark", "rerun_many", "rerun_one", "submission", "submissions", "take_off"]
 
 
-@for_organisers
+@for_organizers
 @require_safe
 def submissions(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     """All submissions, or some of them."""
@@ -59,7 +59,7 @@ def _submission(challenge: Challenge, pk: UUID) -> Submission:
     return get_object_or_404(moderation.of_challenge(challenge), pk=pk)
 
 
-@for_organisers
+@for_organizers
 @require_safe
 def submission(request: HttpRequest, challenge: Challenge, pk: UUID) -> HttpResponse:
     """A submission with its scores, failures and logs."""
@@ -97,14 +97,14 @@ def _show_submission(
     )
 
 
-@for_organisers
+@for_organizers
 @require_POST
 def rerun_one(request: HttpRequest, challenge: Challenge, pk: UUID) -> HttpResponse:
     """Has a submission scored again."""
     return _done(request, challenge, pk, moderation.rerun, "The submission waits to be scored again.")
 
 
-@for_organisers
+@for_organizers
 @require_POST
 def take_off(request: HttpRequest, challenge: Challenge, pk: UUID) -> HttpResponse:
     """Takes a submission off the leaderboard."""
@@ -123,10 +123,10 @@ def _done(
     with errors_told(request):
         act(user_of(request), challenge, found)
         tell(request, text)
-    return redirect("organiser_submission", challenge.slug, pk)
+    return redirect("organizer_submission", challenge.slug, pk)
 
 
-@for_organisers
+@for_organizers
 @require_POST
 def mark(request: HttpRequest, challenge: Challenge, pk: UUID) -> HttpResponse:
     """Flags or hides a submission, or takes the mark off."""
@@ -137,11 +137,11 @@ def mark(request: HttpRequest, challenge: Challenge, pk: UUID) -> HttpResponse:
         with errors_in_form(form, "reason"):
             moderation.mark(user_of(request), challenge, found, given["mark"], given["reason"])
             tell(request, "The mark is saved." if given["mark"] else "The submission has no mark.")
-            return redirect("organiser_submission", challenge.slug, pk)
+            return redirect("organizer_submission", challenge.slug, pk)
     return _show_submission(request, challenge, found, form)
 
 
-@for_organisers
+@for_organizers
 def rerun_many(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     """Shows how many submissions would be scored again, and scores them again."""
     form = forms.RerunForm(challenge, request.POST or request.GET or None)
@@ -152,6 +152,6 @@ def rerun_many(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     if request.method == "POST":
         number = moderation.rerun_all(user_of(request), challenge, phase=chosen, failed=failed)
         tell(request, f"{number} submissions wait to be scored again.")
-        return redirect("organiser_submissions", challenge.slug)
+        return redirect("organizer_submissions", challenge.slug)
     number = moderation.repeatable(challenge, phase=chosen, failed=failed).count()
     return show(request, challenge, "rerun", tab="submissions", form=form, number=number, asked=True)

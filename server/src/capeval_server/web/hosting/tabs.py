@@ -16,4 +16,4 @@ register = Library()
 @register.simple_tag
 def organizer_tabs(challenge: Challenge) -> list[tuple[str, str, str]]:
     """Return the name, text and address of each tab."""
-    return [(name, text, reverse(f"organiser_{name}", args=(challenge.slug,))) for name, text in TABS.items()]
+    return [(name, text, reverse(f"organizer_{name}", args=(challenge.slug,))) for name, text in TABS.items()]

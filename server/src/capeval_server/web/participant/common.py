@@ -22,7 +22,7 @@ def member(request: HttpRequest, challenge: Challenge) -> Team | HttpResponse:
     if found is not None and found.approved:
         return found.team
     if found is not None:
-        messages.info(request, "An organiser must approve you first.")
+        messages.info(request, "An organizer must approve you first.")
         return redirect("team", challenge.slug)
     messages.info(request, "Join the challenge first, alone or in a team.")
     return redirect("join", challenge.slug)

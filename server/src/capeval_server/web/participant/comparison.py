@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from capeval_server.challenges.selectors.access import organises
+from capeval_server.challenges.selectors.access import organizes
 from capeval_server.leaderboards.comparison import ComparedSet, compared
 from capeval_server.submissions.models import Submission
 from capeval_server.submissions.selectors import visibility
@@ -39,7 +39,7 @@ def compare(request: HttpRequest, pk: UUID) -> HttpResponse:
     other = next((one for one in others if str(one.pk) == chosen), None)
     if chosen and other is None:
         return no_such_submission(request)
-    full = organises(request.user, submission.challenge)
+    full = organizes(request.user, submission.challenge)
     sets = compared(submission, other, full=full) if other is not None else []
     context: dict[str, Any] = {
         "submission": submission,

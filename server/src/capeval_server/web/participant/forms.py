@@ -112,7 +112,7 @@ class SubmitForm(forms.Form):
                 required=field["required"],
                 max_length=LONGEST_FIELD,
                 widget=widget,
-                help_text="" if field.get("shown", True) else "Only the organisers see it.",
+                help_text="" if field.get("shown", True) else "Only the organizers see it.",
             )
 
     def about(self) -> Iterator[forms.BoundField]:

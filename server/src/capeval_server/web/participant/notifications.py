@@ -25,7 +25,7 @@ class _Form(forms.ModelForm):  # type: ignore[type-arg]
         labels: ClassVar[dict[str, str]] = {
             "submissions": "My submission is scored or failed",
             "phases": "A phase of a challenge that I take part in opens, or closes within a day",
-            "announcements": "Organisers announce something in a challenge that I take part in",
+            "announcements": "Organizers announce something in a challenge that I take part in",
         }
 
 

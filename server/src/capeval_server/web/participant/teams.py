@@ -45,7 +45,7 @@ def join(request: HttpRequest, slug: str) -> HttpResponse:
         except TeamError as error:
             form.refuse(str(error))
         else:
-            waits = " An organiser must approve you before you can submit." if challenge.approval else ""
+            waits = " An organizer must approve you before you can submit." if challenge.approval else ""
             text = format_html("You take part in {} as <bdi>{}</bdi>.{}", challenge.title, team.name, waits)
             messages.success(request, text)
             return redirect("team", slug)

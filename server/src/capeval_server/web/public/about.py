@@ -33,7 +33,7 @@ def faq(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_safe
 def contact(request: HttpRequest, slug: str) -> HttpResponse:
-    """How to reach the organisers of a challenge."""
+    """How to reach the organizers of a challenge."""
     challenge = get_object_or_404(Challenge, slug=slug)
     return _show_text(request, challenge, "contact", "Contact", challenge.contact)
 
@@ -50,7 +50,7 @@ def _show_text(
 
 @require_safe
 def announcements(request: HttpRequest, slug: str) -> HttpResponse:
-    """What the organisers announced, the latest first."""
+    """What the organizers announced, the latest first."""
     challenge = get_object_or_404(Challenge, slug=slug)
     found = Paginator(challenge.announcements.order_by("-created", "-pk"), _PAGE)
     page = found.get_page(request.GET.get("page"))

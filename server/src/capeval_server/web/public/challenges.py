@@ -11,7 +11,7 @@ from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
 
 from capeval_server.challenges.models import Challenge, Phase, Split
-from capeval_server.challenges.selectors.access import makes_challenges, organises
+from capeval_server.challenges.selectors.access import makes_challenges, organizes
 from capeval_server.leaderboards.query import ask
 from capeval_server.leaderboards.ranking import places
 from capeval_server.teams.services.enrollment import team_of
@@ -69,10 +69,10 @@ def challenge(request: HttpRequest, slug: str) -> HttpResponse:
     found = get_object_or_404(Challenge.objects.prefetch_related("phases__splits"), slug=slug)
     now = timezone.now()
     phases = nearest(found.phases.all(), now)
-    organiser = organises(request.user, found)
+    organizer = organizes(request.user, found)
     context = {
         "challenge": found,
-        "organiser": organiser,
+        "organizer": organizer,
         "team": request.user.is_authenticated and team_of(request.user, found),
         "description": to_html(found.description, about.pictures_of(found)),
         "announcement": found.announcements.order_by("-created", "-pk").first(),
@@ -80,7 +80,7 @@ def challenge(request: HttpRequest, slug: str) -> HttpResponse:
             {
                 "phase": phase,
                 "state": phase.when(now),
-                "shown": organiser or phase.shows_leaderboard(now),
+                "shown": organizer or phase.shows_leaderboard(now),
             }
             for phase in phases
         ],

@@ -34,7 +34,7 @@ def _split(slug: str, split: str) -> Split:
 
 
 def show_images(request: HttpRequest, slug: str, split: str) -> HttpResponse:
-    """The images of a split: ids, file names, sizes, licences, and where each can be had."""
+    """The images of a split: ids, file names, sizes, licenses, and where each can be had."""
     found = _split(slug, split)
     images = images_of(found)
     wanted = request.GET.get("image", "").strip()[:200]

@@ -11,12 +11,12 @@ from capeval_server.challenges.models import Challenge
 from capeval_server.core.errors import NotFoundError
 from capeval_server.leaderboards.query import may_see
 
-__all__ = ["judgements"]
+__all__ = ["judgments"]
 
 
 @require_safe
-def judgements(request: HttpRequest, slug: str) -> HttpResponse:
-    """Judgements of systems, for those who may see one of the challenge's leaderboards."""
+def judgments(request: HttpRequest, slug: str) -> HttpResponse:
+    """Judgments of systems, for those who may see one of the challenge's leaderboards."""
     challenge = get_object_or_404(Challenge.objects.prefetch_related("phases"), slug=slug)
     if not any(may_see(request.user, phase) for phase in challenge.phases.all()):
         raise NotFoundError
@@ -24,4 +24,4 @@ def judgements(request: HttpRequest, slug: str) -> HttpResponse:
     if not columns:
         raise NotFoundError
     context = {"challenge": challenge, "columns": columns, "rows": rows_of(columns)}
-    return render(request, "web/public/judgements.html", context)
+    return render(request, "web/public/judgments.html", context)

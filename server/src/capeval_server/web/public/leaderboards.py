@@ -16,7 +16,7 @@ from django.utils.safestring import mark_safe
 from django.utils.translation import get_language
 
 from capeval_server.challenges.models import Phase
-from capeval_server.challenges.selectors.access import organises, phase_named
+from capeval_server.challenges.selectors.access import organizes, phase_named
 from capeval_server.core.errors import LeaderboardQueryError, NotFoundError
 from capeval_server.core.svg_plots import theme_named
 from capeval_server.http.conditional_get import answered, etag_of
@@ -66,7 +66,7 @@ def show_leaderboard(request: HttpRequest, slug: str, name: str) -> HttpResponse
     if not may_see(request.user, phase):
         return _hidden(request, phase)
     question, page = _question(request, phase), _page(request)
-    full = organises(request.user, phase.challenge)
+    full = organizes(request.user, phase.challenge)
     form = f"page {page} {get_language()}"
     common = question.plain and page == 1
     board = kept(question, form, lambda: _board(question, page, full=full), full=full, common=common)
@@ -75,7 +75,7 @@ def show_leaderboard(request: HttpRequest, slug: str, name: str) -> HttpResponse
     context = {
         "phase": phase,
         "challenge": phase.challenge,
-        "organiser": full,
+        "organizer": full,
         "question": question,
         "current": current(question),
         "public": phase.shows_leaderboard(now),
@@ -163,7 +163,7 @@ def show_plot(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     if not may_see(request.user, phase):
         return _hidden(request, phase)
     question = replace(_question(request, phase), best_first=True)
-    full = organises(request.user, phase.challenge)
+    full = organizes(request.user, phase.challenge)
     theme = theme_named(request.GET.get("theme", ""))
     narrow = request.GET.get("width") == "narrow"
 

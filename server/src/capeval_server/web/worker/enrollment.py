@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 View = Callable[..., HttpResponseBase]
-# As long as a campaign may take; the organiser can revoke a link before.
+# As long as a campaign may take; the organizer can revoke a link before.
 _COOKIE_SECONDS = 180 * 86_400
 
 

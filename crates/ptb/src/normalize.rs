@@ -7,7 +7,7 @@ const SOFT_HYPHEN: char = '\u{ad}';
 /// The token of a matched text; `scratch` holds the token if it differs from the text.
 ///
 /// The text of an abbreviation that ends a sentence has the abbreviation's period.
-pub(crate) fn normalise<'a>(action: Action, text: &'a str, scratch: &'a mut String) -> &'a str {
+pub(crate) fn normalize<'a>(action: Action, text: &'a str, scratch: &'a mut String) -> &'a str {
     match action {
         Action::Skip => return "",
         Action::Keep | Action::FinalAbbreviation | Action::FinalAcronym => return text,
@@ -91,7 +91,7 @@ fn currency(character: char) -> Option<&'static str> {
     }
 }
 
-/// Quotes as LaTeX writes them. The entities are recognised in lower case only.
+/// Quotes as LaTeX writes them. The entities are recognized in lower case only.
 fn quotes(text: &str, opening: bool, out: &mut String) {
     let (single, double) = if opening { ("`", "``") } else { ("'", "''") };
     let mut rest = text;

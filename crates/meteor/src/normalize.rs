@@ -1,4 +1,4 @@
-//! METEOR's own normalisation (`-norm` for English), then lower-casing.
+//! METEOR's own normalization (`-norm` for English), then lower-casing.
 //!
 //! Symbols, commas and apostrophes are set apart, quotes and dashes made alike, hyphenated words
 //! split, and final dots split off unless the word is known to keep its dot. The order of the steps
@@ -9,9 +9,9 @@ use capeval_tables::TableError;
 
 use crate::tables::{NUMERIC_PREFIX, PREFIX, Tables};
 
-/// Whether normalisation can only lower-case the text.
+/// Whether normalization can only lower-case the text.
 pub(crate) fn is_plain(text: &str) -> bool {
-    // No early end: this way the loop is vectorised.
+    // No early end: this way the loop is vectorized.
     text.bytes().fold(true, |plain, byte| plain & (byte.is_ascii_alphanumeric() | (byte == b' ')))
 }
 
@@ -44,8 +44,8 @@ fn is_unicode_space(c: char) -> bool {
     matches!(c, '\u{a0}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}')
 }
 
-/// Normalise and lower-case a caption; the result is split at ASCII white space.
-pub(crate) fn normalise<B: AsRef<[u8]>>(text: &str, tables: &Tables<B>) -> Result<String, TableError> {
+/// Normalize and lower-case a caption; the result is split at ASCII white space.
+pub(crate) fn normalize<B: AsRef<[u8]>>(text: &str, tables: &Tables<B>) -> Result<String, TableError> {
     let mut text = escape_dots(separate_symbols(text));
     for (before, after) in [(false, false), (true, false), (false, true)] {
         text = between(&text, |a| is_digit(a) == before, ',', |b| is_digit(b) == after, " , ");
