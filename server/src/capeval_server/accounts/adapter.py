@@ -1,4 +1,4 @@
-"""What allauth does differently on this server, where it has no setting for it."""
+"""Account adapter of allauth: mail, usernames and login throttling."""
 
 from __future__ import annotations
 
@@ -29,11 +29,13 @@ _MISMATCH = (
 
 
 class Adapter(DefaultAccountAdapter):  # type: ignore[misc]
-    """Writes the site's address in mail; answers 503 without a mail server; counts failures by account.
+    """Account adapter for allauth behavior that has no setting.
 
-    allauth itself writes the host that the request names, and counts failed logins by it. It also answers a
-    right password differently while the address of a sign-up is not confirmed, which shows that it had
-    no account before.
+    - Mail contains the site's configured address. allauth uses the host that the request names.
+    - The response is 503 if the mail server fails.
+    - Failed logins are counted per account. allauth's own counter includes the host of the request.
+    - A correct password is rejected like a wrong one while the address of a sign-up is unconfirmed. A
+      different response would show that the address had no account before.
     """
 
     error_messages: ClassVar[dict[str, Any]] = {
@@ -44,10 +46,10 @@ class Adapter(DefaultAccountAdapter):  # type: ignore[misc]
     }
 
     def send_mail(self, template_prefix: str, email: str, context_: dict[str, Any]) -> None:
-        """Sends mail.
+        """Send mail.
 
         Raises:
-            ImmediateHttpResponse: The mail server doesn't take it.
+            ImmediateHttpResponse: The mail server rejects the mail or cannot be reached (503).
         """
         try:
             super().send_mail(template_prefix, email, {"current_site": _site(), **_of_site(context_)})
@@ -57,10 +59,10 @@ class Adapter(DefaultAccountAdapter):  # type: ignore[misc]
             raise ImmediateHttpResponse(answer) from error
 
     def clean_username(self, username: str, shallow: bool = False) -> str:
-        """The name, if it can be had.
+        """Return the cleaned username.
 
         Raises:
-            ValidationError: It can't, or looks like another user's.
+            ValidationError: The name is invalid, taken, or looks like another user's name.
         """
         found: str = super().clean_username(username, shallow)
         if not shallow:
@@ -79,12 +81,12 @@ class Adapter(DefaultAccountAdapter):  # type: ignore[misc]
         return user
 
     def _rollback_login_failed_rl_usage(self) -> None:
-        """Leave it to `authenticate`: an attempt with the right password may fail too."""
+        """Do nothing; `authenticate` resets the counter."""
 
     def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
-        # A client can vary the host and port that it names, and how it names an account: by its username or
-        # by any of its addresses. A name that a sign-up reserved counts with its address, also if the sign-up
-        # created no account.
+        # A client can vary the host and port in the request, and the login: the username or any address of
+        # the account. A name that a sign-up reserved counts as its address, even if the sign-up created no
+        # account.
         login: str = credentials.get("email") or credentials.get("username") or ""
         account = _account_of(credentials)
         if account is None and (address := address_of_name(credentials.get("username") or "")):
@@ -93,7 +95,7 @@ class Adapter(DefaultAccountAdapter):  # type: ignore[misc]
 
 
 def _account_of(credentials: Mapping[str, Any]) -> int | None:
-    """The key of the account that somebody wants to sign in to; none if there is no such account."""
+    """Return the id of the account that a login names, or None if there is none."""
     name, email = credentials.get("username"), credentials.get("email")
     user = User.objects.filter(username__iexact=name).order_by("pk").first() if name else None
     if user is not None:
@@ -108,7 +110,7 @@ def _site() -> SimpleNamespace:
 
 
 def _of_site(context_: dict[str, Any]) -> dict[str, Any]:
-    """The variables of a mail, in which addresses of the host that the request names are the site's."""
+    """Return a mail's variables, with URLs of the request's host moved to the site."""
     host = context.request.get_host()
     return {name: _moved(value, host) for name, value in context_.items()}
 

@@ -1,4 +1,4 @@
-"""Users and tokens, for the staff of the site."""
+"""Admin pages of users, groups, email addresses, API tokens and second factors."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ["AccountAdmin", "AddressAdmin", "FactorAdmin", "RightsAdmin", "TokenA
 class _NewUserForm(AdminUserCreationForm):  # type: ignore[type-arg]
     def clean_username(self) -> str:
         name = super().clean_username()
-        # None for a name that is taken, which the form says itself.
+        # None if the name is taken; the form reports that itself.
         if name:
             check_name(name)
         return name
@@ -38,7 +38,7 @@ class _NewUserForm(AdminUserCreationForm):  # type: ignore[type-arg]
 class _UserForm(UserChangeForm):  # type: ignore[type-arg]
     def clean_username(self) -> str:
         name: str = self.cleaned_data["username"]
-        # What it is already was had before there were these checks.
+        # An unchanged name may predate these checks.
         if name != self.initial.get("username"):
             check_name(name, self.instance)
         return name
@@ -55,7 +55,7 @@ admin.site.unregister(User)
 
 @admin.register(User)
 class AccountAdmin(AuditedModelAdmin, UserAdmin):  # type: ignore[type-arg]
-    """Users, whose names must be such as they could sign up with."""
+    """Users. New names pass the same checks as at sign-up."""
 
     add_form, form = _NewUserForm, _UserForm
     told = ("username", "is_active", "is_staff", "is_superuser", "groups")
@@ -63,7 +63,7 @@ class AccountAdmin(AuditedModelAdmin, UserAdmin):  # type: ignore[type-arg]
     def get_deleted_objects(
         self, objs: Iterable[User], request: HttpRequest
     ) -> tuple[list[Any], dict[str, int], set[str], list[str]]:
-        """What would be deleted; accounts of the last organizers of challenges can't be."""
+        """Return the objects to delete; the last organizers of challenges are protected."""
         found, count, lacking, protected = super().get_deleted_objects(list(objs), request)
         for user in objs:
             protected += [f"{user}, the last organizer of challenge {one.slug}" for one in alone_in(user)]
@@ -75,7 +75,7 @@ admin.site.unregister(Group)
 
 @admin.register(Group)
 class RightsAdmin(AuditedModelAdmin, GroupAdmin):
-    """Groups of users with rights."""
+    """Groups of users with permissions."""
 
     told = ("name", "permissions")
 
@@ -85,17 +85,17 @@ admin.site.unregister(EmailAddress)
 
 @admin.register(EmailAddress)
 class AddressAdmin(AuditedModelAdmin, EmailAddressAdmin):  # type: ignore[misc]
-    """Users' email addresses. What is done is told without the address, which goes with its account."""
+    """Email addresses of users. The audit log does not contain the addresses."""
 
     told = ("verified", "primary")
 
     def called(self, row: Model) -> str:
-        """Whose address it is."""
+        """Return the name of the row in the audit log, without the address."""
         return f"an email address of {cast(EmailAddress, row).user}"
 
     @admin.action(description="Mark selected email addresses as verified")
     def make_verified(self, request: HttpRequest, queryset: QuerySet[EmailAddress]) -> None:
-        """Has addresses count as verified."""
+        """Mark addresses as verified."""
         for row in queryset.filter(verified=False):
             self.tell(request, row, f"verified {self.called(row)}")
         super().make_verified(request, queryset)
@@ -103,7 +103,7 @@ class AddressAdmin(AuditedModelAdmin, EmailAddressAdmin):  # type: ignore[misc]
 
 @admin.register(Token)
 class TokenAdmin(ReadOnlyModelAdmin):
-    """Tokens, which can be revoked. Neither a token nor its digest is shown."""
+    """API tokens, which can be revoked. Neither tokens nor their digests are shown."""
 
     list_display = ("name", "user", "scope", "created", "expires", "revoked")
     list_filter = ("scope", ("revoked", admin.EmptyFieldListFilter), "created")
@@ -113,20 +113,20 @@ class TokenAdmin(ReadOnlyModelAdmin):
     actions = ("revoke",)
 
     def has_delete_permission(self, request: HttpRequest, obj: Token | None = None) -> bool:
-        """Whoever has the permission; a deleted token is not valid any more."""
+        """Return whether the user has the permission; deleting a token invalidates it."""
         return admin.ModelAdmin.has_delete_permission(self, request, obj)
 
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
-        """No lookups by digest: they would reveal it letter by letter."""
+        """Reject lookups by digest, which would reveal it character by character."""
         return not lookup.startswith("digest") and super().lookup_allowed(lookup, value, request)
 
     def called(self, row: Model) -> str:
-        """Whose token it is."""
+        """Return the name of the token in the audit log, with its user."""
         return f"the token {row} of {cast(Token, row).user}"
 
     @admin.action(description="Revoke", permissions=["change"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[Token]) -> None:
-        """Revokes tokens."""
+        """Revoke tokens."""
         valid = queryset.filter(revoked=None).select_related("user")
         with transaction.atomic():
             for token in valid:
@@ -135,13 +135,13 @@ class TokenAdmin(ReadOnlyModelAdmin):
         self.message_user(request, f"{len(valid)} revoked.")
 
 
-# The package's own shows the secrets of second factors.
+# allauth's own page shows the secrets of second factors.
 admin.site.unregister(Authenticator)
 
 
 @admin.register(Authenticator)
 class FactorAdmin(ReadOnlyModelAdmin):
-    """Second factors: who has which; deleted for somebody who lost theirs."""
+    """Second factors by user; deleting one helps a user who lost it."""
 
     list_display = ("user", "type", "created_at", "last_used_at")
     list_filter = ("type",)
@@ -150,13 +150,13 @@ class FactorAdmin(ReadOnlyModelAdmin):
     fields = readonly_fields = list_display
 
     def called(self, row: Model) -> str:
-        """Whose factor it is."""
+        """Return the name of the factor in the audit log, with its user."""
         return f"a second factor of {row.user}"  # type: ignore[attr-defined]
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Whoever has the permission."""
+        """Return whether the user has the permission."""
         return admin.ModelAdmin.has_delete_permission(self, request, obj)
 
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
-        """No lookups by secret."""
+        """Reject lookups by secret."""
         return not lookup.startswith("data") and super().lookup_allowed(lookup, value, request)

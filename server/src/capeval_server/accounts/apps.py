@@ -1,4 +1,4 @@
-"""The application for Django."""
+"""Django app configuration."""
 
 from django.apps import AppConfig
 from django.conf import settings
@@ -6,14 +6,14 @@ from django.db.models.signals import post_save
 
 
 class AccountsConfig(AppConfig):
-    """The application's name and place."""
+    """Configuration of the accounts app."""
 
     name = "capeval_server.accounts"
-    # In the administration, "Accounts" are allauth's.
+    # allauth's app is already called "Accounts" in the admin.
     verbose_name = "API tokens"
 
     def ready(self) -> None:
-        """Has the keys of users' names kept, whoever makes or renames a user."""
+        """Update the name keys whenever a user is saved."""
         from capeval_server.accounts.services.users import keep_keys
 
         post_save.connect(keep_keys, sender=settings.AUTH_USER_MODEL, dispatch_uid="keys of names")

@@ -1,4 +1,4 @@
-"""Variables of all templates."""
+"""Context processors for all templates."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ __all__ = ["version"]
 
 
 def version(request: HttpRequest) -> dict[str, str]:
-    """The server's version, for the foot of each page."""
+    """Return the server's version for the page footer."""
     return {"version": __version__}

@@ -1,4 +1,4 @@
-"""Tokens of the API: shown once, stored hashed, with a scope, revocable."""
+"""API tokens, name keys and name reservations."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FORM = re.compile(rf"{PREFIX}[A-Za-z0-9_-]{{43}}")
 
 
 class Token(models.Model):
-    """Lets a program act for a user, within its scope."""
+    """API token that acts for a user within its scope. Shown once, stored hashed."""
 
     class Scope(models.TextChoices):
         """Scope of an API token."""
@@ -49,7 +49,7 @@ class Token(models.Model):
 
     @classmethod
     def issue(cls, user_id: int, name: str, scope: str, *, days: int = 365) -> str:
-        """Makes a token and returns its text, which is not stored."""
+        """Create a token and return its text, which is not stored."""
         text = PREFIX + secrets.token_urlsafe(32)
         expires = timezone.now() + timedelta(days=days)
         cls.objects.create(user_id=user_id, name=name, scope=scope, digest=_digest(text), expires=expires)
@@ -57,12 +57,12 @@ class Token(models.Model):
 
     @staticmethod
     def is_well_formed(text: str) -> bool:
-        """Return whether a text has the form of tokens, without asking whether one exists."""
+        """Return whether a text has the form of a token. The database is not queried."""
         return _FORM.fullmatch(text) is not None
 
     @classmethod
     def of_text(cls, text: str) -> Token | None:
-        """The valid token with a text, if there is one."""
+        """Return the valid token with a text, or None."""
         valid = cls.objects.filter(revoked=None, expires__gt=timezone.now(), user__is_active=True)
         return valid.filter(digest=_digest(text)).select_related("user").first()
 
@@ -73,9 +73,9 @@ class Token(models.Model):
 
 
 class NameKeys(models.Model):
-    """The keys by which a user's name looks like others.
+    """Confusable keys of a user's name; names with an equal key look alike.
 
-    A user from before there were keys, whose name looks like that of an earlier one, has none.
+    A user created before the keys existed has none if the name looks like that of an earlier user.
     """
 
     user = models.OneToOneField(
@@ -89,18 +89,18 @@ class NameKeys(models.Model):
 
 
 class NameReservation(models.Model):
-    """The name of a sign-up whose address was not confirmed yet.
+    """Name reserved by a sign-up whose address is not confirmed yet.
 
-    Sign-ups by addresses with and without an account reserve their names alike, so that a name does not show
-    whether the sign-up created an account.
+    A sign-up reserves its name whether or not the address already has an account, so a reservation does not
+    reveal whether the sign-up created an account.
 
     Attributes:
         name: The name.
-        folded: One of its keys.
-        look: The other one.
-        address: The address.
-        account: The account that the sign-up created; none if the address had one already.
-        expires: The time from which the name is available again.
+        folded: The case-insensitive key of the name.
+        look: The key of the name as written.
+        address: The address to confirm.
+        account: The account that the sign-up created; None if the address already had one.
+        expires: The time when the name becomes available again.
     """
 
     name = models.CharField(max_length=150)
@@ -117,5 +117,5 @@ class NameReservation(models.Model):
 
 
 def _digest(text: str) -> str:
-    # The text is 256 random bits, which nobody can guess: a slow hash would gain nothing.
+    # The text contains 256 random bits, so a slow password hash would not add security.
     return hashlib.sha256(text.encode()).hexdigest()

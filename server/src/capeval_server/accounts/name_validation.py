@@ -1,4 +1,4 @@
-"""Names of teams and users: which can be had, and which look like others."""
+"""Validation of user and team names, and keys that detect confusable names."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from functools import cache
 
 __all__ = ["LONGEST_KEY", "keys_of", "problem_of"]
 
-# The most characters of a name's key. Some characters stand for many: ﷺ stands for 18.
+# Maximum length of a name's key. Normalization expands some characters: ﷺ becomes 18.
 LONGEST_KEY = 300
-# What leaderboards call the human baseline.
+# Leaderboards show the human baseline under this name.
 _RESERVED = ("human",)
-# Letters and symbols that show nothing: fillers of Korean, an empty pattern of Braille.
+# Letters and symbols without ink: Korean fillers, the blank Braille pattern.
 _BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")
-# Marks that show nothing: joiners, vowels of Khmer without a form, selectors of variants.
+# Marks without ink: joiners, inherent vowels of Khmer, variation selectors.
 _UNSEEN = frozenset(
     map(
         chr, (0x34F, 0x17B4, 0x17B5, *range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))
     )
 )
-# Written languages need no more on one letter.
+# No written language needs more on one letter.
 _MOST_MARKS = 4
 
 
 def problem_of(name: str) -> str:
-    """Why a name can't be had by anybody, as it follows "the name"; empty if it can."""
+    """Return the problem of a name, as it follows "the name", or "" if it is valid."""
     if not name.isprintable() or _UNSEEN & set(name) or _BLANK & set(name):
         return "must be one that can be printed, without invisible characters"
     if not any(unicodedata.category(character)[0] in "LN" for character in name):
@@ -39,10 +39,10 @@ def problem_of(name: str) -> str:
 
 
 def keys_of(name: str) -> tuple[str, str]:
-    """Two keys: names of which one of the keys is the same look alike.
+    """Return two keys of a name; names with an equal key look alike.
 
-    The first one is of the name in small letters, and the second one of the name as it is written: `Il` looks
-    like `ll`, and like `IL` in another case. Letters that look alike are those of Unicode's confusables.
+    The first key is computed from the case-folded name, the second from the name as written: `Il` looks like
+    `ll`, but also like `IL` after case folding. Characters look alike if Unicode lists them as confusables.
     """
     normal = " ".join(unicodedata.normalize("NFKC", name).split())
     return _skeleton(normal.casefold()), _skeleton(normal).casefold()
@@ -58,7 +58,7 @@ def _stacked(name: str) -> bool:
 
 
 def _skeleton(text: str) -> str:
-    """The skeleton of Unicode's technical standard 39, without what can't be seen."""
+    """Return the skeleton of Unicode Technical Standard 39, less invisible characters."""
     prototypes = _prototypes()
     seen = (character for character in unicodedata.normalize("NFD", text) if character not in _UNSEEN)
     return unicodedata.normalize("NFD", "".join(prototypes.get(one, one) for one in seen))
@@ -66,14 +66,14 @@ def _skeleton(text: str) -> str:
 
 @cache
 def _prototypes() -> dict[str, str]:
-    """What each character is confused with, in one form for all that are confused with each other.
+    """Return the prototype of each confusable character, one per confusable group.
 
-    The package lists pairs in both directions: of a character and of the prototype that it looks like. A
-    prototype is in more pairs than what looks like it.
+    The package lists each pair in both directions. A prototype occurs in more pairs than the characters that
+    look like it.
     """
     from confusable_homoglyphs.confusables import confusables_data
 
-    # Characters that are written from right to left stand between two marks of direction.
+    # The package puts direction marks around right-to-left characters.
     pairs = {
         one.strip("\u200e"): [other["c"].strip("\u200e") for other in others]
         for one, others in confusables_data.items()

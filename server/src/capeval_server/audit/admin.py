@@ -1,4 +1,4 @@
-"""Audit log, for the staff of the site: read-only."""
+"""Read-only admin page of the audit log."""
 
 from django.contrib import admin
 

@@ -1,17 +1,17 @@
-"""The application for Django."""
+"""Django app configuration."""
 
 from django.apps import AppConfig
 
 
 class AuditConfig(AppConfig):
-    """The application's name and place."""
+    """Configuration of the audit app."""
 
     name = "capeval_server.audit"
-    # The label is part of the names of tables and migrations.
+    # Tables and migrations contain the label, so it keeps its old name.
     label = "organising"
 
     def ready(self) -> None:
-        """Record changes that are made in the administration."""
+        """Record changes made in the admin."""
         from capeval_server.audit.models import record_done
         from capeval_server.core.admin import done
 

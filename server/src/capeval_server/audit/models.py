@@ -1,4 +1,4 @@
-"""The history of a challenge: who did what, when, and to which submission or team."""
+"""Audit log of challenges (actor, action, time, object), and challenge exports."""
 
 from __future__ import annotations
 
@@ -15,17 +15,20 @@ from capeval_server.teams.models import Team
 
 __all__ = ["COMMAND_LINE", "Action", "Export", "record", "record_done"]
 
-# The history's name for the command line. No user's name has spaces.
+# Actor of changes made on the command line. Usernames contain no spaces.
 COMMAND_LINE = "the command line"
 
 
 class Action(models.Model):
-    """One thing that an organizer or staff did, written in the transaction that did it; it never changes."""
+    """Audit log entry of an organizer's or staff member's action; immutable.
 
-    # None for what is of no challenge, as what is done with accounts.
+    It is written in the transaction of the action.
+    """
+
+    # None for actions outside of challenges, such as changes of accounts.
     challenge = models.ForeignKey(Challenge, on_delete=models.CASCADE, null=True, related_name="actions")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
-    # The user's name at that time, which is kept when the account is deleted.
+    # The username at that time; kept when the account is deleted.
     who = models.CharField(max_length=150)
     time = models.DateTimeField(default=timezone.now)
     what = models.TextField()
@@ -40,10 +43,10 @@ class Action(models.Model):
 
 
 class Export(models.Model):
-    """Everything of a challenge in a file, or the wish for one."""
+    """Export archive of a challenge, requested or ready."""
 
     class State(models.TextChoices):
-        """What happens with an export."""
+        """State of an export."""
 
         WAITING = "waiting", "being prepared"
         READY = "ready", "ready"
@@ -58,7 +61,7 @@ class Export(models.Model):
 
     @property
     def file(self) -> str:
-        """The name of the stored file."""
+        """Name of the stored file."""
         return f"exports/{self.pk}.zip"
 
 
@@ -70,14 +73,14 @@ def record(
     submission: Submission | None = None,
     team: Team | None = None,
 ) -> None:
-    """Records what a user did as an organizer, in the transaction that does it.
+    """Record an action in the audit log, in the transaction of the action.
 
     Args:
-        user: Who; none for the command line.
-        challenge: Of which challenge; none for what is of none.
-        what: What, as it follows the user's name: "hid a submission: copied".
-        submission: The submission it was done to, if it was to one.
-        team: The team it was done to, if it was to one; a submission's team by default.
+        user: The actor; None for the command line.
+        challenge: The challenge; None for an action outside of challenges.
+        what: The action, to follow the username: "hid a submission: copied".
+        submission: The affected submission, if any.
+        team: The affected team, if any; by default the submission's team.
     """
     if submission is not None and team is None:
         team = submission.team
@@ -88,7 +91,7 @@ def record(
 
 
 def record_done(*, user: User, row: models.Model, what: str, **_: object) -> None:
-    """Records what staff did in the administration, in the history of the challenge that it is part of."""
+    """Record a change made in the admin, in the audit log of its challenge."""
     team = row if isinstance(row, Team) else None
     challenge = team.challenge if team else row if isinstance(row, Challenge) else None
     record(user, challenge, what, team=team)

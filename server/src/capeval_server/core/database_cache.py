@@ -1,4 +1,4 @@
-"""The cache in the database, which says so when it can't be written to."""
+"""Database cache that raises an error if the disk is full."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ __all__ = ["Cache"]
 
 
 class Cache(DatabaseCache):
-    """Django's own, but for writing to a full disk: that is an error.
+    """Django's database cache, but a write error is raised.
 
-    Django's ignores the error, and who counts attempts in the cache takes this for too many attempts.
+    Django ignores the error and returns False. Rate limits that count in the cache would take this for too
+    many attempts.
     """
 
     def _base_set(self, mode: str, key: str, value: object, timeout: Any = None) -> bool:
@@ -27,7 +28,7 @@ class Cache(DatabaseCache):
                 refused.append(error)
                 raise
 
-        # PostgreSQL says that its disk is full when a row is written, SQLite when the transaction ends.
+        # PostgreSQL reports a full disk when a row is written, SQLite when the transaction ends.
         with connection.execute_wrapper(noting), transaction.atomic():
             done: bool = super()._base_set(mode, key, value, timeout)  # type: ignore[misc]
         if refused:

@@ -1,4 +1,4 @@
-"""Errors in requests and uploads. Their messages are shown to users."""
+"""Errors of requests and uploads. Users see their messages."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ __all__ = [
 
 
 class AnswerError(CapevalError, ValueError):
-    """A worker's answer is not valid; the message is for the worker."""
+    """Invalid answer of an annotator, who sees the message."""
 
 
 class SentenceError(AnswerError):
-    """Rules refuse a worker's sentence, or ask why it is kept.
+    """Sentence of an annotator that rules reject or want confirmed.
 
     Attributes:
-        findings: What the rules say: of each the rule, its level and its message.
+        findings: The results of the rules, each with `rule`, `level` and `message`.
     """
 
     def __init__(self, message: str, findings: list[dict[str, str]]) -> None:
@@ -46,34 +46,37 @@ class SentenceError(AnswerError):
 
 
 class AssignmentError(CapevalError, ValueError):
-    """A worker can't do that with what they were given, or not yet; the message is for the worker."""
+    """Action that the annotator's assignment does not allow, at least not yet.
+
+    The annotator sees the message.
+    """
 
 
 class BusyError(CapevalError, RuntimeError):
-    """The server does too much else at the moment."""
+    """Too many uploads are being checked at the moment."""
 
     def __init__(self) -> None:
         super().__init__("too many uploads are being checked")
 
 
 class CampaignError(CapevalError, ValueError):
-    """A campaign's file is not valid, or the campaign can't do that in its state."""
+    """Invalid campaign file, or an action that the campaign's state does not allow."""
 
 
 class ChallengeError(CapevalError, ValueError):
-    """A challenge's definition or files are not valid."""
+    """Invalid challenge definition or challenge files."""
 
 
 class ConflictError(CapevalError, ValueError):
-    """Somebody else changed it meanwhile."""
+    """Concurrent change by another user."""
 
 
 class EntryError(CapevalError, ValueError):
-    """Who follows a panel's link is not let in; the message is for them."""
+    """Rejected entry by a panel's link; the person at the link sees the message."""
 
 
 class NotFoundError(CapevalError, LookupError):
-    """It does not exist, or the user may not see it; the message does not say which."""
+    """Missing object, or one that the user may not see; the message is the same."""
 
     def __init__(self) -> None:
         super().__init__("not found")
@@ -87,10 +90,10 @@ class OverloadError(CapevalError, RuntimeError):
 
 
 class SuccessorError(CapevalError, ValueError):
-    """The last organizer of a challenge can't go without a successor.
+    """Removal of a challenge's last organizer.
 
     Attributes:
-        challenges: The challenges that would have no organizer.
+        challenges: The challenges that would be left without an organizer.
     """
 
     def __init__(self, challenges: list[str]) -> None:
@@ -100,10 +103,10 @@ class SuccessorError(CapevalError, ValueError):
 
 
 class UploadError(CapevalError, ValueError):
-    """An upload is not a valid submission.
+    """Upload that is not a valid submission.
 
     Attributes:
-        entry: The file in the upload that is wrong, if one is.
+        entry: The invalid file in the upload, if the error is about one file.
     """
 
     def __init__(self, message: str, *, entry: str | None = None) -> None:
@@ -112,18 +115,18 @@ class UploadError(CapevalError, ValueError):
 
 
 class PhaseError(CapevalError, ValueError):
-    """A phase takes no submissions now."""
+    """Submission to a phase that is closed."""
 
 
 class LeaderboardQueryError(CapevalError, ValueError):
-    """A leaderboard can't be shown as asked for."""
+    """Invalid query of a leaderboard."""
 
 
 class QuotaError(CapevalError, ValueError):
-    """A quota is used up.
+    """Used-up quota.
 
     Attributes:
-        allowed_from: When the next submission is allowed; none if never.
+        allowed_from: The time of the next allowed submission; None if no more are allowed.
     """
 
     def __init__(self, message: str, *, allowed_from: datetime | None) -> None:
@@ -131,23 +134,26 @@ class QuotaError(CapevalError, ValueError):
         self.allowed_from = allowed_from
 
     def seconds_left(self, now: datetime) -> int | None:
-        """For how many seconds to wait before trying again; none if no more are allowed."""
+        """Return the seconds until the next attempt is allowed, or None if never."""
         if self.allowed_from is None:
             return None
         return max(int((self.allowed_from - now).total_seconds()) + 1, 1)
 
 
 class RateLimitError(QuotaError):
-    """A user sends uploads too fast."""
+    """Too many uploads of a user in a short time."""
 
 
 class RepeatedKeyError(CapevalError, ValueError):
-    """An idempotency key was already used for another upload."""
+    """Idempotency key that was already used for a different upload."""
 
 
 class TeamError(CapevalError, ValueError):
-    """A user can't join or leave, or must join first."""
+    """Rejected change of a team membership, or an action that needs a team."""
 
 
 class SubmissionStateError(CapevalError, ValueError):
-    """A submission can't be put on the leaderboard, withdrawn, marked or scored again."""
+    """Action that the submission's state does not allow.
+
+    Actions are: show on the leaderboard, withdraw, mark, score again.
+    """

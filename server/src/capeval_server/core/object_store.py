@@ -1,4 +1,4 @@
-"""Files in a store that speaks S3, for servers whose workers are on other hosts."""
+"""File storage in an S3-compatible object store, for workers on other hosts."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from storages.backends.s3 import S3Storage
 
 __all__ = ["ObjectStore"]
 
-# Larger files are on the disk while they are read.
+# Larger files are stored on disk while they are read.
 _IN_MEMORY = 2**23
 _CONNECT_SECONDS, _READ_SECONDS, _ATTEMPTS = 5, 30, 3
 
 
 class ObjectStore(S3Storage):  # type: ignore[misc]
-    """Django's storage of files in a bucket. What fails is an `OSError`, as with files on a disk."""
+    """Django file storage in a bucket. Failures are `OSError`, as with local files."""
 
     def __init__(self, **options: Any) -> None:
         own = any(name in os.environ for name in ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"))
@@ -30,52 +30,52 @@ class ObjectStore(S3Storage):  # type: ignore[misc]
             connect_timeout=_CONNECT_SECONDS,
             read_timeout=_READ_SECONDS,
             retries={"mode": "standard", "total_max_attempts": _ATTEMPTS},
-            # A bucket of another store than Amazon's seldom has a host name of its own.
+            # Buckets of other stores than Amazon's seldom have their own host name.
             s3={"addressing_style": "path" if own else "auto"},
-            # Other stores than Amazon's may not know its newer checksums.
+            # Other stores may not support Amazon's newer checksums.
             request_checksum_calculation="when_required",
             response_checksum_validation="when_required",
         )
         super().__init__(file_overwrite=False, max_memory_size=_IN_MEMORY, client_config=config, **options)
 
     def check(self) -> None:
-        """Asks for the bucket.
+        """Check that the bucket is reachable.
 
         Raises:
-            OSError: It does not answer, or there is none.
+            OSError: The store does not respond, or the bucket does not exist.
         """
         with _as_of_files(self.bucket_name):
             self.connection.meta.client.head_bucket(Bucket=self.bucket_name)
 
     def exists(self, name: str) -> bool:
-        """Whether there is a file."""
+        """Return whether a file exists."""
         with _as_of_files(name):
             return bool(super().exists(name))
 
     def delete(self, name: str) -> None:
-        """Deletes a file, if it is there."""
+        """Delete a file, if it exists."""
         with _as_of_files(name):
             super().delete(name)
 
     def listdir(self, name: str) -> tuple[list[str], list[str]]:
-        """The folders and the files of a folder."""
+        """Return the folders and the files of a folder."""
         with _as_of_files(name):
             folders, files = super().listdir(name)
         return folders, files
 
     def size(self, name: str) -> int:
-        """The bytes of a file."""
+        """Return the size of a file in bytes."""
         with _as_of_files(name):
             return int(super().size(name))
 
     def get_modified_time(self, name: str) -> datetime:
-        """When a file was stored, by the store's clock."""
+        """Return the time when a file was stored, by the store's clock."""
         with _as_of_files(name):
             time: datetime = super().get_modified_time(name)
         return time
 
     def _open(self, name: str, mode: str = "rb") -> File[bytes]:
-        """A file, fetched whole: nothing can fail while it is read."""
+        """Return a file that is fetched completely, so that reading it cannot fail later."""
         with _as_of_files(name):
             file: File[bytes] = super()._open(name, mode)
             file.open()
@@ -88,11 +88,11 @@ class ObjectStore(S3Storage):  # type: ignore[misc]
 
 @contextmanager
 def _as_of_files(name: str) -> Iterator[None]:
-    """Turns errors of the store into those of files.
+    """Convert errors of the store into file errors.
 
     Raises:
-        FileNotFoundError: There is no such file.
-        OSError: The store does not answer, or refuses.
+        FileNotFoundError: The file does not exist.
+        OSError: The store does not respond, or rejects the request.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""Plots as SVG, in the colors of the pages."""
+"""SVG plots in the colors of the pages."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ COLORS: dict[Theme, dict[str, str]] = {
     "light": {"text": "#1f1e1b", "muted": "#625e56", "line": "#e4e0d9", "dot": "#0d666a", "human": "#b45f06"},
     "dark": {"text": "#e8e6e1", "muted": "#a9a69f", "line": "#34383b", "dot": "#68c9c4", "human": "#e6bd6c"},
 }
-# matplotlib's settings are those of the whole process.
+# matplotlib's settings are global to the process.
 _drawing = threading.Lock()
 
 
 def theme_named(name: str) -> Theme:
-    """The theme that an address asks for: the light one unless it is the dark one."""
+    """Return the theme that a URL names: "dark" or, by default, "light"."""
     return "dark" if name == "dark" else "light"
 
 
 def svg(theme: Theme, width: float, height: float, draw: Callable[[Any, Mapping[str, str]], None]) -> bytes:
-    """A plot as SVG, the same bytes each time.
+    """Draw a plot as SVG; equal input results in equal bytes.
 
     Args:
-        theme: The colors of the page.
-        width: Its width in inches.
-        height: Its height in inches.
-        draw: Draws on a figure of matplotlib's, in some colors.
+        theme: The theme, which determines the colors.
+        width: The width in inches.
+        height: The height in inches.
+        draw: Called with a matplotlib figure and the colors; draws the plot.
     """
     import matplotlib as mpl
     from matplotlib.figure import Figure

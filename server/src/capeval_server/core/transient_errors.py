@@ -1,4 +1,4 @@
-"""Temporary failures of the database and of disks: what was tried may succeed later."""
+"""Transient errors of the database and of disks; a retry may succeed."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from capeval_server.core import errors
 
 __all__ = ["PASSING", "cause_of", "is_full", "text_of"]
 
-# The transaction is undone, and trying again later may succeed.
+# The transaction was rolled back, and a retry may succeed.
 PASSING: dict[type[Exception], str] = {
     errors.BusyError: "the server is checking other uploads",
     errors.OverloadError: "the server is computing too many other leaderboards",
     OSError: "files can't be stored at the moment",
     OperationalError: "the database does not answer at the moment",
-    # A connection that broke while it was used.
+    # The connection broke during use.
     InterfaceError: "the database does not answer at the moment",
 }
 _FULL = "the server's storage is full"
-# PostgreSQL's code of an error, and SQLite's.
+# Error codes of PostgreSQL and SQLite for a full disk.
 _POSTGRESQL_FULL = "53100"
-# The second where a process can't extend the file that it shares with the others, beside the database.
+# SQLite reports the second code if a process cannot extend the shared-memory file next to the database.
 _SQLITE_FULL = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE)
 
 
 def text_of(error: BaseException | None) -> str:
-    """What failed, for people; empty if the error is not a temporary one."""
+    """Return the user-facing message of a transient error, or "" for other errors."""
     if is_full(error):
         return _FULL
     return next((text for kind, text in PASSING.items() if isinstance(error, kind)), "")
 
 
 def cause_of(error: Exception) -> str:
-    """Return the reason of a database error for administrators, in one line, such as ` (unknown host)`.
+    """Return the cause of a database error for administrators: ` (unknown host)`.
 
-    It is empty if the driver's message contains the password of the database.
+    The result is one line. It is empty if the driver's message contains the database password.
     """
     text = " ".join(str(error).split())
     password = str(settings.DATABASES["default"].get("PASSWORD") or "")
@@ -46,7 +46,7 @@ def cause_of(error: Exception) -> str:
 
 
 def is_full(error: BaseException | None) -> bool:
-    """Whether an error says that a disk is full, of files or of the database."""
+    """Return whether an error reports a full disk, of files or of the database."""
     if isinstance(error, OSError):
         return error.errno in (errno.ENOSPC, errno.EDQUOT)
     if not isinstance(error, OperationalError):

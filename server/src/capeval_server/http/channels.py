@@ -1,4 +1,4 @@
-"""Connections of the server: limits of request bodies, applied before a body is read."""
+"""Server connections: limits of request bodies, applied before a body is read."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from capeval_server.http.request_limits import SpooledBytes, has_credentials, is
 
 __all__ = ["Channel"]
 
-# One for each process that answers requests: this module is imported in it.
+# One per server process, because each process imports this module.
 _spooled = SpooledBytes(settings.SPOOLED_BYTES)
 
 
 class Request(HTTPRequestParser):  # type: ignore[misc]
-    """A request whose headers decide how large its body may be.
+    """Request whose headers determine the maximum size of its body.
 
     Attributes:
-        is_head: Whether its method is HEAD.
+        is_head: Whether the method is HEAD.
     """
 
     is_head = False
@@ -47,18 +47,18 @@ class Request(HTTPRequestParser):  # type: ignore[misc]
         if isinstance(self.error, RequestEntityTooLarge):
             self.error = self._too_large
         if self.error is not None:
-            # The body is not read, and a client that waits for permission to send it does not get it.
+            # The body is not read. A client that waits for "100 Continue" does not get it.
             self.completed, self.expect_continue = True, False
         return consumed
 
     def parse_header(self, header_plus: bytes) -> None:
-        """Parse the headers, and set the limit of the body."""
+        """Parse the headers and set the limit of the body."""
         super().parse_header(header_plus)
         if self.chunked or self.content_length > settings.FORM_BYTES:
             self._allow_upload()
 
     def _allow_upload(self) -> None:
-        # As waitress passes paths on, and Django reads them.
+        # The path as waitress passes it on and Django decodes it.
         path = f"/{self.path.lstrip('/')}".encode("latin-1").decode(errors="replace")
         if not is_for_uploads(path):
             return
@@ -77,7 +77,7 @@ class Request(HTTPRequestParser):  # type: ignore[misc]
             self.error = TooManyUploadsError()
 
     def close(self) -> None:
-        """Delete the body, and release the bytes that were reserved for it."""
+        """Delete the body and release the bytes reserved for it."""
         super().close()
         self._closed = True
         reserved, self._reserved = self._reserved, 0
@@ -89,20 +89,20 @@ class ResponseTask(HeadTask, WSGITask):  # type: ignore[misc]
 
 
 class Channel(HTTPChannel):  # type: ignore[misc]
-    """A connection that closes its requests, however it ends."""
+    """Connection that closes its requests, even after an error."""
 
     parser_class = Request
     task_class = ResponseTask
     error_task_class = RefusalTask
 
     def handle_close(self) -> None:
-        """Close the connection, and a request that was received in part."""
+        """Close the connection and a partially received request."""
         super().handle_close()
         if self.request is not None:
             self.request.close()
 
     def service(self) -> None:
-        """Answer a request, and close it even if that fails."""
+        """Respond to a request, and close it even after an error."""
         request = self.requests[0]
         try:
             super().service()

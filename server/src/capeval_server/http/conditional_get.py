@@ -1,4 +1,4 @@
-"""Answers that clients keep, and ask for again only to know whether they changed."""
+"""Conditional GET: ETags and 304 responses."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ __all__ = ["answered", "etag_of"]
 
 
 def answered(request: HttpRequest, etag: str, make: Callable[[], HttpResponse]) -> HttpResponse:
-    """The answer to a request: its status is 304, and it has no content, where the client has it already.
+    """Return a response with an ETag; status 304 if the client has the content.
 
     Args:
         request: The request.
-        etag: The ETag of what is asked for; empty for an answer that no later one may stand for.
-        make: Makes the answer.
+        etag: The ETag of the content; empty for a response that must not be reused.
+        make: Creates the full response.
     """
     known = get_conditional_response(request, etag=etag) if etag else None
-    # Without an answer to compare with, Django gives None for "not known to the client".
+    # Without a response to compare, Django returns None if the client does not have the content.
     answer: HttpResponse = make() if known is None else known
     if etag:
         answer["ETag"] = etag
-    # Clients must ask again each time, as the leaderboard may have changed; the ETag saves sending it again.
+    # Clients must revalidate each time, because leaderboards change; the ETag avoids sending content again.
     answer["Cache-Control"] = "private, no-cache"
     return answer
 
 
 def etag_of(*parts: bytes) -> str:
-    """An ETag of some parts."""
+    """Return the ETag of content parts."""
     digest = hashlib.sha256()
     for part in parts:
         digest.update(len(part).to_bytes(8, "big") + part)

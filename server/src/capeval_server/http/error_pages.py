@@ -1,4 +1,4 @@
-"""The HTTP status of each of the server's own errors, the same for the API and for pages."""
+"""HTTP status of each error, for pages and the API, and error pages."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ STATUSES: dict[type[CapevalError], int] = {
     errors.RateLimitError: 429,
 }
 RETRY_SECONDS = "60"
-# After so many seconds a browser asks again for a page that was not available.
+# Browsers reload an unavailable page after this many seconds.
 _REFRESH_SECONDS = "10"
 
 
 def passing_text(error: Exception) -> str:
-    """The message for a temporary error, which is logged; empty for other errors."""
+    """Log a transient error and return its message; return "" for other errors."""
     text = transient_errors.text_of(error)
     if text:
         _log.error("a request failed", exc_info=error)
@@ -48,47 +48,47 @@ def passing_text(error: Exception) -> str:
 
 
 def unavailable(request: HttpRequest, text: str) -> HttpResponse:
-    """The answer to a request that fails by something temporary.
+    """Return the 503 response for a transient error.
 
     Args:
         request: The request.
-        text: What fails.
+        text: The user-facing message.
     """
     headers = {"Retry-After": RETRY_SECONDS}
     if request.path.startswith("/api/"):
         return JsonResponse({"detail": text}, status=503, headers=headers)
     if request.method in ("GET", "HEAD"):
         headers["Refresh"] = _REFRESH_SECONDS
-    # Rendered without the request: loading its user would need the database.
+    # Rendered without the request, because loading its user needs the database.
     page = render_to_string("503.html", {"text": text, "again": "Refresh" in headers})
     return HttpResponse(page, status=503, headers=headers)
 
 
 def failed(request: HttpRequest) -> HttpResponse:
-    """The answer to an error that no view raised, or that nothing else answers: Django's `handler500`."""
+    """Return the response to an unhandled error; Django's `handler500`."""
     text = transient_errors.text_of(sys.exc_info()[1])
     return unavailable(request, text) if text else defaults.server_error(request)
 
 
 class ErrorPageMiddleware:
-    """Middleware: answers with a page where a view lets one of these errors through, or answers nothing."""
+    """Middleware that renders pages for transient errors and for empty 405 responses."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """The answer of the view; a page where it only says that it takes other methods."""
+        """Return the view's response; an empty 405 response gets a page as its content."""
         answer = self._get_response(request)
         if isinstance(answer, HttpResponseNotAllowed) and not answer.content:
-            # The answer stays, with the methods that it names.
+            # Only the content is replaced: the response lists the allowed methods.
             answer.content = render_to_string("405.html", request=request).encode()
         return answer
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
-        """The answer to an error; none for unexpected errors.
+        """Return the response to a transient error, or None for unexpected errors.
 
         Raises:
-            Http404: It was not found; Django answers with the page for that.
+            Http404: The object was not found; Django responds with the 404 page.
         """
         if isinstance(error, errors.NotFoundError):
             raise Http404

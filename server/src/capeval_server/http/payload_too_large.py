@@ -1,4 +1,4 @@
-"""Responses to requests that are refused before Django sees them."""
+"""Responses to requests that are rejected before they reach Django."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ __all__ = ["HeadTask", "RefusalTask", "RequestSizeError", "TooManyUploadsError"]
 
 
 class RequestSizeError(RequestEntityTooLarge):  # type: ignore[misc]
-    """The body of a request is larger than its route allows.
+    """Request body that is larger than its route allows.
 
     Args:
-        most: The most bytes that are allowed.
-        credentials: Whether more bytes would be allowed with a token or a session.
+        most: The maximum number of bytes.
+        credentials: Whether the limit is higher with a token or a session.
     """
 
     def __init__(self, most: int, *, credentials: bool = False) -> None:
@@ -28,12 +28,12 @@ class RequestSizeError(RequestEntityTooLarge):  # type: ignore[misc]
         self.most, self.credentials = most, credentials
 
     def page(self) -> str:
-        """Return the page of the error."""
+        """Render the error page."""
         return render_to_string("413.html", {"bytes": self.most, "credentials": self.credentials})
 
 
 class TooManyUploadsError(Error):  # type: ignore[misc]
-    """The process stores as many bytes of other uploads as it may."""
+    """Request rejected because other uploads use all bytes that the process may store."""
 
     code, reason = 503, "Service Unavailable"
 
@@ -46,13 +46,13 @@ class TooManyUploadsError(Error):  # type: ignore[misc]
         return status, [*headers, ("Retry-After", RETRY_SECONDS)], body
 
     def page(self) -> str:
-        """Return the page of the error."""
+        """Render the error page."""
         text = "the server receives too many uploads at the moment"
         return render_to_string("503.html", {"text": text, "again": False})
 
 
 class HeadTask(Task):  # type: ignore[misc]
-    """A response without a body where the request is HEAD."""
+    """Response that has no body if the request is HEAD."""
 
     chunked_response: bool
 
@@ -64,25 +64,25 @@ class HeadTask(Task):  # type: ignore[misc]
         """Write the end of the response."""
         if not self.wrote_header:
             self.write(b"")
-        # The end of a chunked body is part of the body.
+        # The terminating chunk is part of the body.
         if self._is_head():
             self.chunked_response = False
         super().finish()
 
     def _is_head(self) -> bool:
-        # `self.request` may be a stand-in that waitress makes after an error; the channel has the request.
+        # `self.request` may be a stand-in that waitress creates after an error; the channel has the request.
         asked = self.channel.requests[0] if self.channel.requests else self.request
         return getattr(asked, "is_head", False)
 
 
 class RefusalTask(HeadTask, ErrorTask):  # type: ignore[misc]
-    """Responds with the server's page, where waitress has a line of text; that stays for programs."""
+    """Error response with a page for browsers; API clients get waitress's plain text."""
 
     def execute(self) -> None:
         """Write the response."""
         error = self.request.error
         has_page = isinstance(error, RequestSizeError | TooManyUploadsError)
-        # A request that failed in the server has no path here.
+        # The stand-in request after a server error has no path.
         if not has_page or self.request.path.startswith("/api/"):
             super().execute()
             return

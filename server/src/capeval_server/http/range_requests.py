@@ -1,4 +1,4 @@
-"""Parts of files: who was interrupted in a download goes on with it."""
+"""HTTP range requests, so that downloads can resume."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ _CHUNK = 2**16
 
 
 def sent(request: HttpRequest, file: IO[bytes], name: str, *, size: int, etag: str) -> HttpResponseBase:
-    """A file, or the part of it that the request asks for (`Range`), if it is still the same (`If-Range`).
+    """Return the response with a file, or with the range that the request asks for.
+
+    A range is sent only if the file is unchanged (`If-Range`).
 
     Args:
         request: The request.
-        file: The file, which the answer closes.
-        name: What to call it.
-        size: How many bytes it has.
-        etag: Its ETag.
+        file: The file; the response closes it.
+        name: The file name for the client.
+        size: The size of the file in bytes.
+        etag: The ETag of the file.
     """
     part = _part(request, size, etag)
     answer: HttpResponseBase
@@ -47,16 +49,16 @@ def sent(request: HttpRequest, file: IO[bytes], name: str, *, size: int, etag: s
 
 
 def goes_on(request: HttpRequest) -> bool:
-    """Whether a request asks for a later part of a file."""
+    """Return whether a request resumes a download."""
     found = _RANGE.fullmatch(request.headers.get("Range", ""))
     return found is not None and found[1].strip("0") != ""
 
 
 def _part(request: HttpRequest, size: int, etag: str) -> tuple[int, int] | None:
-    """Where the part that is asked for begins and ends; none where it is all of the file."""
+    """Return start and end of the requested range, or None for the whole file."""
     found = _RANGE.fullmatch(request.headers.get("Range", ""))
     if found is None or found[0] == "bytes=-" or request.headers.get("If-Range", etag) != etag:
-        # Several parts at once are as well sent whole, as the standard allows.
+        # The standard allows the whole file as the response to a request for several ranges.
         return None
     first, last = found[1], found[2]
     if not first:

@@ -1,4 +1,4 @@
-"""Limits of request bodies: which routes accept uploads, from whom, and how many bytes are stored at once."""
+"""Limits of request bodies: upload routes, credentials and total bytes stored."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from capeval_server.accounts.models import Token
 __all__ = ["SpooledBytes", "accepts_uploads", "has_credentials", "is_for_uploads"]
 
 View = TypeVar("View", bound=Callable[..., Any])
-# As Django's sessions make their keys.
+# The form of Django's session keys.
 _SESSION = re.compile(r"[a-z0-9]{32}")
 _BEARER = re.compile(r"bearer +(\S+)", re.IGNORECASE)
 
 
 def accepts_uploads(view: View) -> View:
-    """Mark a view, or an operation of the API, whose requests may be as large as an upload."""
+    """Mark a view or API operation that accepts request bodies as large as an upload."""
     view.accepts_uploads = True  # type: ignore[attr-defined]
     return view
 
@@ -37,7 +37,9 @@ def is_for_uploads(path: str) -> bool:
 
 
 def has_credentials(headers: Mapping[str, str]) -> bool:
-    """Return whether a request has a token or a session of the right form. Only views know if it is valid.
+    """Return whether a request has a well-formed token or session key.
+
+    Views check whether it is valid.
 
     Args:
         headers: The headers, by names such as `AUTHORIZATION`.
@@ -50,14 +52,14 @@ def has_credentials(headers: Mapping[str, str]) -> bool:
 
 
 class SpooledBytes:
-    """The bytes that large requests of a process may store before they are answered, and those reserved."""
+    """Budget of bytes that a process stores for large requests before their responses."""
 
     def __init__(self, most: int) -> None:
         self.most, self.reserved = most, 0
         self._lock = threading.Lock()
 
     def reserve(self, size: int) -> bool:
-        """Reserve bytes; return whether as many were free."""
+        """Reserve bytes; return False if too few are free."""
         with self._lock:
             if self.reserved + size > self.most:
                 return False

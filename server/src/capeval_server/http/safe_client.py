@@ -1,7 +1,7 @@
-"""Connections to other hosts: the settings list them, and their addresses must be public.
+"""SSRF-safe outbound HTTP connections: allowed hosts with public addresses only.
 
-Who can enter an address must not reach what only the server can. An address is checked of the very connection
-that is then made, as a name can stand for another address a moment later.
+Users who can enter a URL must not reach hosts that only the server can reach. The connection itself uses the
+checked address, because a name can resolve to a different address a moment later.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 
 class HostUnreachableError(CapevalError, OSError):
-    """A host can't be reached, must not be, or does not answer as it should."""
+    """Host that cannot be reached, is not allowed, or responds incorrectly."""
 
 
 def problem_of(url: str, hosts: Sequence[str]) -> str:
-    """Why an address can't be connected to; empty if it can.
+    """Return the reason why a URL is not allowed, or "".
 
     Args:
-        url: The address.
+        url: The URL.
         hosts: The hosts that the settings allow, as HOST or HOST:PORT.
     """
     try:
@@ -54,47 +54,55 @@ def problem_of(url: str, hosts: Sequence[str]) -> str:
 
 
 def target_of(url: str) -> str:
-    """The path and the query of an address, as a request has them."""
+    """Return the path and query of a URL, as in a request line."""
     parts = urlsplit(url)
     return (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
 
 
 def opened(url: str, seconds: float) -> PublicHTTPConnection:
-    """A connection for an address, which connects when it is first asked something.
+    """Return a connection for a URL; it connects with the first request.
 
     Args:
-        url: The address, which `problem_of` finds nothing wrong with.
-        seconds: How long connecting, and each wait for the other side, may last.
+        url: A URL that `problem_of` accepts.
+        seconds: The timeout of connecting and of each read, in seconds.
     """
     parts = urlsplit(url)
     return KINDS[parts.scheme](parts.hostname or "", parts.port, timeout=seconds)
 
 
 class PublicHTTPConnection(http.client.HTTPConnection):
-    """A connection without TLS to public addresses alone."""
+    """HTTP connection without TLS, to public addresses only."""
 
-    # The connection's socket: `sock` is forgotten while an answer is still read from it.
+    # The connection's socket; http.client resets `sock` while a response is still being read.
     made: socket.socket | None = None
 
     def connect(self) -> None:
-        """Connects. Raises an `OSError` where an address is not public."""
+        """Connect.
+
+        Raises:
+            OSError: An address of the host is not public, or the host cannot be reached.
+        """
         self.sock = self.made = _connected(self.host, self.port, self.timeout)
 
     def end(self) -> None:
-        """Ends the connection, from another thread: who reads from it gets no more."""
+        """End the connection from another thread, which then reads no more data."""
         if self.made is not None:
             with suppress(OSError):
-                # Of the socket below TLS, which the other thread is reading.
+                # Shut down the socket below TLS, which the other thread is reading.
                 socket.socket.shutdown(self.made, socket.SHUT_RDWR)
 
 
 class PublicHTTPSConnection(PublicHTTPConnection):
-    """A connection with TLS to public addresses alone."""
+    """HTTPS connection to public addresses only."""
 
     default_port = http.client.HTTPS_PORT
 
     def connect(self) -> None:
-        """Connects. Raises an `OSError` where an address is not public."""
+        """Connect.
+
+        Raises:
+            OSError: An address of the host is not public, or the host cannot be reached.
+        """
         super().connect()
         secure = ssl.create_default_context().wrap_socket(
             self.sock, server_hostname=self.host, do_handshake_on_connect=False
@@ -107,10 +115,10 @@ KINDS: dict[str, type[PublicHTTPConnection]] = {"http": PublicHTTPConnection, "h
 
 
 def _connected(host: str, port: int, seconds: float | None) -> socket.socket:
-    """A connection to a host whose addresses are all public.
+    """Connect to a host whose addresses are all public.
 
     Raises:
-        OSError: One is not, or it can't be reached.
+        OSError: An address is not public, or the host cannot be reached.
     """
     places = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     found = list(dict.fromkeys(str(place[0]) for *_, place in places))
@@ -118,14 +126,14 @@ def _connected(host: str, port: int, seconds: float | None) -> socket.socket:
         if not is_public(address):
             raise HostUnreachableError(f"{host} must have public addresses alone (got {address})")
     for address in found[:-1]:
-        # One of the two kinds of addresses may not be reached from here.
+        # IPv4 or IPv6 may be unavailable here.
         with suppress(OSError):
             return socket.create_connection((address, port), timeout=seconds)
     return socket.create_connection((found[-1], port), timeout=seconds)
 
 
 def is_public(address: str) -> bool:
-    """Whether everybody can reach an address; also of one within another one."""
+    """Return whether an address, and any embedded IPv4 address, is globally reachable."""
     ip = ipaddress.ip_address(address.partition("%")[0])
     within = None
     if isinstance(ip, ipaddress.IPv6Address):

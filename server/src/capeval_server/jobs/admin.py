@@ -1,4 +1,4 @@
-"""Jobs and workers, for the staff of the site: to see."""
+"""Read-only admin pages of jobs and workers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["JobAdmin", "WorkerAdmin"]
 
 @admin.register(Job)
 class JobAdmin(ReadOnlyModelAdmin):
-    """Jobs that wait or are being done: how often they were begun, and which worker has them."""
+    """Waiting and running jobs, with their attempts and workers."""
 
     list_display = fields = readonly_fields = (
         *("kind", "subject", "priority", "created"),
@@ -24,7 +24,7 @@ class JobAdmin(ReadOnlyModelAdmin):
 
 @admin.register(Worker)
 class WorkerAdmin(ReadOnlyModelAdmin):
-    """Workers, and when they were last seen."""
+    """Workers, with the time of their last heartbeat."""
 
     list_display = fields = readonly_fields = ("name", "started", "seen")
     search_fields = ("name",)

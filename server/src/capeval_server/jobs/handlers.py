@@ -1,4 +1,4 @@
-"""Handlers: one for each kind of job. Those in the module `jobs` of an app are found when Django starts."""
+"""Job handlers, one per kind of job, registered by the `jobs` modules of apps."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ __all__ = ["HANDLERS", "Handler", "handlers", "recurring", "register"]
 
 
 class Handler(AbstractContextManager["Handler"], ABC):
-    """Does the jobs of one kind, one after the other, while its worker runs.
+    """Base class of the handler of one kind of job; runs one job at a time.
 
     Attributes:
-        kind: The kind.
-        every: How long after one job is done it is done again; none if it is done once.
-        priority: The priority of a job that is done again and again: by default, it comes after all others.
-        waits_for_hosts: Whether workers do its jobs in a thread of their own, because other hosts may not
-            answer.
+        kind: The kind of job.
+        every: The pause before a recurring job runs again; None if the job runs once.
+        priority: The priority of a recurring job; by default after all others.
+        waits_for_hosts: Whether workers run its jobs in a separate thread, because other hosts may not
+            respond.
     """
 
     kind: ClassVar[str]
@@ -30,46 +30,46 @@ class Handler(AbstractContextManager["Handler"], ABC):
     waits_for_hosts: ClassVar[bool] = False
 
     def __exit__(self, *_: object) -> None:
-        """Releases what the handler keeps between jobs; by default, nothing."""
+        """Release resources kept between jobs; by default, do nothing."""
 
     @abstractmethod
     def run(self, job: Job, renew: Callable[[], None]) -> None:
-        """Does a job, and calls `leases.finish` in the transaction that writes the result.
+        """Run a job, and call `leases.finish` in the transaction that writes the result.
 
         Args:
             job: A job that the worker holds.
-            renew: Must be called every few seconds, to keep the lease; what it raises must be let through.
+            renew: Must be called every few seconds to keep the lease. Its exceptions must be propagated.
         """
 
     def wait(self, job: Job, log: str) -> None:
-        """Notes that a job waits for another attempt, in the transaction that gives it back.
+        """Record that a job waits for another attempt, in the transaction of its release.
 
         Args:
             job: The job.
-            log: Why the attempt failed; empty if it did not.
+            log: The reason why the attempt failed; empty if it did not fail.
         """
 
     def give_up(self, job: Job, reason: str, log: str) -> None:
-        """Notes that a job will not be tried again, in the transaction that ends it.
+        """Record that a job will not be retried, in the transaction that ends it.
 
         Args:
             job: The job.
-            reason: Why, without any text of an error.
-            log: Why the last attempt failed, in full; empty if that is not known.
+            reason: The reason, without error texts.
+            log: The full reason why the last attempt failed; empty if unknown.
         """
 
 
 _Class = TypeVar("_Class", bound=type[Handler])
 
 HANDLERS: dict[str, type[Handler]] = {}
-"""The registered handlers, by the kind of their jobs."""
+"""The registered handlers by kind of job."""
 
 
 def register(handler: _Class) -> _Class:
     """Add a handler to `HANDLERS`; used as a decorator.
 
     Raises:
-        ValueError: Another handler has its kind.
+        ValueError: The kind already has a handler.
     """
     if handler.kind in HANDLERS:
         raise ValueError(f"two handlers do jobs of the kind {handler.kind!r}")
@@ -78,12 +78,12 @@ def register(handler: _Class) -> _Class:
 
 
 def recurring() -> list[str]:
-    """The kinds of jobs that are done again and again."""
+    """Return the kinds of recurring jobs."""
     return [kind for kind, handler in HANDLERS.items() if handler.every is not None]
 
 
 @contextmanager
 def handlers() -> Iterator[Mapping[str, Handler]]:
-    """A handler of each kind, by its kind; they end with the context."""
+    """Yield a handler of each kind, by kind, and exit them at the end."""
     with ExitStack() as stack:
         yield {kind: stack.enter_context(handler()) for kind, handler in HANDLERS.items()}

@@ -1,11 +1,11 @@
-"""Leases of jobs, by which no job is lost and none is done twice.
+"""Leases of jobs: no job is lost, and no result is written twice.
 
-Leases are rows of the database, and go by its clock, as those of the workers' machines may differ. A worker
-may be killed at any point: its lease runs out, and another takes the job. A worker that comes back late no
-longer holds the lease, and writes nothing.
+Leases are rows of the database and use its clock, because the clocks of the workers' machines may differ. If
+a worker is killed, its lease expires and another worker takes the job. A worker that returns late no longer
+holds the lease and writes nothing.
 
-A job's row is locked after the rows that the job changes. So `wait` and `give_up` of a handler come first,
-and are undone if the lease turns out to be lost.
+A job's row is locked after the rows that the job changes. Therefore a handler's `wait` and `give_up` run
+first, and are rolled back if the lease turns out to be lost.
 """
 
 from __future__ import annotations
@@ -42,16 +42,19 @@ __all__ = [
     "restart",
     "tell",
 ]
-# What is stored of a job that no worker has.
+# Fields of a job that no worker holds.
 _IDLE: dict[str, Any] = {"lease": None, "owner": "", "begun": None, "progress": {}}
 
 
 class LostLeaseError(Exception):
-    """The worker no longer holds the job: another one has it, or it was cancelled."""
+    """Lost lease: another worker has the job, or it was cancelled."""
 
 
 def database_time() -> datetime:
-    """The time by the database's clock, which all workers share. SQLite has no clock of its own."""
+    """Return the time of the database's clock, which all workers share.
+
+    SQLite has no clock of its own; the result is the time of this process.
+    """
     if connection.vendor != "postgresql":
         return timezone.now()
     with connection.cursor() as cursor:
@@ -62,7 +65,7 @@ def database_time() -> datetime:
 
 
 class DatabaseTime(Func):
-    """Expression of the time that `database_time` returns, to read it with a row."""
+    """Query expression of the time that `database_time` returns."""
 
     function = "clock_timestamp"
     output_field = DateTimeField()
@@ -79,7 +82,7 @@ class DatabaseTime(Func):
 
 
 def enqueue(*jobs: Job) -> None:
-    """Adds jobs. One that is there already starts from the beginning, and its worker loses it."""
+    """Add jobs. An existing job starts from the beginning, and its worker loses it."""
     Job.objects.bulk_create(
         jobs,
         update_conflicts=True,
@@ -89,7 +92,7 @@ def enqueue(*jobs: Job) -> None:
 
 
 def cancel(kind: str, subject: str) -> None:
-    """Deletes a job, if there is one; its worker loses it."""
+    """Delete a job, if it exists; its worker loses the lease."""
     Job.objects.filter(kind=kind, subject=subject).delete()
 
 
@@ -100,11 +103,13 @@ def _available(kinds: Iterable[str]) -> QuerySet[Job]:
 
 
 def claim(kinds: Iterable[str], owner: str) -> Job | None:
-    """Takes the first job that waits, or whose worker is gone; none if there is none.
+    """Claim the first available job, or return None.
+
+    A job is available if it waits or if the lease of its worker expired.
 
     Args:
-        kinds: The kinds of jobs to take.
-        owner: The name of the worker that takes it.
+        kinds: The kinds of jobs to claim.
+        owner: The name of the worker.
     """
     if not _available(kinds).exists():
         return None
@@ -130,9 +135,9 @@ def _change(job: Job, **values: Any) -> None:
 
 
 def renewal(job: Job, beat: Callable[[], None]) -> Callable[[], None]:
-    """A function that renews the lease of a job when enough time has passed.
+    """Return a function that renews the lease of a job when enough time has passed.
 
-    It raises what `beat` raises, and `LostLeaseError` if the lease is lost.
+    The function raises the exceptions of `beat`, and `LostLeaseError` if the lease is lost.
     """
     interval = settings.LEASE_SECONDS / 8
     renewed = time.monotonic()
@@ -149,7 +154,7 @@ def renewal(job: Job, beat: Callable[[], None]) -> Callable[[], None]:
 
 
 def tell(job: Job, **progress: Any) -> None:
-    """Writes how far a job is, for those who wait for it.
+    """Store the progress of a job.
 
     Raises:
         LostLeaseError: The worker no longer holds it.
@@ -158,7 +163,7 @@ def tell(job: Job, **progress: Any) -> None:
 
 
 def locked(job: Job) -> None:
-    """Locks a job until the end of the transaction, so that its worker can't lose it meanwhile.
+    """Lock a job until the end of the transaction, so that its worker keeps the lease.
 
     Raises:
         LostLeaseError: The worker no longer holds it.
@@ -168,7 +173,7 @@ def locked(job: Job) -> None:
 
 
 def finish(job: Job, *, again_after: timedelta | None = None) -> None:
-    """Ends a job, or has it wait for its next time if it recurs.
+    """Delete a finished job, or schedule the next run of a recurring one.
 
     Raises:
         LostLeaseError: The worker no longer holds it.
@@ -180,7 +185,7 @@ def finish(job: Job, *, again_after: timedelta | None = None) -> None:
 
 
 def restart(job: Job, *, after: timedelta = timedelta()) -> None:
-    """Has a job done from the beginning, by whichever worker takes it next.
+    """Release a job to run from the beginning, on any worker.
 
     Raises:
         LostLeaseError: The worker no longer holds it.
@@ -190,12 +195,14 @@ def restart(job: Job, *, after: timedelta = timedelta()) -> None:
 
 
 def postpone(job: Job, handler: Handler, log: str) -> None:
-    """Has a job that failed tried again after a pause, longer after each attempt; or gives it up.
+    """Schedule the next attempt of a failed job, or give up after the last attempt.
+
+    The pause grows with each attempt.
 
     Args:
         job: The job.
         handler: Its handler.
-        log: Why it failed.
+        log: The reason why it failed.
 
     Raises:
         LostLeaseError: The worker no longer holds it.
@@ -210,7 +217,7 @@ def postpone(job: Job, handler: Handler, log: str) -> None:
 
 
 def give_up(job: Job, handler: Handler, reason: str, log: str = "") -> None:
-    """Ends a job that was tried often enough.
+    """End a job after its last attempt.
 
     Raises:
         LostLeaseError: The worker no longer holds it.
@@ -221,7 +228,7 @@ def give_up(job: Job, handler: Handler, reason: str, log: str = "") -> None:
 
 
 def give_back(job: Job, handler: Handler) -> None:
-    """Gives a job back, as if it had not been claimed.
+    """Release a job as if it had not been claimed.
 
     Raises:
         LostLeaseError: The worker no longer holds it.

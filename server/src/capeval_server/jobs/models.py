@@ -1,4 +1,4 @@
-"""Jobs and workers. Only these tables say which jobs there are and which worker has one."""
+"""Job queue and workers. Only these tables record jobs and their leases."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ __all__ = ["Job", "Worker"]
 
 
 class Job(models.Model):
-    """One thing to do. A job that is done is deleted.
+    """Job in the queue. Finished jobs are deleted.
 
-    A worker takes a job by a lease, which it renews. When the lease runs out, another worker may take the
+    A worker holds a job by a lease, which it renews. After the lease expires, another worker may claim the
     job. Only the holder of the lease can finish the job.
     """
 
-    # The name of the handler that does it.
+    # The kind of its handler.
     kind = models.CharField(max_length=50)
-    # What it is done to, in the handler's own terms: for scoring, the id of a submission.
+    # The object of the job, defined by the handler: for scoring, the id of a submission.
     subject = models.CharField(max_length=100)
-    # Jobs with a lower number come first; of the same number, the oldest.
+    # Jobs with a lower number come first, then the oldest.
     priority = models.PositiveSmallIntegerField(default=0)
     created = models.DateTimeField(default=timezone.now)
-    # When a worker may take it: at once (none), after a pause, or when the lease of its worker runs out.
+    # When a worker may claim it: immediately (None), after a pause, or when the current lease expires.
     available_from = models.DateTimeField(null=True)
-    # How often it was begun.
+    # Number of attempts so far.
     attempt = models.PositiveIntegerField(default=0)
     lease = models.UUIDField(null=True)
     # The name of the worker that holds the lease.
     owner = models.CharField(max_length=200, blank=True)
-    # When its worker began it, and how far it is, in the handler's own terms.
+    # When its worker started it, and its progress, in a form defined by the handler.
     begun = models.DateTimeField(null=True)
     progress = models.JSONField(default=dict)
 
@@ -42,7 +42,7 @@ class Job(models.Model):
 
 
 class Worker(models.Model):
-    """A worker, and when it was last seen."""
+    """Job worker, with the time of its last heartbeat."""
 
     name = models.CharField(max_length=200, unique=True)
     started = models.DateTimeField(default=timezone.now)

@@ -1,4 +1,4 @@
-"""The worker: takes a job that waits, and has its handler do it."""
+"""Worker process: claims jobs and runs their handlers."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ __all__ = ["Heartbeat", "StoppedError", "run", "work_once"]
 
 _log = logging.getLogger(__name__)
 _POLL_SECONDS = 0.5
-# After a failure of the database a worker waits this long at first, and at most, before it asks again.
+# First and longest pause of a worker after a database failure, in seconds.
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0
-# A heartbeat is written this often at most.
+# Minimum interval between heartbeats, in seconds.
 _BEAT_SECONDS = 5
-# What recurs more often is not in the log each time.
+# Jobs that recur more often are logged only at debug level.
 _OFTEN = timedelta(minutes=1)
-# How long a worker that is stopped waits for an answer of another host, in seconds.
+# A stopping worker waits this long for another host's response, in seconds.
 _LAST_ANSWER = 30
 
 
 class StoppedError(Exception):
-    """The worker was asked to stop."""
+    """Request to stop the worker."""
 
 
 def _name() -> str:
@@ -41,7 +41,7 @@ def _name() -> str:
 
 
 class Heartbeat:
-    """The row of a worker, which tells others that the worker runs."""
+    """Database row of a worker, which shows others that the worker runs."""
 
     def __init__(self) -> None:
         self.name = _name()
@@ -49,11 +49,11 @@ class Heartbeat:
         self._stopped = False
 
     def stop(self, *_: object) -> None:
-        """Has the worker stop at its next beat. A signal may call this, between any two steps."""
+        """Stop the worker at its next beat. Safe to call from a signal handler."""
         self._stopped = True
 
     def beat(self) -> None:
-        """Writes that the worker runs, unless it wrote so some seconds ago.
+        """Update the worker's row, unless this was done a few seconds ago.
 
         Raises:
             StoppedError: The worker was asked to stop.
@@ -64,10 +64,10 @@ class Heartbeat:
             self._next = time.monotonic() + _BEAT_SECONDS
 
     def pause(self, seconds: float) -> None:
-        """Waits.
+        """Wait.
 
         Raises:
-            StoppedError: The worker was asked to stop; it does not wait to the end then.
+            StoppedError: The worker was asked to stop; the wait ends early.
         """
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0:
@@ -75,7 +75,7 @@ class Heartbeat:
             time.sleep(min(left, _POLL_SECONDS))
 
     def check(self) -> None:
-        """Writes nothing.
+        """Check whether the worker was asked to stop.
 
         Raises:
             StoppedError: The worker was asked to stop.
@@ -84,22 +84,22 @@ class Heartbeat:
             raise StoppedError
 
     def end(self) -> None:
-        """Deletes the row."""
+        """Delete the row."""
         Worker.objects.filter(name=self.name).delete()
 
 
 def run(heartbeat: Heartbeat | None = None, *, until_empty: bool = False) -> None:
-    """Does the jobs that wait, until it is stopped or there are none.
+    """Run jobs until the worker is stopped or, optionally, until no jobs remain.
 
     Args:
-        heartbeat: Shows that the worker runs, and can stop it; a new one by default.
-        until_empty: Whether to end when no job waits or is being done, other than recurring ones.
+        heartbeat: Shows that the worker runs, and can stop it; by default a new one.
+        until_empty: Whether to end when no job waits or runs, except recurring ones.
     """
     heartbeat = heartbeat or Heartbeat()
     try:
         with handlers() as opened:
             if until_empty:
-                # One after the other: what a job leads to is then done too.
+                # A single thread, so that jobs created by other jobs also run.
                 _work(opened, heartbeat, heartbeat.beat, until_empty=True)
             else:
                 _work_in_two(opened, heartbeat)
@@ -109,12 +109,12 @@ def run(heartbeat: Heartbeat | None = None, *, until_empty: bool = False) -> Non
         try:
             heartbeat.end()
         except (DatabaseError, InterfaceError):
-            # The row gets old, and is then not shown any more.
+            # Rows with old heartbeats are not shown.
             _log.warning("the row of this worker is not deleted: the database did not answer")
 
 
 def _work_in_two(opened: Mapping[str, Handler], heartbeat: Heartbeat) -> None:
-    """Does jobs that wait for other hosts in a second thread: no host holds up the other jobs."""
+    """Run jobs that wait for other hosts in a second thread, to not delay other jobs."""
     waiting = {kind: handler for kind, handler in opened.items() if handler.waits_for_hosts}
     others = {kind: handler for kind, handler in opened.items() if not handler.waits_for_hosts}
     second = threading.Thread(target=_work_with_hosts, args=(waiting, heartbeat), daemon=True)
@@ -123,18 +123,18 @@ def _work_in_two(opened: Mapping[str, Handler], heartbeat: Heartbeat) -> None:
         _work(others, heartbeat, heartbeat.beat, until_empty=False)
     finally:
         heartbeat.stop()
-        # A job that is not given back by then is done again when its lease ends.
+        # A job that is not released by then runs again when its lease expires.
         second.join(_LAST_ANSWER)
 
 
 def _work_with_hosts(opened: Mapping[str, Handler], heartbeat: Heartbeat) -> None:
     try:
-        # Only the first thread writes that the worker runs: if it does not go on, that must show.
+        # Only the first thread writes heartbeats, so that it is noticed if that thread hangs.
         _work(opened, heartbeat, heartbeat.check, until_empty=False)
     except StoppedError:
         pass
     finally:
-        # Whatever ended it, a worker without it must not go on.
+        # The worker must not continue without this thread, whatever ended it.
         heartbeat.stop()
         connection.close()
 
@@ -154,7 +154,7 @@ def _work(
             if until_empty and not worked and not _unfinished(opened):
                 return
         except (DatabaseError, InterfaceError):
-            # The database restarts, or can't be reached: when the lease ends, the job is taken again.
+            # The database is restarting or unreachable. The job is claimed again when its lease expires.
             _log.exception("the database failed; trying again in %g s", pause)
             connection.close()
             heartbeat.pause(pause)
@@ -169,12 +169,12 @@ def _work(
 
 
 def _unfinished(opened: Mapping[str, Handler]) -> bool:
-    """Whether jobs wait or are being done, other than recurring ones and those that no handler is for."""
+    """Return whether non-recurring jobs with a handler wait or run."""
     return Job.objects.filter(kind__in=set(opened) - set(recurring())).exists()
 
 
 def _plan(opened: Mapping[str, Handler]) -> None:
-    """Adds the recurring jobs that are not there yet."""
+    """Add the missing recurring jobs."""
     for kind, handler in opened.items():
         if handler.every is not None:
             first = {"priority": handler.priority, "available_from": leases.database_time() + handler.every}
@@ -182,14 +182,14 @@ def _plan(opened: Mapping[str, Handler]) -> None:
 
 
 def work_once(opened: Mapping[str, Handler] | None = None, beat: Callable[[], None] = lambda: None) -> bool:
-    """Does one job, if one waits.
+    """Run one job, if one is available.
 
     Args:
-        opened: The handlers, by the kinds of their jobs; new ones by default.
-        beat: Called regularly while the job is done.
+        opened: The handlers by kind of job; by default new ones.
+        beat: Called regularly while the job runs.
 
     Returns:
-        Whether there was one.
+        Whether there was a job.
     """
     if opened is None:
         with handlers() as own:
@@ -220,7 +220,7 @@ def _do(job: Job, handler: Handler, beat: Callable[[], None]) -> None:
     except (LostLeaseError, DatabaseError, InterfaceError):
         raise
     except Exception as error:
-        # No error of a job may end the worker, which has other jobs to do.
+        # An error of one job must not end the worker.
         _log.exception("%s: the system failed", job)
         leases.postpone(job, handler, f"{type(error).__name__}: {error}")
 
@@ -230,5 +230,5 @@ def _give_back(job: Job, handler: Handler) -> None:
         leases.give_back(job, handler)
         _log.info("%s: given back, since the worker is stopped", job)
     except (DatabaseError, InterfaceError, LostLeaseError):
-        # Its lease will run out, unless another worker already has it.
+        # Its lease will expire, unless another worker already holds it.
         _log.warning("%s: not given back", job)

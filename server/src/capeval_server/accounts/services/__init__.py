@@ -1,1 +1,1 @@
-"""Changes of users and reserved names."""
+"""Changes of users and name reservations."""

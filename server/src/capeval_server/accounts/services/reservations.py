@@ -1,4 +1,4 @@
-"""Names of sign-ups that are not confirmed: reservations, pending accounts, and their expiry."""
+"""Unconfirmed sign-ups: name reservations, pending accounts, and their expiry."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from capeval_server.accounts.name_validation import keys_of
 
 __all__ = ["address_of_name", "confirmed", "expire", "is_pending", "is_reserved", "reserve"]
 
-# Longer than the link in the mail: it is not valid any more when the account is deleted.
+# One day longer than the confirmation link, so the link has expired when the account is deleted.
 _VALID = timedelta(days=EMAIL_CONFIRMATION_EXPIRE_DAYS + 1)
 _VERIFIED = Exists(EmailAddress.objects.filter(user=OuterRef("pk"), verified=True))
 _RESERVED = Exists(NameReservation.objects.filter(account=OuterRef("pk")))
@@ -40,7 +40,7 @@ def reserve(name: str, address: str) -> NameReservation:
 
 
 def is_reserved(name: str, user: User | None = None) -> bool:
-    """Return whether a sign-up of somebody else reserved a similar name."""
+    """Return whether another sign-up reserved a similar name."""
     folded, look = keys_of(name)
     found = NameReservation.objects.filter(Q(folded=folded) | Q(look=look))
     return (found.exclude(account=user) if user else found).exists()
@@ -53,17 +53,17 @@ def address_of_name(name: str) -> str | None:
 
 
 def is_pending(user: User) -> bool:
-    """Return whether a sign-up created the account and its address was never confirmed."""
+    """Return whether the account is from a sign-up that never confirmed its address."""
     return not confirmed(User.objects.filter(pk=user.pk)).exists()
 
 
 def confirmed(users: QuerySet[User]) -> QuerySet[User]:
-    """Return the users without those whose sign-up was not confirmed."""
+    """Return the users, except those with an unconfirmed sign-up."""
     return users.exclude(~_VERIFIED & _RESERVED)
 
 
 def expire(now: datetime) -> None:
-    """Delete the reservations that have expired, and their accounts that were never confirmed."""
+    """Delete expired reservations and their accounts that were never confirmed."""
     with transaction.atomic():
         old = NameReservation.objects.filter(expires__lt=now)
         keys = list(old.values_list("pk", flat=True))

@@ -1,4 +1,4 @@
-"""Users: who asks, and making users without the sign-up page."""
+"""Users: the current user, name checks, and accounts created without sign-up."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from capeval_server.accounts.services.reservations import is_reserved
 
 __all__ = ["NAME_TAKEN", "check_name", "keep_keys", "make_user", "user_of"]
 
-# The same for equal and for similar names: the difference would show whether a sign-up created an account.
+# Equal and similar names get the same message: a difference would show whether a sign-up created an account.
 NAME_TAKEN = "The name must not look like that of another user."
 
 
 def user_of(request: HttpRequest) -> User:
-    """The user who asks. The views that call this answer only users who have signed in."""
+    """Return the user of a request, in views that require login."""
     return cast(User, request.user)
 
 
 def check_name(name: str, user: User | None = None) -> None:
-    """Checks that a name can be had, and looks like no other user's.
+    """Validate a username, including its similarity to other users' names.
 
     Args:
         name: The name.
-        user: Whose it is to be; none for a new user.
+        user: The user who gets the name; None for a new user.
 
     Raises:
-        ValidationError: It can't, or does.
+        ValidationError: The name is invalid, reserved, or looks like another user's name.
     """
     if problem := problem_of(name):
         raise ValidationError(f"The name {problem}.")
@@ -51,10 +51,11 @@ def keep_keys(
     update_fields: frozenset[str] | None = None,
     **_: object,
 ) -> None:
-    """Stores the keys of a user's name with the user.
+    """Store the keys of a user's name.
 
     Raises:
-        IntegrityError: Somebody else got a name that looks like it at the same time.
+        IntegrityError: Another user took a similar name at the same time. A user that was just created is
+            deleted.
     """
     if raw or (update_fields is not None and "username" not in update_fields):
         return
@@ -62,7 +63,7 @@ def keep_keys(
     known = NameKeys.objects.filter(user=instance).first()
     if known is not None and (known.folded, known.look) == (folded, look):
         return
-    # Users of before there were keys go on with names that look like others.
+    # Users created before the keys existed may keep names that look like others.
     if known is None and not created and _others(instance, folded, look).exists():
         return
     try:
@@ -80,13 +81,14 @@ def _others(user: User | None, folded: str, look: str) -> QuerySet[NameKeys]:
 
 
 def make_user(name: str, *, email: str = "", password: str | None = None, staff: bool = False) -> User:
-    """Makes a user, whose email address counts as verified.
+    """Create a user with a verified email address.
 
-    Without a password, the user sets one by the page for forgotten passwords, or only has tokens. Staff may
-    do all that the administration offers.
+    Without a password, the user sets one on the page for forgotten passwords, or uses only tokens. Staff are
+    superusers: they may use everything in the admin.
 
     Raises:
-        ValidationError: The name or address is none, is taken or looks like another; or the password is weak.
+        ValidationError: The name or address is invalid or taken, the name looks like another, or the password
+            is weak.
     """
     email = email.lower()
     user = User(username=name, email=email, is_staff=staff, is_superuser=staff)
