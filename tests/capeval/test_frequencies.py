@@ -294,7 +294,7 @@ def test_damaged_pickles_are_refused_by_name(data: st.DataObject, tmp_path: Path
 def test_objects_that_a_pickle_numbers_take_no_more_memory_than_it(put: bytes, tmp_path: Path) -> None:
     path = tmp_path / "numbered.p"
     path.write_bytes(b"\x80\x02}" + put + b".")
-    with pytest.raises(FormatError, match=r"byte 3 numbers an object (1610612735, in a pickle|by no number)"):
+    with pytest.raises(FormatError, match=r"byte 3: (memo index 1610612735 is too large|invalid memo index)"):
         DocumentFrequencies.load_pickle(path, images=3)
 
 
@@ -326,7 +326,7 @@ def test_every_operation_of_pickles_is_known() -> None:
 def test_other_bytes_are_no_operations_of_pickles() -> None:
     known = {ord(operation.code) for operation in pickletools.opcodes}
     for byte in set(range(256)) - known:
-        with pytest.raises(ValueError, match="byte 0 is no operation of pickles"):
+        with pytest.raises(ValueError, match="byte 0 is not a pickle operation"):
             _native.check_pickle(bytes([byte]) + b".")
 
 

@@ -1,4 +1,4 @@
-//! Captions from Arrow's record batches: a column of image ids, and one of captions.
+//! Captions from Arrow record batches with an image id column and a caption column.
 
 use std::ops::Range;
 
@@ -15,25 +15,27 @@ use crate::error::{Place, ReadError, ReadErrorKind};
 use crate::ids::{IMAGE_ID, ImageId};
 use crate::interner::Interner;
 
-/// Which columns of a table are read, and which of its rows.
+/// Columns and rows to read from a table.
 #[derive(Clone, Debug)]
 pub struct Columns {
-    /// The column of image ids.
+    /// Name of the image id column.
     pub image: String,
-    /// The column of captions.
+    /// Name of the caption column.
     pub caption: String,
-    /// A column of text, and what it must be in rows that are read; all rows are where there is none.
+    /// A text column and the values that select a row. If `None`, all rows are read.
     pub split: Option<(String, Vec<String>)>,
-    /// Whether an image has one caption, in one row.
+    /// Whether each image must have exactly one caption, in one row.
     pub is_single: bool,
 }
 
-/// Reads captions from batches of a table. An image id is an integer or text; a caption is text, and a row may
-/// have a list of them. Text may be in a dictionary, and in any of Arrow's layouts.
+/// Reads captions from the record batches of a table.
+///
+/// Image ids are integers or text. A caption is text, or a list of text with several captions. Text may be
+/// dictionary-encoded and in any of Arrow's layouts.
 ///
 /// # Errors
-/// [`ReadError`], whose place names the row, from 0 over all batches: a null, a column of something else, or
-/// an image that is there twice where [`Columns::is_single`].
+/// Returns a [`ReadError`] for a null, a column of another type, or a repeated image if
+/// [`Columns::is_single`]. Its place is the row, counted from 0 over all batches.
 pub fn read_batches(
     schema: &Schema,
     batches: &[RecordBatch],
@@ -54,13 +56,13 @@ pub fn read_batches(
     Ok(captions.grouped(reader.interner.into_ids()))
 }
 
-/// Reads one value of a column; `None` is a null.
+/// Reads one value of a column. `None` stands for a null.
 type Get<'a, T> = Box<dyn Fn(usize) -> Option<T> + 'a>;
 
 struct Reader<'a> {
     columns: &'a Columns,
     interner: Interner,
-    /// The row that each image is in first.
+    /// The first row of each image.
     rows: Vec<usize>,
 }
 
@@ -91,7 +93,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The slot of a row's image.
+    /// Returns the slot of a row's image.
     fn slot(&mut self, id: Option<Id<'_>>, row: usize) -> Result<usize, ReadError> {
         let field = &self.columns.image;
         let id = match id {
@@ -102,15 +104,13 @@ impl Reader<'_> {
             }
             Some(Id::Image(id)) => id,
         };
-        // A column has one type, so ids are never mixed.
+        // All ids of a column have the same type, so they are never mixed.
         let (slot, is_new) = self.interner.slot(id).ok_or_else(|| changed(field))?;
         if is_new {
             self.rows.push(row);
         } else if self.columns.is_single {
-            let message = format!(
-                "row {row}: {field} must be different in every row (got {id}, as in row {})",
-                self.rows[slot]
-            );
+            let message =
+                format!("row {row}: duplicate {field} {id} (first seen in row {})", self.rows[slot]);
             return Err(of_row(ReadErrorKind::DuplicateImage, row, field, message));
         }
         Ok(slot)
@@ -147,7 +147,7 @@ impl Reader<'_> {
 enum Texts<'a> {
     Single(Get<'a, &'a str>),
     Lists {
-        /// The elements of a row's list.
+        /// Element range of a row's list.
         range: Get<'a, Range<usize>>,
         text: Get<'a, &'a str>,
     },
@@ -184,7 +184,7 @@ impl<'a> Texts<'a> {
         matches!(self, Texts::Lists { .. })
     }
 
-    /// The elements of a row: itself, where rows have no lists.
+    /// Returns the element range of a row. Without lists, it is the row itself.
     fn range(&self, row: usize) -> Option<Range<usize>> {
         match self {
             Texts::Single(_) => Some(row..row + 1),
@@ -219,19 +219,19 @@ fn text(array: &dyn Array) -> Option<Get<'_, &str>> {
     })
 }
 
-/// The values of a dictionary, where their type is one that is read.
+/// Returns a reader of dictionary-encoded values, if `read` accepts their type.
 fn decoded<'a, T: 'a>(
     array: &'a dyn Array,
     read: impl Fn(&'a dyn Array) -> Option<Get<'a, T>>,
 ) -> Option<Get<'a, T>> {
     let codes = array.as_any_dictionary();
     let value = read(codes.values())?;
-    // Without values, every row is null.
+    // If the dictionary is empty, every row is null.
     let keys = if codes.values().is_empty() { Vec::new() } else { codes.normalized_keys() };
     Some(Box::new(move |row| if codes.is_valid(row) { value(*keys.get(row)?) } else { None }))
 }
 
-/// An image id, or an integer that is too large to be one.
+/// An image id, or an integer beyond 64 bits.
 enum Id<'a> {
     Image(ImageId<'a>),
     TooLarge(u64),
@@ -269,7 +269,9 @@ where
     Box::new(move |row| ids.is_valid(row).then(|| Id::Image(ImageId::Integer(ids.value(row).into()))))
 }
 
-/// A column of a batch, whose contents were checked: what a program writes into another's memory may be wrong.
+/// Returns a column of a batch after validating it.
+///
+/// The memory was written by another program, so it may be invalid.
 fn column<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a dyn Array, ReadError> {
     let array = batch.column_by_name(name).ok_or_else(|| changed(name))?;
     array.to_data().validate_full().map_err(|error| {
@@ -280,7 +282,7 @@ fn column<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a dyn Array, ReadE
 }
 
 fn changed(name: &str) -> ReadError {
-    let message = format!("column {name} must be in every batch, and of one type (got a batch without it)");
+    let message = format!("column {name} must be in every batch with the same type (got a batch without it)");
     ReadError::of_file(ReadErrorKind::WrongType, message)
 }
 
@@ -313,7 +315,7 @@ fn check_types(schema: &Schema, columns: &Columns) -> Result<(), ReadError> {
     }
 }
 
-/// The type of the values, where they are in a dictionary.
+/// Returns the value type of a dictionary, or the type itself.
 fn plain(kind: &DataType) -> &DataType {
     match kind {
         DataType::Dictionary(_, values) => values,
@@ -321,7 +323,9 @@ fn plain(kind: &DataType) -> &DataType {
     }
 }
 
-/// Whether a type is that of text. A column of nulls alone has a type of its own, and its first row is named.
+/// Returns whether a type is text.
+///
+/// The null type counts as text, so that the error reports the first null row.
 fn is_text(kind: &DataType) -> bool {
     matches!(kind, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Null)
 }

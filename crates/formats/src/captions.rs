@@ -1,4 +1,4 @@
-//! The one container of captions: grouped by image, all text in one arena.
+//! Captions grouped by image, with all text in one buffer.
 
 use std::error::Error;
 use std::fmt;
@@ -9,37 +9,37 @@ use sha2::{Digest, Sha256};
 use crate::ids::{ImageId, ImageIds};
 use crate::interner::Interner;
 
-/// Why captions could not be put together.
+/// Error of building or selecting [`Captions`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CaptionsError {
-    /// The two lists that go together differ in length.
+    /// Two parallel lists differ in length.
     LengthMismatch {
         /// Number of ids.
         ids: usize,
         /// Number of captions, or of groups of captions.
         captions: usize,
     },
-    /// An image stands twice where it may stand once.
+    /// An image id occurs more than once.
     DuplicateImage {
-        /// The image id as JSON shows it.
+        /// The image id as JSON.
         id: String,
-        /// Where it stands first.
+        /// First index.
         first: usize,
-        /// Where it stands again.
+        /// Second index.
         second: usize,
     },
     /// An image has no caption.
     NoCaptions {
-        /// The image id as JSON shows it.
+        /// The image id as JSON.
         id: String,
-        /// Where the image stands.
+        /// Index of the image.
         index: usize,
     },
     /// An index is past the last image.
     OutOfRange {
-        /// The index asked for.
+        /// The requested index.
         index: usize,
-        /// The number of images there are.
+        /// Number of images.
         images: usize,
     },
 }
@@ -48,13 +48,13 @@ impl fmt::Display for CaptionsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             CaptionsError::LengthMismatch { ids, captions } => {
-                write!(f, "ids and captions must be of one length (got {ids} and {captions})")
+                write!(f, "ids and captions must have the same length (got {ids} and {captions})")
             }
             CaptionsError::DuplicateImage { id, first, second } => {
-                write!(f, "an image must stand once (got image {id} at {first} and again at {second})")
+                write!(f, "duplicate image id {id} at index {second} (first seen at index {first})")
             }
             CaptionsError::NoCaptions { id, index } => {
-                write!(f, "every image must have a caption (image {id} at {index} has none)")
+                write!(f, "every image must have a caption (image {id} at index {index} has none)")
             }
             CaptionsError::OutOfRange { index, images } => {
                 write!(f, "an image index must be less than the number of images, {images} (got {index})")
@@ -67,24 +67,23 @@ impl Error for CaptionsError {}
 
 /// Captions grouped by image.
 ///
-/// Every image has a different id and at least one caption; images keep the order they were given
-/// in, captions keep theirs within the image. A caption may be empty.
+/// Image ids are unique, and each image has at least one caption. Images and the captions of an image keep
+/// their input order. A caption may be empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Captions {
     ids: ImageIds,
-    /// Captions of image `i` are `image_offsets[i]..image_offsets[i + 1]`.
+    /// The captions of image `i` are `image_offsets[i]..image_offsets[i + 1]`.
     image_offsets: Vec<usize>,
     text: String,
-    /// Bytes of caption `j` in `text` are `text_offsets[j]..text_offsets[j + 1]`.
+    /// The bytes of caption `j` are `text[text_offsets[j]..text_offsets[j + 1]]`.
     text_offsets: Vec<usize>,
 }
 
 impl Captions {
-    /// Takes captions that are grouped already: `groups[i]` belongs to image `ids[i]`.
+    /// Creates captions from groups: `groups[i]` belongs to image `ids[i]`.
     ///
     /// # Errors
-    /// [`CaptionsError::LengthMismatch`], [`CaptionsError::DuplicateImage`],
-    /// [`CaptionsError::NoCaptions`].
+    /// [`CaptionsError::LengthMismatch`], [`CaptionsError::DuplicateImage`], [`CaptionsError::NoCaptions`].
     pub fn from_grouped<G, S>(ids: ImageIds, groups: &[G]) -> Result<Captions, CaptionsError>
     where
         G: AsRef<[S]>,
@@ -106,56 +105,57 @@ impl Captions {
         Ok(flat.grouped(ids))
     }
 
-    /// The number of images.
+    /// Returns the number of images.
     pub fn len(&self) -> usize {
         self.ids.len()
     }
 
-    /// Whether there is no image.
+    /// Returns whether there are no images.
     pub fn is_empty(&self) -> bool {
         self.ids.is_empty()
     }
 
-    /// The number of captions of all images together.
+    /// Returns the total number of captions.
     pub fn caption_count(&self) -> usize {
         self.text_offsets.len() - 1
     }
 
-    /// The ids of the images, in order.
+    /// Returns the image ids in order.
     pub fn ids(&self) -> &ImageIds {
         &self.ids
     }
 
-    /// Captions of image `i` are those from `image_offsets()[i]` to `image_offsets()[i + 1]`.
+    /// Returns the caption offsets of the images: image `i` has the captions from `image_offsets()[i]` up to
+    /// `image_offsets()[i + 1]`.
     pub fn image_offsets(&self) -> &[usize] {
         &self.image_offsets
     }
 
-    /// The indices of the captions of an image.
+    /// Returns the caption indices of an image.
     ///
     /// # Panics
-    /// When `image` is not less than [`Captions::len`], as indexing a slice does.
+    /// Panics if `image` is not less than [`Captions::len`], like slice indexing.
     pub fn range_of(&self, image: usize) -> Range<usize> {
         self.image_offsets[image]..self.image_offsets[image + 1]
     }
 
-    /// A caption by its index among all captions.
+    /// Returns a caption by its index among all captions.
     ///
     /// # Panics
-    /// When `index` is not less than [`Captions::caption_count`], as indexing a slice does.
+    /// Panics if `index` is not less than [`Captions::caption_count`], like slice indexing.
     pub fn caption(&self, index: usize) -> &str {
         &self.text[self.text_offsets[index]..self.text_offsets[index + 1]]
     }
 
-    /// The captions of an image.
+    /// Returns the captions of an image.
     ///
     /// # Panics
-    /// When `image` is not less than [`Captions::len`], as indexing a slice does.
+    /// Panics if `image` is not less than [`Captions::len`], like slice indexing.
     pub fn captions_of(&self, image: usize) -> impl ExactSizeIterator<Item = &str> + Clone {
         self.range_of(image).map(|index| self.caption(index))
     }
 
-    /// A fingerprint of an image: of its id and its captions, in their order.
+    /// Returns a fingerprint of an image's id and captions, in order.
     pub fn fingerprint(&self, image: usize) -> u64 {
         let mut hash = Sha256::new();
         match self.ids.get(image) {
@@ -170,23 +170,23 @@ impl Captions {
             None => {}
         }
         let captions = self.captions_of(image);
-        // The lengths make the bytes unambiguous: other captions can't give the same.
+        // The length prefixes make the bytes unambiguous, so different captions cannot give the same input.
         hash.update((captions.len() as u64).to_le_bytes());
         captions.for_each(|caption| hash_text(&mut hash, caption));
         let first_bytes = hash.finalize();
         u64::from_le_bytes(std::array::from_fn(|byte| first_bytes[byte]))
     }
 
-    /// All captions, each with the index of its image.
+    /// Iterates over all captions, each with its image index.
     pub fn iter(&self) -> impl Iterator<Item = (usize, &str)> {
         (0..self.len()).flat_map(|image| self.captions_of(image).map(move |text| (image, text)))
     }
 
-    /// The images at `indices`, in the order of `indices`.
+    /// Returns the images at `indices`, in the order of `indices`.
     ///
     /// # Errors
-    /// [`CaptionsError::OutOfRange`], and [`CaptionsError::DuplicateImage`] when an index stands
-    /// twice (`first` and `second` are positions in `indices`).
+    /// [`CaptionsError::OutOfRange`], and [`CaptionsError::DuplicateImage`] if an index is repeated (`first`
+    /// and `second` are positions in `indices`).
     pub fn select(&self, indices: &[usize]) -> Result<Captions, CaptionsError> {
         let images = self.len();
         if let Some(&index) = indices.iter().find(|&&index| index >= images) {
@@ -202,7 +202,9 @@ impl Captions {
         Ok(flat.grouped(ids))
     }
 
-    /// The same captions under integer ids, where [`ImageIds::to_integers`] has them.
+    /// Converts the ids to integers if [`ImageIds::to_integers`] can.
+    ///
+    /// Otherwise returns the captions as an error.
     pub fn with_integer_ids(self) -> Result<Captions, Captions> {
         match self.ids.to_integers() {
             Some(ids) => Ok(Captions { ids, ..self }),
@@ -211,19 +213,19 @@ impl Captions {
     }
 }
 
-/// Captions in the order in which they were read, each with the slot of its image.
+/// Captions in reading order, each with the slot of its image.
 ///
-/// Captions without escapes stay in the file until they are grouped, so that each is copied once.
+/// Captions without escapes refer to the file until they are grouped, so that each is copied once.
 #[derive(Debug, Default)]
 pub(crate) struct FlatCaptions<'a> {
     texts: Vec<Text<'a>>,
-    /// The captions that are nowhere else.
+    /// Unescaped and other temporary captions.
     decoded: String,
-    /// The image of each caption.
+    /// Image slot of each caption.
     slots: Vec<usize>,
 }
 
-/// The text of a caption: where it came from, or a range of [`FlatCaptions::decoded`].
+/// The text of a caption: a slice of the file, or a range of [`FlatCaptions::decoded`].
 #[derive(Clone, Copy, Debug)]
 enum Text<'a> {
     Borrowed(&'a str),
@@ -231,36 +233,36 @@ enum Text<'a> {
 }
 
 impl<'a> FlatCaptions<'a> {
-    /// Appends a caption, whose image follows with [`FlatCaptions::give_to`].
+    /// Appends a caption. [`FlatCaptions::give_to`] sets its image later.
     pub(crate) fn push(&mut self, caption: &'a str) {
         self.texts.push(Text::Borrowed(caption));
     }
 
-    /// Appends a caption that does not last, as [`FlatCaptions::push`] does one that lasts.
+    /// Appends a copy of a short-lived caption, otherwise like [`FlatCaptions::push`].
     pub(crate) fn push_copy(&mut self, caption: &str) {
         let start = self.decoded.len();
         self.decoded.push_str(caption);
         self.texts.push(Text::Decoded(start, self.decoded.len()));
     }
 
-    /// Says which image the captions since the last call belong to, and how many there are.
+    /// Assigns the captions since the last call to an image, and returns their number.
     pub(crate) fn give_to(&mut self, slot: usize) -> usize {
         let orphans = self.texts.len() - self.slots.len();
         self.slots.resize(self.texts.len(), slot);
         orphans
     }
 
-    /// Takes back the captions whose image was not said.
+    /// Removes the captions that have no image yet.
     pub(crate) fn forget_orphans(&mut self) {
         self.texts.truncate(self.slots.len());
     }
 
-    /// The image of each caption.
+    /// Returns the image slot of each caption.
     pub(crate) fn slots(&self) -> &[usize] {
         &self.slots
     }
 
-    /// Renames the images: `new[slot]` takes the place of `slot`.
+    /// Renumbers the images: `new[slot]` replaces `slot`.
     pub(crate) fn rename(&mut self, new: &[usize]) {
         for slot in &mut self.slots {
             *slot = new[*slot];
@@ -289,7 +291,7 @@ impl<'a> FlatCaptions<'a> {
     }
 }
 
-/// Where the captions of each image start once they are grouped.
+/// Returns the offset of each image's first caption after grouping.
 fn offsets_of(slots: &[usize], images: usize) -> Vec<usize> {
     let mut offsets = vec![0; images + 1];
     for &slot in slots {
@@ -301,7 +303,7 @@ fn offsets_of(slots: &[usize], images: usize) -> Vec<usize> {
     offsets
 }
 
-/// The captions by image, those of one image in their order (a counting sort).
+/// Returns the caption order by image with a stable counting sort.
 fn sorted_by_slot(slots: &[usize], offsets: &[usize]) -> Vec<usize> {
     let mut next = offsets.to_vec();
     let mut order = vec![0; slots.len()];
@@ -324,7 +326,7 @@ fn same_length(ids: &ImageIds, captions: usize) -> Result<(), CaptionsError> {
 
 fn all_different(ids: &ImageIds) -> Result<(), CaptionsError> {
     let slots = Interner::default().slots(ids);
-    // While all ids are new, slots count up.
+    // While all ids are new, the slots are consecutive.
     match slots.iter().enumerate().find(|&(index, &slot)| index != slot) {
         None => Ok(()),
         Some((second, &first)) => {

@@ -1,11 +1,11 @@
-//! Errors of files, with their place.
+//! File errors with the entry, the field and the position in the file.
 
 use std::error::Error;
 use std::fmt;
 
 macro_rules! kinds {
     ($($(#[$comment:meta])* $name:ident,)*) => {
-        /// What is wrong with a file.
+        /// Kind of an error in a file.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum ReadErrorKind {
@@ -13,10 +13,10 @@ macro_rules! kinds {
         }
 
         impl ReadErrorKind {
-            /// Every kind.
+            /// All kinds.
             pub const ALL: &[Self] = &[$(Self::$name),*];
 
-            /// The name of the kind.
+            /// Returns the name of the kind.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
@@ -28,54 +28,57 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// Nothing but white space.
+    /// The file is empty or has only white space.
     EmptyFile,
     /// UTF-16 or UTF-32 instead of UTF-8.
     Utf16,
     /// Bytes that are not UTF-8.
     NotUtf8,
-    /// A gzip or zip file instead of what is in it.
+    /// A gzip or zip file instead of its content.
     Compressed,
     /// Not JSON.
     NotJson,
-    /// `NaN`, `Infinity` or `-Infinity`, which Python writes and reads but JSON does not have, where something
-    /// is read.
+    /// `NaN`, `Infinity` or `-Infinity` in a field that is read.
+    ///
+    /// Python writes and reads them, but they are not JSON.
     NotANumber,
-    /// The file, or a line of JSON lines, ends before the JSON does.
+    /// The file, or a line of a JSON Lines file, ends before its JSON does.
     Truncated,
-    /// More than 127 lists and objects inside each other.
+    /// More than 127 nested lists and objects.
     TooDeep,
-    /// An image id that does not fit in 64 bits, or a number elsewhere beyond the range of floats.
+    /// An image id beyond 64 bits, or another number beyond the range of floats.
     NumberTooLarge,
-    /// A `\ud800` to `\udfff` escape without its other half: no character.
+    /// An escape from `\ud800` to `\udfff` without its other half, which encodes no character.
     LoneSurrogate,
-    /// A value of another type than expected.
+    /// A value of the wrong type.
     WrongType,
-    /// A field that must be there is not.
+    /// A required field is missing.
     MissingField,
-    /// A key stands twice in an object, or captions stand under two keys of one entry.
+    /// A key is repeated in an object, or an entry has captions under two keys.
     DuplicateKey,
-    /// An image stands twice where it may stand once.
+    /// An image is repeated in a file that may have it only once.
     DuplicateImage,
     /// Some image ids are integers and some are strings.
     MixedIds,
     /// An image without references.
     NoReferences,
-    /// An image with several captions where it may have one.
+    /// Several captions for an image that may have only one.
     SeveralCaptions,
     /// An annotation of an image that `images` does not list.
     UnknownImage,
-    /// No caption in the whole file.
+    /// The file has no captions.
     NoCaptions,
 }
 
-/// The entry that is wrong, and the field of it.
+/// The entry and field that an error refers to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// The entry, such as `annotations[17]`, `entries[17]` (of a list at the top level),
-    /// `line 3` (of JSON lines) or `"391895"[2]` (of a mapping). Indices count from 0, lines from 1.
+    /// The entry, such as `annotations[17]`, `entries[17]` (in a top-level list), `line 3` (in JSON Lines) or
+    /// `"391895"[2]` (in a mapping).
+    ///
+    /// Indices start at 0, lines at 1.
     pub entry: String,
-    /// The field in the entry, such as `caption`.
+    /// The field of the entry, such as `caption`.
     pub field: Option<String>,
 }
 
@@ -90,14 +93,14 @@ impl fmt::Display for Place {
     }
 }
 
-/// A position in the file.
+/// A position in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Position {
-    /// The line, from 1.
+    /// Line, from 1.
     pub line: usize,
-    /// The character in the line, from 1.
+    /// Character in the line, from 1.
     pub column: usize,
-    /// The byte in the file, from 0.
+    /// Byte in the file, from 0.
     pub byte: usize,
 }
 
@@ -107,21 +110,21 @@ impl fmt::Display for Position {
     }
 }
 
-/// Why a file could not be read.
+/// Error of reading a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadError {
-    /// What is wrong.
+    /// Kind of the error.
     pub kind: ReadErrorKind,
-    /// The entry that is wrong, when one is.
+    /// The invalid entry, if any.
     pub place: Option<Place>,
-    /// The position, when it is the text of the file that is wrong rather than a value in it.
+    /// Position of invalid text. `None` if the text is valid but a value in it is not.
     pub position: Option<Position>,
-    /// One line saying what was expected, what was found and where.
+    /// One-line message with the expected value, the actual value and the place.
     pub message: String,
 }
 
 impl ReadError {
-    /// An error of the file as a whole.
+    /// Creates an error of the whole file.
     pub(crate) fn of_file(kind: ReadErrorKind, message: impl Into<String>) -> ReadError {
         ReadError { kind, place: None, position: None, message: message.into() }
     }

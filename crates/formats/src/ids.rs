@@ -1,14 +1,14 @@
-//! The ids of images.
+//! Image ids.
 
 use std::fmt;
 
-/// What an image id must be.
+/// Description of a valid image id for error messages.
 pub(crate) const IMAGE_ID: &str = "an integer or a string";
 
-/// The image ids of a file: all integers or all strings.
+/// The image ids of a file, either all integers or all strings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ImageIds {
-    /// Integers of 64 bits, as COCO has them.
+    /// 64-bit integers, as in COCO.
     Integers(Vec<i64>),
     /// Strings, such as file names.
     Strings(Vec<String>),
@@ -24,7 +24,7 @@ pub enum ImageId<'a> {
 }
 
 impl fmt::Display for ImageId<'_> {
-    /// As JSON shows it, a long string shortened.
+    /// Formats the id as JSON. Long strings are shortened.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ImageId::Integer(id) => write!(f, "{id}"),
@@ -34,7 +34,7 @@ impl fmt::Display for ImageId<'_> {
 }
 
 impl ImageIds {
-    /// How many ids there are.
+    /// Returns the number of ids.
     pub fn len(&self) -> usize {
         match self {
             ImageIds::Integers(ids) => ids.len(),
@@ -42,12 +42,12 @@ impl ImageIds {
         }
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no ids.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The id at `index`, if there is one.
+    /// Returns the id at `index`, if any.
     pub fn get(&self, index: usize) -> Option<ImageId<'_>> {
         match self {
             ImageIds::Integers(ids) => ids.get(index).map(|&id| ImageId::Integer(id)),
@@ -55,16 +55,15 @@ impl ImageIds {
         }
     }
 
-    /// The ids in order.
+    /// Iterates over the ids in order.
     pub fn iter(&self) -> impl Iterator<Item = ImageId<'_>> {
         (0..self.len()).filter_map(|index| self.get(index))
     }
 
-    /// The ids as integers when every one of them is an integer written the usual way (`"391895"`,
-    /// not `"+1"` or `"007"`); `None` when one is not.
+    /// Returns the ids as integers if each is an integer in canonical form (`"391895"`, not `"+1"` or
+    /// `"007"`).
     ///
-    /// JSON's object keys are always strings: this is the way back to the integers that a mapping
-    /// was written from.
+    /// JSON object keys are always strings, so this recovers the integers that a mapping was written from.
     pub fn to_integers(&self) -> Option<ImageIds> {
         let integer = |id: &String| id.parse::<i64>().ok().filter(|value| value.to_string() == *id);
         match self {
@@ -73,7 +72,7 @@ impl ImageIds {
         }
     }
 
-    /// The ids at `indices`, all of which must exist.
+    /// Returns the ids at `indices`, which must be in range.
     pub(crate) fn picked(&self, indices: &[usize]) -> ImageIds {
         match self {
             ImageIds::Integers(ids) => ImageIds::Integers(indices.iter().map(|&index| ids[index]).collect()),
@@ -84,7 +83,7 @@ impl ImageIds {
     }
 }
 
-/// A text between quotation marks for a message, shortened when long.
+/// Quotes a text for an error message and shortens it if it is long.
 pub(crate) fn quoted(text: &str) -> String {
     const LONGEST: usize = 60;
     match text.char_indices().nth(LONGEST) {

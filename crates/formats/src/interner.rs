@@ -1,4 +1,4 @@
-//! Image ids to small numbers, in order of first appearance.
+//! Numbers image ids in order of first appearance.
 
 use std::hash::{BuildHasher, Hash};
 
@@ -6,12 +6,12 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 
 use crate::ids::{ImageId, ImageIds};
 
-/// Gives each different image id a slot: 0, 1, 2, ... in order of first appearance.
+/// Assigns a slot to each distinct image id: 0, 1, 2, ... in order of first appearance.
 #[derive(Debug)]
 pub(crate) struct Interner {
     ids: ImageIds,
     table: HashTable<usize>,
-    // Seeded at random: a file made so that ids collide does not slow the reader down.
+    // Randomly seeded, so that a file with crafted hash collisions does not slow the reader down.
     hasher: DefaultHashBuilder,
 }
 
@@ -26,7 +26,9 @@ impl Default for Interner {
 }
 
 impl Interner {
-    /// The slot of an id, and whether it is new; `None` when the ids so far are of the other type.
+    /// Returns the slot of an id and whether it is new.
+    ///
+    /// Returns `None` if the earlier ids are of the other type.
     pub(crate) fn slot(&mut self, id: ImageId<'_>) -> Option<(usize, bool)> {
         if self.ids.is_empty() && matches!(id, ImageId::String(_)) {
             self.ids = ImageIds::Strings(Vec::new());
@@ -39,17 +41,17 @@ impl Interner {
         }
     }
 
-    /// The slots of many ids of one type, in an interner that is empty.
+    /// Returns the slots of many ids of one type. The interner must be empty.
     pub(crate) fn slots(&mut self, ids: &ImageIds) -> Vec<usize> {
         ids.iter().filter_map(|id| self.slot(id)).map(|(slot, _)| slot).collect()
     }
 
-    /// The ids so far.
+    /// Returns the ids so far.
     pub(crate) fn ids(&self) -> &ImageIds {
         &self.ids
     }
 
-    /// The ids, in order of first appearance.
+    /// Returns the ids in order of first appearance.
     pub(crate) fn into_ids(self) -> ImageIds {
         self.ids
     }

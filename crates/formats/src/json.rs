@@ -1,5 +1,7 @@
-//! Strict JSON on top of serde: values read straight into the [`Reader`], a path kept on the way,
-//! and each fault recorded with its path.
+//! Strict JSON reading on top of serde.
+//!
+//! Values go straight into the [`Reader`], which tracks the current path and records each fault with its
+//! path.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -14,67 +16,67 @@ use crate::ids::quoted;
 use crate::interner::Interner;
 use crate::python_numbers::PythonNumbers;
 
-/// One step from the top of the file down to a value.
+/// One step of the path from the top of the file to a value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Segment {
-    /// A line of JSON lines, from 1.
+    /// A line of a JSON Lines file, from 1.
     Line(usize),
-    /// An element of a list, from 0.
+    /// A list element, from 0.
     Index(usize),
-    /// A value of an object, its key by position in [`Reader::keys`].
+    /// An object value. The number is the index of its key in [`Reader::keys`].
     Key(usize),
 }
 
-/// What was found where something else was expected.
+/// The value found in place of the expected one.
 #[derive(Debug)]
 pub(crate) enum Found {
-    /// In words.
+    /// A description.
     Words(String),
-    /// The number that the parser has just passed: serde has rounded it, the text has it exactly.
+    /// The number just parsed. serde has rounded it, so the exact digits are taken from the text.
     Number,
 }
 
-/// Why reading stopped.
+/// Reason why reading stopped.
 #[derive(Debug)]
 pub(crate) enum Fault {
     /// A value of the wrong type.
     Wrong {
-        /// What was expected.
+        /// Description of the expected value.
         expected: &'static str,
-        /// What was found.
+        /// The value found.
         found: Found,
     },
-    /// Anything else.
+    /// Any other error.
     Other(ReadErrorKind, String),
 }
 
-/// All that is known of a file so far.
+/// State of reading a file.
 #[derive(Debug, Default)]
 pub(crate) struct Reader<'de> {
     pub(crate) path: Vec<Segment>,
-    /// Keys seen in the objects that are open: a stack, the keys of one object together.
+    /// Stack of the keys of the open objects. The keys of an object are adjacent.
     pub(crate) keys: Vec<Cow<'de, str>>,
     pub(crate) fault: Option<Fault>,
     pub(crate) interner: Interner,
     pub(crate) captions: FlatCaptions<'de>,
-    /// The image id read last.
+    /// Slot of the last image id read.
     pub(crate) slot: usize,
-    /// Where the first image id stood, and the id: for the message about mixed ids.
+    /// Place and text of the first image id, for the error about mixed ids.
     pub(crate) first_id: Option<(String, String)>,
-    /// The slots that `images` lists, in its order.
+    /// Slots of the images listed in `images`, in that order.
     pub(crate) listed: Vec<usize>,
-    /// The position in `listed` of each slot.
+    /// Position of each slot in `listed`.
     pub(crate) rank: Vec<Option<usize>>,
-    /// The entry that each image of a result file stands in, by slot.
+    /// The entry of each image in a results file, by slot.
     pub(crate) entries: Vec<Segment>,
-    /// Whether results are read in the forms alone that a server takes.
+    /// Whether to accept only the result forms that evaluation servers accept.
     pub(crate) strict: bool,
-    /// How `NaN` and `Infinity` stand in the text, where it has them.
+    /// Placeholders of `NaN` and `Infinity` in the text, if it has any.
     pub(crate) numbers: Option<PythonNumbers>,
 }
 
 impl<'de> Reader<'de> {
-    /// Puts a fault down; the error that carries it out through serde is empty.
+    /// Records a fault and returns an empty error, which carries it through serde.
     pub(crate) fn fail<E: Error>(&mut self, kind: ReadErrorKind, message: impl Into<String>) -> E {
         self.stop(Fault::Other(kind, message.into()))
     }
@@ -97,7 +99,7 @@ impl<'de> Reader<'de> {
         Err(self.fail(ReadErrorKind::NotANumber, message))
     }
 
-    /// The entry and field that the path leads to; `None` at the top.
+    /// Returns the entry and field of the current path, or `None` at the top.
     pub(crate) fn place(&self) -> Option<Place> {
         let first_entry = self.path.iter().position(|segment| !matches!(segment, Segment::Key(_)));
         let (entry, field) = self.path.split_at(first_entry.map_or(1, |at| at + 1).min(self.path.len()));
@@ -110,7 +112,7 @@ impl<'de> Reader<'de> {
         })
     }
 
-    /// The place as it stands at the start of a message.
+    /// Returns the place as it begins a message.
     pub(crate) fn place_in_words(&self) -> String {
         self.place().map_or_else(|| "the file".to_owned(), |place| place.to_string())
     }
@@ -134,7 +136,7 @@ impl<'de> Reader<'de> {
     }
 }
 
-/// A key as it stands in a path: bare when it is a name, else between quotation marks.
+/// Formats a key for a path. Keys that are not plain names are quoted.
 fn shown_key(key: &str) -> String {
     let is_name = !key.is_empty()
         && key.len() <= 40
@@ -143,32 +145,32 @@ fn shown_key(key: &str) -> String {
     if is_name { key.to_owned() } else { quoted(key) }
 }
 
-/// What may stand at a place of the file. A value of another type is a fault.
+/// The expected shape of a value. A value of another type is a fault.
 pub(crate) trait Shape<'de>: Sized {
-    /// What is expected, as in "must be ...".
+    /// Description of the expected value, as in "must be ...".
     const EXPECTED: &'static str;
 
-    /// Takes a string.
+    /// Accepts a string.
     fn string<E: Error>(self, reader: &mut Reader<'de>, value: &str) -> Result<(), E> {
         Err(reader.wrong(Self::EXPECTED, quoted(value)))
     }
 
-    /// Takes a string that stands in the file as it is, without escapes.
+    /// Accepts a string without escapes, borrowed from the file.
     fn borrowed<E: Error>(self, reader: &mut Reader<'de>, value: &'de str) -> Result<(), E> {
         self.string(reader, value)
     }
 
-    /// Takes an integer.
+    /// Accepts an integer.
     fn integer<E: Error>(self, reader: &mut Reader<'de>, value: i64) -> Result<(), E> {
         Err(reader.wrong(Self::EXPECTED, value.to_string()))
     }
 
-    /// Takes a list.
+    /// Accepts a list.
     fn list<A: SeqAccess<'de>>(self, reader: &mut Reader<'de>, _: A) -> Result<(), A::Error> {
         Err(reader.wrong(Self::EXPECTED, "a list"))
     }
 
-    /// Takes an object.
+    /// Accepts an object.
     fn object<A: MapAccess<'de>>(self, reader: &mut Reader<'de>, _: A) -> Result<(), A::Error> {
         Err(reader.wrong(Self::EXPECTED, "an object"))
     }
@@ -253,8 +255,10 @@ where
     Ok(())
 }
 
-/// Reads every value of an object with `value`, which gets the name of the key when it is one of `fields`,
-/// and refuses a key that stands twice. The keys stay in [`Reader::keys`]; the caller removes them.
+/// Reads every value of an object with `value`, and rejects duplicate keys.
+///
+/// `value` receives the name of the key if it is one of `fields`. The keys stay in [`Reader::keys`], and the
+/// caller removes them.
 pub(crate) fn each_field<'de, A, F>(
     reader: &mut Reader<'de>,
     mut object: A,
@@ -282,8 +286,9 @@ where
     Ok(())
 }
 
-/// Finds keys of an object again. The few keys of an entry are compared one by one; a hash table
-/// takes over where an object has many, so that its time stays linear.
+/// Looks up the keys of an object.
+///
+/// A few keys are compared one by one. For large objects a hash table keeps the time linear.
 #[derive(Default)]
 struct KeyTable {
     table: HashTable<usize>,
@@ -306,7 +311,7 @@ impl KeyTable {
     }
 }
 
-/// Reads a key, borrowed from the file when it holds no escape.
+/// Reads a key, borrowed from the file if it has no escapes.
 struct Key;
 
 impl<'de> DeserializeSeed<'de> for Key {
@@ -333,8 +338,10 @@ impl<'de> Visitor<'de> for Key {
     }
 }
 
-/// Skips any value. Unlike serde's `IgnoredAny` it refuses what Python's reader refuses too (depth, size
-/// of numbers), and lone surrogates.
+/// Skips any value.
+///
+/// Unlike serde's `IgnoredAny`, it rejects lone surrogates and everything that Python's reader rejects
+/// (nesting depth, number range).
 pub(crate) struct Skip;
 
 impl<'de> DeserializeSeed<'de> for Skip {

@@ -1,4 +1,4 @@
-//! Datasets in the form of Karpathy's `dataset_coco.json`: images with their split and their sentences.
+//! Datasets in the format of Karpathy's `dataset_coco.json`: images with a split and sentences.
 
 use serde::de::{Error, MapAccess, SeqAccess};
 
@@ -6,17 +6,17 @@ use crate::ids::{IMAGE_ID, ImageId};
 use crate::json::{Read, Reader, Segment, Shape, Skip, each_element, each_field};
 use crate::shapes::{Caption, Id, give_to, missing, repeated};
 
-/// The keys that images can have for an id.
+/// Keys that can contain an image id.
 const IDS: [&str; 3] = ["cocoid", "filename", "imgid"];
 
-/// What is read of a dataset, and the splits that it has.
+/// The splits to read from a dataset, and the splits found.
 #[derive(Debug)]
 pub(crate) struct Dataset<'a> {
-    /// The key of an image's id.
+    /// Key of the image id.
     id: &'a str,
-    /// The splits that are read; all where there are none.
+    /// Splits to read. If empty, all splits are read.
     wanted: &'a [String],
-    /// The splits of the file, in order of first appearance.
+    /// Splits of the file, in order of first appearance.
     pub(crate) splits: Vec<String>,
 }
 
@@ -25,7 +25,7 @@ impl<'a> Dataset<'a> {
         Dataset { id, wanted, splits: Vec::new() }
     }
 
-    /// Whether an image of a split is read.
+    /// Returns whether the images of a split are read.
     fn wants(&mut self, split: &str) -> bool {
         if !self.splits.iter().any(|known| known == split) {
             self.splits.push(split.to_owned());
@@ -71,7 +71,7 @@ impl<'de> Shape<'de> for ImageList<'_, '_> {
     }
 }
 
-/// One image: its captions are given to it at the end, since its id and split may come after them.
+/// One image. Its captions are assigned at the end, because the id and split may follow them.
 struct Image<'a, 'b>(&'a mut Dataset<'b>);
 
 impl<'de> Shape<'de> for Image<'_, '_> {
@@ -105,7 +105,7 @@ impl<'de> Shape<'de> for Image<'_, '_> {
     }
 }
 
-/// Gives the captions just read to an image that must be new.
+/// Assigns the captions just read to an image that must be new.
 fn give_sentences_to<'de, E: Error>(reader: &mut Reader<'de>, id: &OwnedImageId, key: &str) -> Result<(), E> {
     let id = match id {
         OwnedImageId::Integer(id) => ImageId::Integer(*id),
@@ -126,7 +126,7 @@ fn give_sentences_to<'de, E: Error>(reader: &mut Reader<'de>, id: &OwnedImageId,
     give_to(reader, slot)
 }
 
-/// An image id that outlives the value that it was read from.
+/// An image id that outlives the JSON value it was read from.
 enum OwnedImageId {
     Integer(i64),
     String(String),

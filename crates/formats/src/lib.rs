@@ -1,13 +1,11 @@
-//! Caption files and tables: bytes or record batches in, captions out, or one error that says what is wrong
-//! and where.
+//! Reads captions from files and tables: bytes or record batches in, captions or one located error out.
 //!
-//! The readers are strict. Files that Python's `json` takes silently are refused where a score
-//! would come from something else than the file seems to say: a key that stands twice in one object
-//! (at the top level, in an entry, among image ids), a lone surrogate escape, more than 127 lists and
-//! objects inside each other, numbers beyond the range of floats. This holds for the whole file, also
-//! for fields that are not read; only an object in such a field may have a key twice, and `NaN` and
-//! `Infinity` may stand in it. [`read_json`] is as strict with any other JSON file. A UTF-8 byte order
-//! mark is passed over.
+//! The readers are strict. They reject files that Python's `json` accepts silently, if the scores could
+//! differ from what the file appears to contain: duplicate keys in an object (at the top level, in an entry,
+//! among image ids), lone surrogate escapes, more than 127 nested lists and objects, and numbers beyond the
+//! range of floats. These checks cover the whole file, including fields that are not read. In such fields,
+//! nested objects may repeat a key, and `NaN` and `Infinity` are allowed. [`read_json`] applies the same
+//! checks to any other JSON file. A UTF-8 byte order mark is skipped.
 //!
 //! ```
 //! use capeval_formats::{ReadErrorKind, read_results};

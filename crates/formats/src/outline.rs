@@ -1,4 +1,4 @@
-//! What a JSON file looks like, from its beginning: enough to tell which kind of file it is.
+//! The outline of a JSON file, read from its beginning, for format detection.
 
 use std::fmt;
 
@@ -8,36 +8,37 @@ use crate::json::Skip;
 use crate::python_numbers::PythonNumbers;
 use crate::source::text_of;
 
-/// The keys under which a list says what the whole file is.
+/// Top-level keys whose list identifies the file format.
 const DECISIVE: [&str; 4] = ["annotations", "images", "predictions", "results"];
 
-/// The most keys of an object that are looked at.
+/// Maximum number of keys read per object.
 const MOST_KEYS: usize = 1000;
 
-/// What a value looks like.
+/// The type and structure of a JSON value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Looks {
     /// `object`, `list`, `string` or `other`.
     pub kind: &'static str,
-    /// The keys of an object, and what their values look like.
+    /// The keys of an object, with the structure of their values.
     pub fields: Vec<(String, Looks)>,
-    /// What the first element of a list looks like.
+    /// The structure of a list's first element.
     pub first: Option<Box<Looks>>,
 }
 
 /// The beginning of a JSON file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outline {
-    /// What the value at the top looks like.
+    /// The structure of the top-level value.
     pub top: Looks,
-    /// Whether something follows that value, as in JSON lines.
+    /// Whether more text follows the top-level value, as in JSON Lines.
     pub is_followed: bool,
-    /// Whether nothing is wrong with the beginning.
+    /// Whether the beginning is valid JSON.
     pub is_sound: bool,
 }
 
-/// Reads what a JSON file looks like, as far as its beginning tells which kind of file it is. What is wrong
-/// with the file ends it without an error: the reader of that kind says what it is.
+/// Reads the structure of a JSON file, up to the point that determines its format.
+///
+/// Invalid JSON ends the outline without an error. The reader of the detected format reports it.
 pub fn read_outline(bytes: &[u8]) -> Outline {
     let Ok((text, _)) = text_of(bytes) else {
         return Outline::default();
@@ -60,18 +61,18 @@ fn outline_of(text: &str) -> Outline {
     outline
 }
 
-/// Reads a value: at depth 0 that of the file, at depth 1 those directly in it, and so on.
+/// Reads a value. The depth is 0 for the top-level value, 1 for the values in it, and so on.
 struct Look<'a> {
     looks: &'a mut Looks,
-    /// Set where the rest of the file makes no difference; reading ends there.
+    /// Set once the rest of the file cannot change the format, which ends reading.
     is_decided: &'a mut bool,
     depth: usize,
-    /// Whether the first element, where the value is a list of objects, says what the file is.
+    /// Whether the first element determines the format, if the value is a list of objects.
     decides: bool,
 }
 
 impl Look<'_> {
-    /// The most that is looked into: `{"images": [{"sentences": ...}]}`.
+    /// Maximum depth, that of the sentences in `{"images": [{"sentences": ...}]}`.
     const DEEPEST: usize = 3;
 
     fn decide<E: Error>(self) -> Result<(), E> {

@@ -1,42 +1,44 @@
-//! Pickles, as far as they can be looked over before they are loaded.
+//! Validation of pickles before they are loaded.
 
-/// What stands after an operation.
+/// The argument of a pickle operation.
 enum After {
-    /// So many bytes.
+    /// This number of bytes.
     Bytes(usize),
-    /// A count of so many bytes, and then as many bytes as it says.
+    /// A length field of this size, followed by that many bytes.
     Counted(usize),
-    /// So many lines.
+    /// This number of lines.
     Lines(usize),
 }
 
-/// Whether a pickle is one of any protocol up to 5, whose parts are all there, and in which no object has a number
-/// beyond what it could have: Python makes room for all the numbers below, which can be more than the memory.
+/// Checks that a pickle is complete, uses protocol 5 or lower, and has plausible memo indices.
+///
+/// Python allocates memory for every memo index up to the largest one, so a damaged pickle could exhaust the
+/// memory. The largest allowed index is the length of the pickle.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Returns a description of the problem.
 ///
 /// ```
 /// use capeval_formats::check_pickle;
 ///
 /// assert_eq!(check_pickle(b"\x80\x02]r\x00\x00\x00\x00."), Ok(()));
 /// let error = check_pickle(b"\x80\x02]r\x00\x00\x00\x70.").unwrap_err();
-/// assert_eq!(error, "byte 3 numbers an object 1879048192, in a pickle of 9 bytes");
+/// assert_eq!(error, "byte 3: memo index 1879048192 is too large for a pickle of 9 bytes");
 /// ```
 pub fn check_pickle(pickle: &[u8]) -> Result<(), String> {
     let mut place = 0;
     loop {
         let start = place;
-        let operation = *pickle.get(place).ok_or("it ends too early")?;
+        let operation = *pickle.get(place).ok_or("the pickle is truncated")?;
         place += 1;
         let rest = &pickle[place..];
-        let after = after(operation).ok_or_else(|| format!("byte {start} is no operation of pickles"))?;
-        let cut = || format!("it ends in what byte {start} begins");
+        let after = after(operation).ok_or_else(|| format!("byte {start} is not a pickle operation"))?;
+        let cut = || format!("the pickle ends within the operation at byte {start}");
         let argument = match after {
             After::Bytes(len) => rest.get(..len),
             After::Counted(len) => rest.get(..len).and_then(|count| {
                 let count = number_of(count)?;
-                // What a frame has are operations.
+                // The content of a frame is operations, so only its length field is skipped.
                 let counted = rest[len..].get(..count)?;
                 Some(if operation == b'\x95' { &rest[..len] } else { &rest[..len + counted.len()] })
             }),
@@ -53,16 +55,18 @@ pub fn check_pickle(pickle: &[u8]) -> Result<(), String> {
             b'p' => str::from_utf8(&argument[..argument.len() - 1]).ok().and_then(|text| text.parse().ok()),
             _ => continue,
         };
-        let number = number.ok_or_else(|| format!("byte {start} numbers an object by no number"))?;
-        // It has no more objects than bytes.
+        let number = number.ok_or_else(|| format!("byte {start}: invalid memo index"))?;
+        // A pickle has no more objects than bytes.
         if number > pickle.len() {
             let len = pickle.len();
-            return Err(format!("byte {start} numbers an object {number}, in a pickle of {len} bytes"));
+            return Err(format!(
+                "byte {start}: memo index {number} is too large for a pickle of {len} bytes"
+            ));
         }
     }
 }
 
-/// The number that some bytes are, the lowest one first.
+/// Decodes a little-endian unsigned integer.
 fn number_of(bytes: &[u8]) -> Option<usize> {
     let number =
         bytes.iter().rev().try_fold(0_u64, |all, &byte| Some(all.checked_mul(256)? + u64::from(byte)));

@@ -1,19 +1,21 @@
-//! `NaN`, `Infinity` and `-Infinity`: Python writes them into JSON, which does not have them.
+//! `NaN`, `Infinity` and `-Infinity`, which Python writes into JSON although they are not JSON.
 
 use std::collections::HashSet;
 
-/// The numbers, each with the length of the string that takes its place, between quotation marks.
+/// The numbers, each with the length of its placeholder string without quotation marks.
 const NUMBERS: [(&str, usize); 3] = [("-Infinity", 7), ("Infinity", 6), ("NaN", 1)];
 
-/// How Python's numbers stand in a text that serde_json can read: as strings of one repeated character,
-/// which the text has nowhere else. Each is as long as the number, so that positions stay what they are.
+/// Placeholders that let serde_json read text with Python's numbers.
+///
+/// A placeholder is a string of one repeated character that forms no other string of the text. It is as long
+/// as the number, so positions do not change.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PythonNumbers {
     character: char,
 }
 
 impl PythonNumbers {
-    /// The text with strings in the place of Python's numbers; `None` where it has none of them.
+    /// Replaces Python's numbers in a text by placeholders. Returns `None` if there are none.
     pub(crate) fn replaced_in(text: &str) -> Option<(Self, String)> {
         let places = places_in(text);
         if places.is_empty() {
@@ -33,14 +35,14 @@ impl PythonNumbers {
         Some((Self { character }, replaced))
     }
 
-    /// The number that a string stands for; `None` where it is a string of the file.
+    /// Returns the number behind a placeholder, or `None` for any other string.
     pub(crate) fn number(self, string: &str) -> Option<&'static str> {
         let is_number = string.len() <= 7 && string.chars().all(|c| c == self.character);
         let found = NUMBERS.iter().find(|(_, length)| is_number && *length == string.len());
         found.map(|(number, _)| *number)
     }
 
-    /// The value of a number.
+    /// Returns the value of a number.
     pub(crate) fn value(number: &str) -> f64 {
         match number {
             "NaN" => f64::NAN,
@@ -50,7 +52,7 @@ impl PythonNumbers {
     }
 }
 
-/// Where Python's numbers stand as values, and the lengths of the strings that can take their places.
+/// Returns the offsets of Python's numbers used as values, with their placeholder lengths.
 fn places_in(text: &str) -> Vec<(usize, usize)> {
     let bytes = text.as_bytes();
     let mut places = Vec::new();
@@ -75,7 +77,7 @@ fn number_at(text: &str, start: usize) -> Option<(&'static str, usize)> {
     let (number, length) = NUMBERS.into_iter().find(|(number, _)| text[start..].starts_with(number))?;
     let before = text[..start].trim_ascii_end().bytes().next_back();
     let after = text[start + number.len()..].trim_ascii_start().bytes().next();
-    // Anywhere else, such as in the place of a key, it stays what it is: no JSON.
+    // Anywhere else, for example in place of a key, it stays invalid JSON.
     let is_value = matches!(before, None | Some(b':' | b',' | b'['))
         && matches!(after, None | Some(b',' | b']' | b'}' | b'{' | b'['));
     is_value.then_some((number, length))
@@ -89,7 +91,7 @@ fn end_of_string(bytes: &[u8], start: usize) -> usize {
     at + 1
 }
 
-/// A character of which no string of the text is made.
+/// Returns a character that forms no placeholder-like string of the text.
 fn unused_character(text: &str) -> Option<char> {
     let used: HashSet<u8> = NUMBERS
         .iter()

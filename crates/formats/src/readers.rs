@@ -1,4 +1,4 @@
-//! The readers: one function a kind of file.
+//! Readers, one function per file format.
 
 use crate::captions::Captions;
 use crate::error::{Place, ReadError, ReadErrorKind};
@@ -9,24 +9,22 @@ use crate::shapes::{Annotations, Entry, Mapping, Results, TopLevel, Under, top_k
 use crate::source::{Source, text_of};
 use crate::tree::Build;
 
-/// Reads references from JSON of one of these forms.
+/// Reads references from one of these JSON forms:
 ///
-/// - COCO annotations: `{"images": [{"id"}, ...], "annotations": [{"image_id", "caption"}, ...]}`.
-///   With `images`, images stand in its order (the order of pycocotools' `getImgIds`), every image
-///   must have an annotation and every annotation an image; without, in order of first appearance.
-/// - A list: `[{"image_id", "caption"}, ...]`, an image any number of times. Instead of one
-///   `caption` an entry may have a list of them under `caption` (as nocaps files do), `captions` or
-///   `references`.
-/// - A mapping: `{"391895": ["...", ...], ...}`, a caption also as `{"caption": "..."}` (the form
-///   pycocoevalcap scores). JSON has text alone for keys: where each of them is an integer written
-///   plainly, the ids are integers. An object with a key `annotations` or `images` is never taken
-///   for a mapping.
+/// - COCO annotations: `{"images": [{"id"}, ...], "annotations": [{"image_id", "caption"}, ...]}`. With
+///   `images`, the images keep its order (the order of pycocotools' `getImgIds`), and the images in `images`
+///   and in `annotations` must be the same. Without it, the images are in order of first appearance.
+/// - A list: `[{"image_id", "caption"}, ...]`, in which images may repeat. Instead of one `caption`, an entry
+///   may have a list under `caption` (as in nocaps files), `captions` or `references`.
+/// - A mapping: `{"391895": ["...", ...], ...}`, in which a caption may also be `{"caption": "..."}` (the
+///   input of pycocoevalcap). JSON keys are always strings: if all of them are integers in canonical form,
+///   the ids are integers. An object with a key `annotations` or `images` is never read as a mapping.
 ///
-/// Other keys are passed over. Captions stay as they are, empty ones and line breaks included.
+/// Other keys are ignored. Captions are not modified: empty captions and line breaks are kept.
 ///
 /// # Errors
-/// [`ReadError`]. An image may have any number of references: [`ReadErrorKind::DuplicateImage`] is
-/// about `images` alone.
+/// Returns a [`ReadError`]. An image may have any number of references, so [`ReadErrorKind::DuplicateImage`]
+/// occurs only for `images`.
 pub fn read_annotations(bytes: &[u8]) -> Result<Captions, ReadError> {
     from_text(bytes, annotations)
 }
@@ -40,7 +38,7 @@ fn annotations(file: &str, numbers: Option<PythonNumbers>) -> Result<Captions, R
         TopLevel::List => finished(reader),
         TopLevel::Coco { lists_images: true } => in_listed_order(reader),
         TopLevel::Coco { .. } => finished(reader),
-        // Which form an object is shows only at its end: a mapping is read again.
+        // Only the end of an object shows its form, so a mapping is read a second time.
         TopLevel::OtherObject => {
             let mut reader = Reader { numbers, ..Reader::default() };
             source.read(&mut reader, Mapping).map_err(|error| {
@@ -52,32 +50,34 @@ fn annotations(file: &str, numbers: Option<PythonNumbers>) -> Result<Captions, R
     }
 }
 
-/// Reads results, one caption an image: `[{"image_id", "caption"}, ...]`, as COCO's server takes
-/// them, or a mapping `{"391895": "...", ...}`, whose ids are those that [`read_annotations`] takes
-/// from a mapping. A caption may also be a list of one.
+/// Reads results with one caption per image.
 ///
-/// Other keys are passed over. Captions stay as they are, empty ones and line breaks included.
+/// The file is a list `[{"image_id", "caption"}, ...]`, as on the COCO server, or a mapping
+/// `{"391895": "...", ...}` with ids as in [`read_annotations`]. A caption may also be a list of one string.
+/// Other keys are ignored. Captions are not modified: empty captions and line breaks are kept.
 ///
 /// # Errors
-/// [`ReadError`]; an image with two results is [`ReadErrorKind::DuplicateImage`].
+/// Returns a [`ReadError`], with [`ReadErrorKind::DuplicateImage`] if an image has two results.
 pub fn read_results(bytes: &[u8]) -> Result<Captions, ReadError> {
     from_text(bytes, |file, numbers| results(file, Reader { numbers, ..Reader::default() }))
 }
 
-/// Reads results as [`read_results`] does, in the forms alone that a server takes: a caption is text, and
-/// nothing in the file is `NaN` or `Infinity`.
+/// Reads results like [`read_results`], but only in the forms that evaluation servers accept: captions are
+/// strings, and `NaN` and `Infinity` are rejected in the whole file.
 ///
 /// # Errors
-/// [`ReadError`], as [`read_results`].
+/// Returns a [`ReadError`], like [`read_results`].
 pub fn read_results_strictly(bytes: &[u8]) -> Result<Captions, ReadError> {
     from_plain_text(bytes, |file| results(file, Reader { strict: true, ..Reader::default() }))
 }
 
-/// Reads results that are a list in an object, such as `{"results": [{"image_id", "caption"}, ...]}`. Other
-/// keys of the object are passed over.
+/// Reads results from a list in an object, such as `{"results": [{"image_id", "caption"}, ...]}`.
+///
+/// Other keys of the object are ignored.
 ///
 /// # Errors
-/// [`ReadError`], as [`read_results`]; [`ReadErrorKind::MissingField`] where there is no such list.
+/// Returns a [`ReadError`], like [`read_results`], with [`ReadErrorKind::MissingField`] if the list is
+/// missing.
 pub fn read_results_under(bytes: &[u8], key: &'static str) -> Result<Captions, ReadError> {
     from_text(bytes, |file, numbers| {
         let mut reader = Reader { numbers, ..Reader::default() };
@@ -97,38 +97,37 @@ fn results<'de>(file: &'de str, mut reader: Reader<'de>) -> Result<Captions, Rea
     if is_mapping { Ok(with_ids_of_keys(captions)) } else { Ok(captions) }
 }
 
-/// Gives captions of a mapping the ids that its keys stand for.
+/// Converts the ids of a mapping to integers if all keys are integers.
 fn with_ids_of_keys(captions: Captions) -> Captions {
     captions.with_integer_ids().unwrap_or_else(|strings| strings)
 }
 
-/// Reads references from JSON lines: in each line an entry as in the list that
-/// [`read_annotations`] takes. Blank lines are passed over.
+/// Reads references from JSON Lines.
+///
+/// Each line is an entry of the list form of [`read_annotations`]. Blank lines are skipped.
 ///
 /// # Errors
-/// [`ReadError`], whose place names the line.
+/// Returns a [`ReadError`] with the line.
 pub fn read_json_lines_references(bytes: &[u8]) -> Result<Captions, ReadError> {
     from_text(bytes, |file, numbers| lines(file, numbers, Entry::References))
 }
 
-/// Reads results from JSON lines: `{"image_id", "caption"}` in each line. Blank lines are passed
-/// over.
+/// Reads results from JSON Lines, with `{"image_id", "caption"}` in each line. Blank lines are skipped.
 ///
 /// # Errors
-/// [`ReadError`], whose place names the line.
+/// Returns a [`ReadError`] with the line.
 pub fn read_json_lines_results(bytes: &[u8]) -> Result<Captions, ReadError> {
     from_text(bytes, |file, numbers| lines(file, numbers, Entry::Result))
 }
 
-/// Reads references from a dataset in the form of Karpathy's files: `{"images": [{"split", "sentences":
-/// [{"raw"}, ...]}, ...]}`.
+/// Reads references from a dataset in Karpathy's format: `{"images": [{"split", "sentences": [{"raw"}, ...]},
+/// ...]}`.
 ///
-/// `id` is the key of an image's id, such as `cocoid`; `splits` are those that are read, all where there are
-/// none. The second value is the splits of the file. There may be no captions, where no image is of these
-/// splits.
+/// `id` is the key of the image id, such as `cocoid`. `splits` are the splits to read, or all if it is empty.
+/// Also returns the splits of the file. The captions may be empty if no image is in these splits.
 ///
 /// # Errors
-/// [`ReadError`]; an image that is in the file twice is [`ReadErrorKind::DuplicateImage`].
+/// Returns a [`ReadError`], with [`ReadErrorKind::DuplicateImage`] if an image is repeated.
 pub fn read_karpathy(
     bytes: &[u8],
     id: &str,
@@ -143,8 +142,10 @@ pub fn read_karpathy(
     })
 }
 
-/// Reads the text of a file, whose `NaN` and `Infinity` are an error only where `read` takes a value: where
-/// it stops at one, it is called again with a text in which strings stand for them.
+/// Reads the text of a file.
+///
+/// `NaN` and `Infinity` are errors only in values that `read` uses: if `read` stops at one, it is called
+/// again with placeholders in their place.
 fn from_text<T>(
     bytes: &[u8],
     read: impl Fn(&str, Option<PythonNumbers>) -> Result<T, ReadError>,
@@ -158,8 +159,10 @@ fn from_text<T>(
     })
 }
 
-/// Reads the text of a file. Where the text stops being UTF-8, reading what is before that tells
-/// the entry, or something that is wrong earlier.
+/// Reads the text of a file.
+///
+/// If the file is not valid UTF-8, the text before the invalid byte is read to find the entry, or an earlier
+/// error.
 fn from_plain_text<T>(bytes: &[u8], read: impl FnOnce(&str) -> Result<T, ReadError>) -> Result<T, ReadError> {
     let (text, broken) = text_of(bytes)?;
     let result = read(text);
@@ -180,22 +183,24 @@ fn from_plain_text<T>(bytes: &[u8], read: impl FnOnce(&str) -> Result<T, ReadErr
     }
 }
 
-/// Reads any JSON, as strictly as captions are read: a key may stand once in an object, wherever it is.
-/// `NaN` and `Infinity` are floats.
+/// Reads any JSON file with the same checks as caption files.
+///
+/// Duplicate keys are rejected in every object. `NaN` and `Infinity` are floats.
 ///
 /// # Errors
-/// [`ReadError`]: the file is not such JSON.
+/// Returns a [`ReadError`] if the file is not valid.
 pub fn read_json<B: Build>(bytes: &[u8], builder: &B) -> Result<B::Value, ReadError> {
     from_text(bytes, |file, numbers| {
         Source::whole(file).read_tree(&mut Reader { numbers, ..Reader::default() }, builder)
     })
 }
 
-/// Reads any JSON lines, as [`read_json`] reads a file: the values and the numbers of their lines, from 1.
-/// Blank lines are passed over.
+/// Reads any JSON Lines file with the checks of [`read_json`].
+///
+/// Returns the line numbers, from 1, and their values. Blank lines are skipped.
 ///
 /// # Errors
-/// [`ReadError`], whose place names the line.
+/// Returns a [`ReadError`] with the line.
 pub fn read_json_lines<B: Build>(bytes: &[u8], builder: &B) -> Result<Vec<(usize, B::Value)>, ReadError> {
     from_text(bytes, |file, numbers| {
         let mut values = Vec::new();
@@ -213,7 +218,7 @@ fn lines(file: &str, numbers: Option<PythonNumbers>, entry: Entry) -> Result<Cap
     finished(reader)
 }
 
-/// Calls `read` with each line that is not blank, and its number from 1.
+/// Calls `read` with each non-blank line and its number, from 1.
 fn each_line<'de>(
     file: &'de str,
     reader: &mut Reader<'de>,
@@ -234,7 +239,7 @@ fn each_line<'de>(
     Ok(())
 }
 
-/// Adds what the whole file looks like to the error of a value in it.
+/// Adds the keys of the file to an error about the type of a value in it.
 fn with_keys(error: ReadError, source: Source<'_>, expected: &str) -> ReadError {
     let is_of_shape = matches!(error.kind, ReadErrorKind::WrongType | ReadErrorKind::MissingField);
     match top_keys(source).filter(|_| is_of_shape) {
@@ -255,7 +260,7 @@ fn finished(reader: Reader<'_>) -> Result<Captions, ReadError> {
     Ok(reader.captions.grouped(ids))
 }
 
-/// Puts the images in the order of `images`, once they and the annotations agree.
+/// Sorts the images in the order of `images`, after checking that both have the same images.
 fn in_listed_order(mut reader: Reader<'_>) -> Result<Captions, ReadError> {
     if reader.interner.ids().is_empty() {
         return finished(reader);

@@ -1,4 +1,4 @@
-//! The shapes that caption files are made of.
+//! Shapes of the values in caption files.
 
 use serde::de::{Error, MapAccess, SeqAccess};
 
@@ -10,11 +10,11 @@ use crate::source::Source;
 /// An image id, by its role in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Id {
-    /// The image has a reference: any number of times.
+    /// An image with a reference. It may repeat.
     Reference,
-    /// The image has its one result.
+    /// An image with its only result.
     Result,
-    /// `images` lists the image, once.
+    /// An image listed in `images`, once.
     Listed,
 }
 
@@ -31,7 +31,7 @@ impl<'de> Shape<'de> for Id {
 }
 
 impl Id {
-    /// Looks the id up; the slot goes to [`Reader::slot`].
+    /// Looks up the id and stores its slot in [`Reader::slot`].
     pub(crate) fn take<E: Error>(self, reader: &mut Reader<'_>, id: ImageId<'_>) -> Result<(), E> {
         let Some((slot, is_new)) = reader.interner.slot(id) else {
             let (place, first) = reader.first_id.clone().unwrap_or_default();
@@ -60,7 +60,7 @@ impl Id {
     }
 }
 
-/// Gives the image its place in the order of `images`.
+/// Appends the image to the order of `images`.
 fn list_image<E: Error>(reader: &mut Reader<'_>, id: ImageId<'_>) -> Result<(), E> {
     let slot = reader.slot;
     if reader.rank.len() <= slot {
@@ -76,7 +76,7 @@ fn list_image<E: Error>(reader: &mut Reader<'_>, id: ImageId<'_>) -> Result<(), 
 
 pub(crate) fn repeated<E: Error>(reader: &mut Reader<'_>, id: ImageId<'_>, first: &str) -> E {
     let place = reader.place_in_words();
-    let message = format!("{place} must be different in every entry (got {id}, as in {first})");
+    let message = format!("duplicate image id {id} in {place} (first seen in {first})");
     reader.fail(ReadErrorKind::DuplicateImage, message)
 }
 
@@ -153,13 +153,14 @@ impl<'de> Shape<'de> for CaptionList {
     }
 }
 
-/// An entry of a list, or a line: an image id and what the file gives with it.
+/// An entry of a list, or a line: an image id with captions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Entry {
     /// `{"image_id", "caption"}`: one reference.
     Annotation,
-    /// `{"image_id", "caption"}`: the result of the image; also a list of one caption, unless the reader is
-    /// strict.
+    /// `{"image_id", "caption"}`: the result of the image.
+    ///
+    /// The caption may be a list of one, unless the reader is strict.
     Result,
     /// `{"image_id", "caption" | "captions" | "references"}`: references.
     References,
@@ -173,7 +174,7 @@ impl Entry {
         }
     }
 
-    /// The keys that the entry is read from.
+    /// Returns the keys of the entry that are read.
     fn fields(self) -> &'static [&'static str] {
         match self {
             Entry::Annotation | Entry::Result => &["image_id", "caption"],
@@ -220,7 +221,7 @@ impl<'de> Shape<'de> for Entry {
     }
 }
 
-/// Gives the captions just read to an image, which must have got some.
+/// Assigns the captions just read to an image. There must be at least one.
 pub(crate) fn give_to<E: Error>(reader: &mut Reader<'_>, slot: usize) -> Result<(), E> {
     if reader.captions.give_to(slot) > 0 {
         return Ok(());
@@ -230,7 +231,7 @@ pub(crate) fn give_to<E: Error>(reader: &mut Reader<'_>, slot: usize) -> Result<
     Err(reader.fail(ReadErrorKind::NoReferences, message))
 }
 
-/// Gives the captions just read to an image, which must have got one.
+/// Assigns the caption just read to an image. There must be exactly one.
 fn give_one_to<E: Error>(reader: &mut Reader<'_>, slot: usize) -> Result<(), E> {
     let count = reader.captions.give_to(slot);
     if count == 1 {
@@ -248,7 +249,7 @@ fn two_of<E: Error>(reader: &mut Reader<'_>, first: &str, second: &str) -> E {
     reader.fail(ReadErrorKind::DuplicateKey, message)
 }
 
-/// The fault of an object without `field`, whose keys start at `first_key`.
+/// Returns the error of an object without `field`, whose keys start at `first_key`.
 pub(crate) fn missing<E: Error>(reader: &mut Reader<'_>, first_key: usize, field: &str) -> E {
     let place = reader.place_in_words();
     let found = keys_in_words(reader, first_key);
@@ -256,7 +257,7 @@ pub(crate) fn missing<E: Error>(reader: &mut Reader<'_>, first_key: usize, field
     reader.fail(ReadErrorKind::MissingField, message)
 }
 
-/// The first few keys from `first_key` on.
+/// Describes the first few keys from `first_key` on.
 fn keys_in_words(reader: &Reader<'_>, first_key: usize) -> String {
     const SHOWN: usize = 5;
     let keys = &reader.keys[first_key..];
@@ -270,21 +271,21 @@ fn keys_in_words(reader: &Reader<'_>, first_key: usize) -> String {
 
 /// The top level of a COCO annotation file, or a list of references.
 ///
-/// An object without `annotations` and `images` is passed over: [`Mapping`] is for it.
+/// An object without `annotations` and `images` is skipped and read as a [`Mapping`] later.
 #[derive(Debug)]
 pub(crate) struct Annotations<'a>(pub(crate) &'a mut TopLevel);
 
-/// What the top level of a file of references turned out to be.
+/// Detected layout of a reference file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TopLevel {
     /// A list of entries.
     List,
-    /// An object with `annotations`; the images are those of `images`, or in order of first appearance.
+    /// An object with `annotations`. The images are in the order of `images`, or of first appearance.
     Coco {
-        /// Whether `images` is there.
+        /// Whether the object has `images`.
         lists_images: bool,
     },
-    /// Another object.
+    /// Any other object.
     OtherObject,
 }
 
@@ -357,7 +358,7 @@ impl<'de> Shape<'de> for ListedImage {
     }
 }
 
-/// An object of lists of captions by image id; a caption may be `{"caption": "..."}`.
+/// An object that maps image ids to lists of captions. A caption may be `{"caption": "..."}`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mapping;
 
@@ -373,7 +374,7 @@ impl<'de> Shape<'de> for Mapping {
     }
 }
 
-/// The slot of the image whose id is the key read last.
+/// Returns the slot of the image whose id is the last key read.
 fn slot_of_key<E: Error>(reader: &mut Reader<'_>) -> Result<usize, E> {
     let id = reader.keys.last().cloned().unwrap_or_default();
     Id::Reference.take(reader, ImageId::String(&id))?;
@@ -425,7 +426,7 @@ impl<'de> Shape<'de> for MappedCaption {
     }
 }
 
-/// The caption of one image in an object of captions by image id.
+/// The caption of one image in an object that maps image ids to captions.
 #[derive(Clone, Copy, Debug)]
 struct MappedResult;
 
@@ -448,7 +449,7 @@ impl<'de> Shape<'de> for MappedResult {
     }
 }
 
-/// The top level of a result file: a list of entries, or an object of captions by image id.
+/// The top level of a results file: a list of entries, or an object that maps image ids to captions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Results;
 
@@ -489,7 +490,7 @@ impl<'de> Shape<'de> for Under {
     }
 }
 
-/// Any value; of an object at the top level the keys are kept.
+/// Any value. If the top-level value is an object, its keys are kept.
 #[derive(Clone, Copy, Debug)]
 struct TopKeys;
 
@@ -501,10 +502,10 @@ impl<'de> Shape<'de> for TopKeys {
     }
 }
 
-/// The keys of a file whose top level is an object, in words; `None` when it is not.
+/// Describes the keys of a file whose top level is an object. Returns `None` for any other file.
 pub(crate) fn top_keys(source: Source<'_>) -> Option<String> {
     let mut reader = Reader::default();
-    // A fault further down leaves the keys before it.
+    // The keys before a fault further down are kept.
     let _ = source.read(&mut reader, TopKeys);
     (!reader.keys.is_empty()).then(|| keys_in_words(&reader, 0))
 }

@@ -1,4 +1,4 @@
-//! Turns bytes into text, reads the text with serde, and turns serde's errors into ours.
+//! Decodes files, reads their text with serde, and converts serde's errors to [`ReadError`].
 
 use serde::de::DeserializeSeed;
 use serde_json::error::Category;
@@ -8,11 +8,11 @@ use crate::ids::IMAGE_ID;
 use crate::json::{Fault, Found, Read, Reader, Shape};
 use crate::tree::{Build, Tree};
 
-/// The text of a file, or of one line of it, to be read as one JSON value.
+/// The text of a file, or of one of its lines, to be read as one JSON value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Source<'de> {
     pub(crate) file: &'de str,
-    /// Where the text starts and ends in the file.
+    /// Byte range of the text in the file.
     pub(crate) start: usize,
     pub(crate) end: usize,
     /// Whether the text is one line of several.
@@ -20,12 +20,12 @@ pub(crate) struct Source<'de> {
 }
 
 impl<'de> Source<'de> {
-    /// The whole file.
+    /// Creates the source of a whole file.
     pub(crate) fn whole(file: &'de str) -> Self {
         Source { file, start: 0, end: file.len(), is_line: false }
     }
 
-    /// Reads the text as one value of `shape`, with nothing after it.
+    /// Reads the text as one value of `shape`. Nothing may follow the value.
     pub(crate) fn read<S: Shape<'de>>(self, reader: &mut Reader<'de>, shape: S) -> Result<(), ReadError> {
         let mut parser = serde_json::Deserializer::from_str(&self.file[self.start..self.end]);
         Read(shape, reader)
@@ -34,7 +34,7 @@ impl<'de> Source<'de> {
             .map_err(|error| self.explained(reader, &error))
     }
 
-    /// Reads the text as one value of any type, with nothing after it.
+    /// Reads the text as one value of any type. Nothing may follow the value.
     pub(crate) fn read_tree<B: Build>(
         self,
         reader: &mut Reader<'de>,
@@ -97,7 +97,7 @@ impl<'de> Source<'de> {
         (ReadErrorKind::Truncated, position, message)
     }
 
-    /// What is wrong with the text. serde_json names its reasons in words only.
+    /// Returns the kind, position and message of a syntax error. serde_json reports its reasons only as text.
     fn not_json(
         self,
         reader: &Reader<'de>,
@@ -158,7 +158,9 @@ impl<'de> Source<'de> {
         (ReadErrorKind::NumberTooLarge, Some(position), message)
     }
 
-    /// `line 3 column 17 (annotations[17].caption)`; a line of JSON lines is not named twice.
+    /// Formats a position as `line 3 column 17 (annotations[17].caption)`.
+    ///
+    /// The line of JSON Lines is not repeated.
     fn position_in_words(self, reader: &Reader<'de>, position: Position) -> String {
         let place = match reader.place() {
             Some(place) if self.is_line => place.field,
@@ -167,7 +169,7 @@ impl<'de> Source<'de> {
         place.map_or_else(|| position.to_string(), |place| format!("{position} ({place})"))
     }
 
-    /// Where serde_json stopped: the byte after the last one it read.
+    /// Returns the offset after the last byte that serde_json read.
     fn reached(self, error: &serde_json::Error) -> usize {
         let text = &self.file[self.start..self.end];
         let lines_before = error.line().saturating_sub(1);
@@ -187,7 +189,7 @@ impl<'de> Source<'de> {
         self.file[byte..self.end].chars().next().map_or_else(|| "the end".to_owned(), |c| format!("{c:?}"))
     }
 
-    /// The number that ends where serde_json stopped.
+    /// Returns the number that ends at the byte where serde_json stopped.
     fn number_before(self, error: &serde_json::Error) -> &'de str {
         let is_of_number = |b: &u8| b.is_ascii_digit() || b"+-.eE".contains(b);
         let reached = &self.file.as_bytes()[..self.reached(error)];
@@ -195,7 +197,7 @@ impl<'de> Source<'de> {
         &self.file[reached.len() - length..reached.len()]
     }
 
-    /// Where `NaN`, `Infinity` or `-Infinity` starts, when `byte` is in one.
+    /// Returns the start of `NaN`, `Infinity` or `-Infinity` if `byte` is within one.
     fn python_number(self, byte: usize) -> Option<(usize, &'static str)> {
         let before = &self.file.as_bytes()[self.start..byte];
         let length = before.iter().rev().take_while(|b| b.is_ascii_alphabetic() || **b == b'-').count();
@@ -206,7 +208,7 @@ impl<'de> Source<'de> {
             .map(|number| (start, number))
     }
 
-    /// Where the last surrogate escape before `byte` starts.
+    /// Returns the start of the last surrogate escape before `byte`.
     fn surrogate_before(self, byte: usize) -> usize {
         let text = &self.file.as_bytes()[self.start..byte];
         let is_surrogate = |escape: &[u8]| {
@@ -235,11 +237,12 @@ fn position_at(file: &str, byte: usize) -> Position {
     }
 }
 
-/// What some programs write before UTF-8.
+/// Byte order mark that some programs write before UTF-8.
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
-/// The text of a file, with something in it, without a byte order mark. Where the file stops being UTF-8, the text before that
-/// comes with the error.
+/// Returns the text of a file without a byte order mark.
+///
+/// Empty files are an error. If the file is not valid UTF-8, the valid text is returned with the error.
 pub(crate) fn text_of(bytes: &[u8]) -> Result<(&str, Option<ReadError>), ReadError> {
     let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
     refuse_other_encodings(bytes)?;
@@ -270,7 +273,8 @@ pub(crate) fn text_of(bytes: &[u8]) -> Result<(&str, Option<ReadError>), ReadErr
 
 fn refuse_other_encodings(bytes: &[u8]) -> Result<(), ReadError> {
     let (kind, message) = match bytes {
-        // JSON starts with an ASCII character: a zero byte beside it is its other half.
+        // JSON starts with an ASCII character, so an adjacent zero byte is the other half of a wider
+        // character.
         [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] | [0, ..] | [_, 0, ..] => {
             (ReadErrorKind::Utf16, "the file looks like UTF-16 or UTF-32; expected plain UTF-8")
         }

@@ -1,4 +1,4 @@
-//! Any JSON as a tree of values, which the caller makes.
+//! Any JSON as a tree of values built by the caller.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,26 +8,27 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visi
 use crate::json::{Reader, Segment, each_field};
 use crate::python_numbers::PythonNumbers;
 
-/// Makes values, such as the objects of another language, from JSON.
+/// Builds values, such as objects of another language, from JSON.
 pub trait Build {
     /// A value of any type.
     type Value;
 
-    /// `null`.
+    /// Builds `null`.
     fn null(&self) -> Self::Value;
-    /// `true` or `false`.
+    /// Builds `true` or `false`.
     fn boolean(&self, value: bool) -> Self::Value;
-    /// An integer.
+    /// Builds an integer.
     fn integer(&self, value: i64) -> Self::Value;
-    /// An integer beyond `i64`.
+    /// Builds an integer beyond `i64`.
     fn large_integer(&self, value: u64) -> Self::Value;
-    /// Any other number; also an integer of more than 64 bits, rounded, and Python's `NaN` and `Infinity`.
+    /// Builds any other number, including integers beyond 64 bits (rounded) and Python's `NaN` and
+    /// `Infinity`.
     fn float(&self, value: f64) -> Self::Value;
-    /// A text.
+    /// Builds a string.
     fn string(&self, value: &str) -> Self::Value;
-    /// A list.
+    /// Builds a list.
     fn list(&self, values: Vec<Self::Value>) -> Self::Value;
-    /// An object; its keys are different.
+    /// Builds an object. The keys are distinct.
     fn object(&self, keys: &[Cow<'_, str>], values: Vec<Self::Value>) -> Self::Value;
 }
 

@@ -1,4 +1,4 @@
-//! The forms that are read, and what comes out of them.
+//! Accepted file formats and the captions read from them.
 
 use capeval_formats::{
     Captions, ImageIds, read_annotations, read_json_lines_references, read_json_lines_results, read_karpathy,

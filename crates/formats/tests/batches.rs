@@ -1,4 +1,4 @@
-//! Captions from record batches; `tests/capeval/test_arrow.py` reads those of other libraries.
+//! Captions from record batches. `tests/capeval/test_arrow.py` covers batches of other libraries.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -77,7 +77,7 @@ fn an_image_has_one_row_where_it_must() -> Outcome {
     let rows = batch(ids, Arc::new(StringArray::from(vec!["a", "b", "c"])))?;
     let error = read(&[rows.slice(0, 2), rows.slice(2, 1)], &columns(true)).unwrap_err();
     assert_eq!(error.kind, ReadErrorKind::DuplicateImage);
-    assert_eq!(error.to_string(), "row 2: image_id must be different in every row (got 7, as in row 0)");
+    assert_eq!(error.to_string(), "row 2: duplicate image_id 7 (first seen in row 0)");
     assert_eq!(read(&[rows.slice(1, 2)], &columns(true))?.len(), 2);
     Ok(())
 }

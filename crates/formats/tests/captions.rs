@@ -1,4 +1,4 @@
-//! The container of captions.
+//! The captions container.
 
 use capeval_formats::{Captions, CaptionsError, ImageId, ImageIds};
 
@@ -44,20 +44,20 @@ fn select_refuses_what_is_not_a_subset() {
     assert_eq!(error, CaptionsError::OutOfRange { index: 3, images: 3 });
     assert_eq!(error.to_string(), "an image index must be less than the number of images, 3 (got 3)");
     let error = sample().select(&[1, 2, 1]).unwrap_err();
-    assert_eq!(error.to_string(), r#"an image must stand once (got image "a" at 0 and again at 2)"#);
+    assert_eq!(error.to_string(), r#"duplicate image id "a" at index 2 (first seen at index 0)"#);
 }
 
 #[test]
 fn constructors_name_what_is_wrong() {
     let error = Captions::from_grouped(ImageIds::Integers(vec![1]), &[["a"], ["b"]]).unwrap_err();
-    assert_eq!(error.to_string(), "ids and captions must be of one length (got 1 and 2)");
+    assert_eq!(error.to_string(), "ids and captions must have the same length (got 1 and 2)");
     let ids = ImageIds::Integers(vec![1, 2, 1]);
     let error = Captions::from_grouped(ids, &[["a"], ["b"], ["c"]]).unwrap_err();
     let expected = CaptionsError::DuplicateImage { id: "1".to_owned(), first: 0, second: 2 };
     assert_eq!(error, expected);
     let ids = ImageIds::Integers(vec![1, 2]);
     let error = Captions::from_grouped(ids, &[vec!["a"], vec![]]).unwrap_err();
-    assert_eq!(error.to_string(), "every image must have a caption (image 2 at 1 has none)");
+    assert_eq!(error.to_string(), "every image must have a caption (image 2 at index 1 has none)");
 }
 
 #[test]

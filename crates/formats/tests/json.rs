@@ -1,4 +1,4 @@
-//! Any JSON, against `serde_json::Value`.
+//! The reader of any JSON, compared with `serde_json::Value`.
 
 use std::borrow::Cow;
 
@@ -168,7 +168,7 @@ fn numbers_that_only_python_knows_are_floats() {
         lines,
         [(1, "float NaN".to_owned()), (2, "{x: float -inf}".to_owned()), (3, "[1]".to_owned())]
     );
-    // Every character stands for itself somewhere: then they are refused.
+    // Every character forms a string of the text, so there is no placeholder and the numbers are rejected.
     let every: String =
         (0x20..0x80_u8).map(char::from).map(|c| format!("\"\\u{:04x}\",", c as u32)).collect();
     let error = read_json(format!("[{every} NaN]").as_bytes(), &Floats).unwrap_err();

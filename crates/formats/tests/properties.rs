@@ -1,4 +1,4 @@
-//! The readers against a plain reading with `serde_json::Value`, and against broken files.
+//! The readers compared with a simple `serde_json::Value` implementation, and on damaged files.
 
 use capeval_formats::{
     Captions, ImageId, ImageIds, ReadErrorKind, read_annotations, read_json_lines_references,
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 type Groups = Vec<(Value, Vec<String>)>;
 
-/// What a file says, read the plain way.
+/// Groups the captions of a file by image in the simplest way.
 fn plainly(entries: &[Value], order: Option<&[Value]>) -> Groups {
     let mut groups: Groups = Vec::new();
     for id in order.unwrap_or_default() {
@@ -35,7 +35,7 @@ fn groups_of(captions: &Captions) -> Groups {
     captions.ids().iter().enumerate().map(|(image, id)| (value(id), texts(image))).collect()
 }
 
-/// Ids of one type, few enough that images come again.
+/// Generates ids of one type, few enough that images repeat.
 fn ids() -> impl Strategy<Value = Vec<Value>> {
     let integers = vec((-3..3i64).prop_map(|id| json!(id)), 1..20);
     let large = vec(any::<i64>().prop_map(|id| json!(id)), 1..20);
@@ -44,7 +44,7 @@ fn ids() -> impl Strategy<Value = Vec<Value>> {
     prop_oneof![integers, large, strings]
 }
 
-/// Captions of any characters, those that JSON escapes among them.
+/// Generates captions of any characters, including those that JSON escapes.
 fn caption() -> impl Strategy<Value = String> {
     let character = prop_oneof![any::<char>(), prop::sample::select(vec!['"', '\\', '\n', '\0', 'é', '😀'])];
     vec(character, 0..12).prop_map(String::from_iter)
@@ -60,7 +60,7 @@ fn entries() -> impl Strategy<Value = Vec<Value>> {
     })
 }
 
-/// The text of a value, all but ASCII escaped when asked for, as Python writes it.
+/// Formats a value as JSON, optionally with non-ASCII characters escaped, as Python does.
 fn written(value: &Value, is_ascii: bool, is_pretty: bool) -> String {
     let text = match is_pretty {
         true => serde_json::to_string_pretty(value).unwrap(),
@@ -76,7 +76,7 @@ fn written(value: &Value, is_ascii: bool, is_pretty: bool) -> String {
     text.chars().map(escaped).collect()
 }
 
-/// The entries of different images.
+/// Returns the first entry of each image.
 fn first_of_each(entries: &[Value]) -> Vec<Value> {
     let is_first = |(at, entry): &(usize, &Value)| {
         entries[..*at].iter().all(|before| before["image_id"] != entry["image_id"])
@@ -172,7 +172,7 @@ proptest! {
 }
 
 proptest! {
-    // Every prefix of a file is a file to read.
+    // Each case reads every prefix of a file.
     #![proptest_config(ProptestConfig::with_cases(16))]
 
     #[test]

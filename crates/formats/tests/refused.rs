@@ -1,4 +1,4 @@
-//! Files that are refused: the kind of error and the exact message of each.
+//! Rejected files: the kind and exact message of each error.
 
 use capeval_formats::{
     Captions, Place, Position, ReadError, ReadErrorKind as Kind, read_annotations,
@@ -21,7 +21,7 @@ fn refused(readers: &[Reader], file: impl AsRef<[u8]>, kind: Kind, message: &str
     }
 }
 
-/// An entry with the given JSON as its id and caption.
+/// Formats an entry with the given JSON as its id and caption.
 fn entry(id: &str, caption: &str) -> String {
     format!(r#"[{{"image_id": {id}, "caption": {caption}}}]"#)
 }
@@ -67,7 +67,7 @@ fn bytes_that_are_not_utf8() {
         "line 2 column 30: the byte 0xff is not UTF-8 here; expected plain UTF-8 in entries[0].caption";
     let file = b"[\n{\"image_id\": 1, \"caption\": \"\xc3\xa9\xff\"}]";
     refused(&LISTS, file, Kind::NotUtf8, message);
-    // An encoded surrogate, as some writers of "wide" strings leave behind.
+    // An encoded surrogate, which some writers of UTF-16 strings produce.
     let message =
         "line 2 column 14: the byte 0xed is not UTF-8 here; expected plain UTF-8 in line 2: image_id";
     refused(&LINES, b"\n{\"image_id\":\"\xed\xa0\x80\"}", Kind::NotUtf8, message);
@@ -75,7 +75,7 @@ fn bytes_that_are_not_utf8() {
     refused(&ALL, b"\x89PNG\r\n", Kind::NotUtf8, message);
     let message = "line 1 column 33: the byte 0xff is not UTF-8 here; expected plain UTF-8";
     refused(&LISTS, b"[{\"image_id\":1,\"caption\":\"abc\"}]\xff", Kind::NotUtf8, message);
-    // What is wrong before the byte comes first.
+    // An error before the invalid byte is reported first.
     let message = "entries[0] must be an object with \"image_id\" and \"caption\" (got 3)";
     refused(&LISTS, b"[3, \"\xff\"]", Kind::WrongType, message);
 }
@@ -205,7 +205,7 @@ fn datasets_with_splits() {
                 {"cocoid": 6, "split": "b", "sentences": [{"raw": ""}]},
                 {"cocoid": 5, "split": "a", "sentences": [{"raw": ""}]}]}"#,
             Kind::DuplicateImage,
-            "images[2].cocoid must be different in every entry (got 5, as in images[0])",
+            "duplicate image id 5 in images[2].cocoid (first seen in images[0])",
         ),
         (
             r#"{"images": [{"cocoid": 5, "split": "a", "sentences": [{"raw": ""}]},
@@ -356,13 +356,13 @@ fn a_key_that_stands_twice_among_many() {
 fn images_that_stand_twice() {
     let file =
         r#"[{"image_id": 8, "caption": ""}, {"image_id": 9, "caption": ""}, {"image_id": 9, "caption": ""}]"#;
-    let message = "entries[2].image_id must be different in every entry (got 9, as in entries[1])";
+    let message = "duplicate image id 9 in entries[2].image_id (first seen in entries[1])";
     refused(&[read_results], file, Kind::DuplicateImage, message);
     let file = "{\"image_id\": \"a\", \"caption\": \"\"}\n\n{\"image_id\": \"a\", \"caption\": \"\"}";
-    let message = r#"line 3: image_id must be different in every entry (got "a", as in line 1)"#;
+    let message = r#"duplicate image id "a" in line 3: image_id (first seen in line 1)"#;
     refused(&[read_json_lines_results], file, Kind::DuplicateImage, message);
     let file = r#"{"images": [{"id": 3}, {"id": 4}, {"id": 3}], "annotations": []}"#;
-    let message = "images[2].id must be different in every entry (got 3, as in images[0])";
+    let message = "duplicate image id 3 in images[2].id (first seen in images[0])";
     refused(&[read_annotations], file, Kind::DuplicateImage, message);
 }
 
@@ -458,7 +458,7 @@ fn truncated_files_name_the_entry() {
         let message = format!("the file ends inside {place} (truncated?)");
         refused(&[read_annotations], end, Kind::Truncated, &message);
     }
-    // Cut inside the "é".
+    // Cut within the "é".
     let cut = &whole.as_bytes()[..whole.len() - 6];
     let message = "the file ends inside annotations[0].caption (truncated?)";
     refused(&[read_annotations], cut, Kind::Truncated, message);

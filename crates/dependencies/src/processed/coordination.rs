@@ -35,9 +35,7 @@ const JOINED_PHRASES: Pattern = Pattern {
 const JOINED_PREPOSITIONS: Pattern = Pattern {
     class: Class::ANY,
     clauses: &[Clause::Has(
-        neighbor(Relations::Is(Relation::CASE), Class::ANY)
-            .slot(HEAD)
-            .with(&[HAS_COORDINATOR, HAS_CONJUNCT]),
+        neighbor(Relations::Is(Relation::CASE), Class::ANY).slot(HEAD).with(&[HAS_COORDINATOR, HAS_CONJUNCT]),
     )],
 };
 

@@ -184,12 +184,7 @@ fn clauses_hold_or_fail() {
         matches.iter().map(|&(word, ..)| word).collect()
     };
     let under = found(
-        const {
-            &[
-                Clause::Under(neighbor(DOBJ, Class::ANY)),
-                Clause::Lacks(neighbor(Relations::Any, Class::ANY)),
-            ]
-        },
+        const { &[Clause::Under(neighbor(DOBJ, Class::ANY)), Clause::Lacks(neighbor(Relations::Any, Class::ANY))] },
     );
     assert_eq!(governed(&under), [3]);
     assert_eq!(governed(&found(const { &[Clause::Root] })), [1]);
