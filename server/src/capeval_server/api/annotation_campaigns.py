@@ -1,4 +1,4 @@
-"""The API of who manages campaigns. It answers 404 to everybody else."""
+"""Operations for campaign managers. They return 404 to everyone else."""
 
 from __future__ import annotations
 
@@ -47,20 +47,23 @@ Start = Annotated[int, Query(ge=0, le=10**9)]
 
 
 class Files(Schema):
-    """The texts of a campaign's files: `campaign.toml`, and those that it names."""
+    """Contents of a campaign's files: `campaign.toml`, and the files that it names."""
 
     files: dict[str, str]
 
 
 class Made(Schema):
-    """A campaign."""
+    """A campaign.
+
+    `warnings` lists settings that conflict with the number of items or attention checks.
+    """
 
     slug: str
     title: str
     kind: str
     state: str
     settings: dict[str, Any]
-    # Settings that contradict the number of items or of checks.
+    # See `trust_warnings`.
     warnings: list[str]
 
     @staticmethod
@@ -71,11 +74,11 @@ class Made(Schema):
 
 @derived_from(CampaignProgress)
 class CampaignStatus(Schema):
-    """How far a campaign is."""
+    """Progress of a campaign."""
 
 
 class StateOf(Schema):
-    """A campaign's state; opening a closed one again needs a reason."""
+    """State of a campaign. Reopening a closed campaign requires a reason."""
 
     state: Literal["draft", "pilot", "open", "paused", "closing", "closed"]
     reason: Annotated[str, Field(max_length=LONGEST_NOTE, pattern=r"^[^\x00]*$")] = ""
@@ -102,14 +105,14 @@ def with_quality_settings(schema: type[Schema]) -> type[Schema]:
 
 
 class Answers(Schema):
-    """How many answers each item needs."""
+    """Number of answers that each item needs."""
 
     answers: Annotated[int, Field(ge=1, le=MOST_ANSWERS, **_texts("answers"))]
 
 
 @with_quality_settings
 class QualityOf(Schema):
-    """New values of quality settings; the others stay as they are."""
+    """New values of quality settings. Omitted settings keep their values."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -123,7 +126,7 @@ class QualityChange(Schema):
 
 
 class QualityAnswer(Schema):
-    """All quality settings, warnings about them, and their changes, latest first."""
+    """All quality settings, with warnings and the change history, latest first."""
 
     settings: dict[str, Any]
     warnings: list[str]
@@ -131,13 +134,17 @@ class QualityAnswer(Schema):
 
 
 class RulesOf(Schema):
-    """The rules for sentences: levels by rule, where they differ from the defaults, and the two lists."""
+    """Rules for captions.
+
+    `rules` contains the levels that differ from the defaults, by rule, and the word lists `known_words` and
+    `blocked_words`.
+    """
 
     rules: dict[str, Literal["off", "hint", "confirm", "block"] | list[str]]
 
 
 class RulesAnswer(Schema):
-    """The rules for sentences, their version, and the level of each."""
+    """Rules for captions with their version, and the level of each rule."""
 
     version: int
     rules: dict[str, Any]
@@ -145,7 +152,7 @@ class RulesAnswer(Schema):
 
 
 class Invites(Schema):
-    """How many invite tokens to make."""
+    """Number of invite tokens to create."""
 
     number: Annotated[int, Field(ge=1, le=enrollment.MOST_INVITES)] = 1
 
@@ -157,7 +164,11 @@ class Tokens(Schema):
 
 
 class WorkerOf(Schema):
-    """A worker, by the pseudonym."""
+    """A worker, identified by pseudonym.
+
+    `repeats` is the number of items that were shown to the worker again, mirrored. `repeated` is how many of
+    them the worker answered as before.
+    """
 
     pseudonym: str
     stage: str
@@ -165,31 +176,31 @@ class WorkerOf(Schema):
     judged: int
     fine: int
     trusted: bool
-    # How many of their own items they were shown again, mirrored, and answered as before.
+    # Items shown again, mirrored, and how many of them were answered as before.
     repeats: int
     repeated: int
 
 
 class Workers(Schema):
-    """Workers in the order in which they came; `count` of them in all."""
+    """A range of the workers, in the order of arrival. `count` is their total number."""
 
     count: int
     workers: list[WorkerOf]
 
 
 class Block(Schema):
-    """Why."""
+    """Reason for an action on a worker."""
 
     reason: Reason
 
 
 @derived_from(moderation.BlockEffect)
 class Effect(Schema):
-    """What a block does, or would do."""
+    """Effect of a block."""
 
 
 class Texts(Schema):
-    """A version of what workers read and agree to, in Markdown."""
+    """A version of the instructions and the consent text, in Markdown."""
 
     number: int
     instructions: str
@@ -197,7 +208,7 @@ class Texts(Schema):
 
 
 class NewTexts(Schema):
-    """Other texts; what is left out stays as it is."""
+    """New instructions or consent text. Omitted texts stay unchanged."""
 
     instructions: Annotated[str, Field(max_length=LONGEST_MARKDOWN)] | None = None
     consent: Annotated[str, Field(max_length=LONGEST_MARKDOWN)] | None = None
@@ -205,25 +216,25 @@ class NewTexts(Schema):
 
 @derived_from(withdrawal.WithdrawalEffect)
 class Removal(Schema):
-    """What a withdrawal does: how many answers lose their text, and how many are in a frozen release."""
+    """Effect of a withdrawal: the numbers of answers removed and in frozen releases."""
 
 
 class Rate(Schema):
-    """What an answer is paid, such as 0.12 and EUR."""
+    """Pay per answer with its currency, such as 0.12 and EUR."""
 
     pay_per_answer: Annotated[str, Field(max_length=20, **_texts("pay_per_answer"))]
     currency: Annotated[str, Field(max_length=3, **_texts("currency"))]
 
 
 class Warned(Schema):
-    """What workers are told before they see a picture; nothing, if the text is empty."""
+    """Content warning of an image. An empty text means no warning."""
 
     image: Annotated[str, Field(max_length=200)]
     warning: Annotated[str, Field(max_length=LONGEST_WARNING)]
 
 
 class Held(Schema):
-    """An item by its key, and whether it shall be out of work; why, if it is taken out."""
+    """An item by its key, whether to put it on hold, and the reason for a hold."""
 
     item: Annotated[str, Field(max_length=100)]
     held: bool
@@ -231,7 +242,7 @@ class Held(Schema):
 
 
 class OutOfWork(Schema):
-    """An item that is out of work, why, and the releases that have answers of it."""
+    """An item on hold, the reason, and the releases that contain answers to it."""
 
     item: str = Field(validation_alias="key")
     is_check: bool
@@ -240,38 +251,42 @@ class OutOfWork(Schema):
 
     @staticmethod
     def resolve_releases(item: Item) -> tuple[str, ...]:
-        """Return the names of the releases that have answers of the item."""
+        """Return the names of the releases that contain answers to the item."""
         return moderation.releases_of(item)
 
 
 class AllHeld(Schema):
-    """The first 200 items that are out of work; `count` of them in all."""
+    """The first 200 items on hold. `count` is their total number."""
 
     count: int
     items: list[OutOfWork]
 
 
 class Account(Schema):
-    """The account of a worker who came by a link or from a panel."""
+    """User account of a worker with an invite link or from a panel."""
 
     user: Slug
 
 
 class Linked(Schema):
-    """What became of a worker: blocked, if the account competes with what is judged."""
+    """Effect of linking an account.
+
+    `blocked` is whether the worker was blocked, because the account takes part in the challenge whose
+    captions are judged. `answers` is the number of answers excluded by the block.
+    """
 
     blocked: bool
     answers: int
 
 
 class Restored(Schema):
-    """How many answers count again."""
+    """Number of answers that count again."""
 
     answers: int
 
 
 class ToReview(Schema):
-    """An answer that waits for a review: never by whom."""
+    """An answer to review. It does not identify the worker."""
 
     id: int
     reasons: list[str]
@@ -280,14 +295,14 @@ class ToReview(Schema):
 
 
 class Queue(Schema):
-    """Answers that wait for a review, the earliest first; `count` of them in all."""
+    """The first 200 answers to review, earliest first. `count` is their total number."""
 
     count: int
     answers: list[ToReview]
 
 
 class Verdict(Schema):
-    """What a reviewer decided."""
+    """Decision of a reviewer."""
 
     verdict: Literal["fine", "rejected"]
     reason: Literal["", "wrong image", "rule broken", "nonsense", "copied", "other language", "offensive"] = (
@@ -297,7 +312,7 @@ class Verdict(Schema):
 
 
 class Reviewed(Schema):
-    """How many answers still wait."""
+    """Number of answers left to review."""
 
     waiting: int
 
@@ -325,26 +340,26 @@ def _shown(worker: Participation, repeats: Mapping[int, tuple[Proportion, int]])
 @router.post("", response={201: Made, (403, 404, 422): Problem})
 @accepts_uploads
 def create(request: HttpRequest, given: Files) -> Any:
-    """Makes a campaign, as a draft."""
+    """Create a campaign as a draft."""
     return Status(201, make_from_texts(token_of(request).user, given.files))
 
 
 @router.get("/{slug}", response={200: CampaignStatus, (403, 404): Problem})
 def status(request: HttpRequest, slug: Slug) -> Any:
-    """How far a campaign is, and why it does not get further."""
+    """Return the progress of a campaign, and the obstacles to it."""
     return progress_of(_managed(request, slug))
 
 
 @router.put("/{slug}/state", response={200: Made, (403, 404, 422): Problem})
 def change_state(request: HttpRequest, slug: Slug, wanted: StateOf) -> Any:
-    """Opens, pauses or closes a campaign, or tries it."""
+    """Change the state of a campaign, such as open, paused, closed or preview."""
     found = _managed(request, slug)
     return lifecycle.change_state(token_of(request).user, found, wanted.state, reason=wanted.reason)
 
 
 @router.put("/{slug}/answers", response={200: Made, (403, 404, 422): Problem})
 def set_answers(request: HttpRequest, slug: Slug, wanted: Answers) -> Any:
-    """Sets how many answers each item needs."""
+    """Set the number of answers that each item needs."""
     return lifecycle.set_answers(token_of(request).user, _managed(request, slug), wanted.answers)
 
 
@@ -364,7 +379,10 @@ def quality_settings(request: HttpRequest, slug: Slug) -> Any:
 
 @router.put("/{slug}/quality", response={200: QualityAnswer, (403, 404, 422): Problem})
 def set_quality(request: HttpRequest, slug: Slug, wanted: QualityOf) -> Any:
-    """Change quality settings, also while the campaign is open; each change is in the history."""
+    """Change quality settings, even of an open campaign.
+
+    Each change is recorded in the history.
+    """
     changes = wanted.model_dump(exclude_none=True)
     return _quality(lifecycle.set_quality(token_of(request).user, _managed(request, slug), changes))
 
@@ -378,13 +396,16 @@ def _rules(campaign: Campaign) -> dict[str, Any]:
 
 @router.get("/{slug}/rules", response={200: RulesAnswer, (403, 404): Problem})
 def rules(request: HttpRequest, slug: Slug) -> Any:
-    """The rules for sentences."""
+    """Return the rules for captions."""
     return _rules(_managed(request, slug))
 
 
 @router.put("/{slug}/rules", response={200: RulesAnswer, (403, 404, 422): Problem})
 def set_rules(request: HttpRequest, slug: Slug, wanted: RulesOf) -> Any:
-    """Sets the rules for sentences, as a new version of the texts; what was answered keeps its own."""
+    """Set the rules for captions, as a new version of the texts.
+
+    Existing answers keep the rules under which they were written.
+    """
     campaign = _managed(request, slug)
     lifecycle.set_rules(token_of(request).user, campaign, wanted.rules)
     return _rules(campaign)
@@ -392,13 +413,13 @@ def set_rules(request: HttpRequest, slug: Slug, wanted: RulesOf) -> Any:
 
 @router.get("/{slug}/texts", response={200: Texts, (403, 404): Problem})
 def texts(request: HttpRequest, slug: Slug) -> Any:
-    """What workers read and agree to now."""
+    """Return the current instructions and consent text."""
     return enrollment.latest_texts(_managed(request, slug))
 
 
 @router.put("/{slug}/texts", response={200: Texts, (403, 404, 422): Problem})
 def set_texts(request: HttpRequest, slug: Slug, wanted: NewTexts) -> Any:
-    """Makes a new version of the texts: workers agree again before they get more work."""
+    """Create a new version of the texts. Workers must agree to it to get more items."""
     campaign = _managed(request, slug)
     user = token_of(request).user
     return change_texts(user, campaign, instructions=wanted.instructions, consent=wanted.consent)
@@ -406,34 +427,43 @@ def set_texts(request: HttpRequest, slug: Slug, wanted: NewTexts) -> Any:
 
 @router.get("/{slug}/panel", response={200: panels.PanelSettings, (403, 404): Problem})
 def panel(request: HttpRequest, slug: Slug) -> Any:
-    """The panel that sends workers, with the end codes."""
+    """Return the settings of the panel that sends workers, with the completion codes."""
     return panels.panel_settings(_managed(request, slug))
 
 
 @router.put("/{slug}/panel", response={200: panels.PanelSettings, (403, 404, 422): Problem})
 def set_panel(request: HttpRequest, slug: Slug, wanted: panels.PanelSettings) -> Any:
-    """Set the panel that sends workers: its parameters, its keys if it signs them, and the end codes."""
+    """Set the panel that sends workers.
+
+    The settings are its parameters, its keys if it signs the parameters, and the completion codes.
+    """
     given = wanted.model_dump(exclude_unset=True)
     return panels.set_panel(token_of(request).user, _managed(request, slug), given)
 
 
 @router.put("/{slug}/warnings", response={200: Warned, (403, 404, 422): Problem})
 def warn(request: HttpRequest, slug: Slug, wanted: Warned) -> Any:
-    """Sets the warning of a picture, by its name: it is hidden until a worker asks for it."""
+    """Set the content warning of an image, by the name of the image.
+
+    An image with a warning is hidden until the worker chooses to see it.
+    """
     image = set_warning(token_of(request).user, _managed(request, slug), wanted.image, wanted.warning)
     return {"image": image.name, "warning": image.warning}
 
 
 @router.get("/{slug}/held", response={200: AllHeld, (403, 404): Problem})
 def all_held(request: HttpRequest, slug: Slug) -> Any:
-    """The items that are out of work, with why."""
+    """List the items on hold, with the reasons."""
     found = _managed(request, slug).items.filter(held=True, repeats=None).order_by("pk")
     return {"count": found.count(), "items": found[:_MOST]}
 
 
 @router.put("/{slug}/held", response={200: OutOfWork, (403, 404, 422): Problem})
 def hold(request: HttpRequest, slug: Slug, wanted: Held) -> Any:
-    """Takes an item out of work, or gives it out again, and names the releases that have answers of it."""
+    """Put an item on hold, or release it.
+
+    The response lists the campaign releases that contain answers to the item.
+    """
     found = get_object_or_404(_managed(request, slug).items, key=wanted.item, repeats=None)
     moderation.hold(token_of(request).user, found, held=wanted.held, reason=wanted.reason)
     found.refresh_from_db()
@@ -442,14 +472,17 @@ def hold(request: HttpRequest, slug: Slug, wanted: Held) -> Any:
 
 @router.put("/{slug}/rate", response={200: Made, (403, 404, 422): Problem})
 def set_rate(request: HttpRequest, slug: Slug, wanted: Rate) -> Any:
-    """Sets what an answer is paid."""
+    """Set the pay per answer."""
     user = token_of(request).user
     return payments.set_rate(user, _managed(request, slug), wanted.pay_per_answer, wanted.currency)
 
 
 @router.get("/{slug}/payments", response={200: Any, (403, 404): Problem})
 def payment_lines(request: HttpRequest, slug: Slug) -> Any:
-    """What each worker is to be paid, as CSV. That it was downloaded is in the history."""
+    """Export the payments due to each worker as CSV.
+
+    The download is recorded in the history.
+    """
     text = payments.payments_csv(token_of(request).user, _managed(request, slug))
     answer = HttpResponse(text, content_type="text/csv; charset=utf-8")
     answer["Content-Disposition"] = f'attachment; filename="payments-{slug}.csv"'
@@ -458,14 +491,14 @@ def payment_lines(request: HttpRequest, slug: Slug) -> Any:
 
 @router.post("/{slug}/invites", response={201: Tokens, (403, 404): Problem})
 def invite(request: HttpRequest, slug: Slug, wanted: Invites) -> Any:
-    """Makes invite tokens, one a person, and shows them once."""
+    """Create invite tokens, one per person. They are returned only once."""
     tokens = enrollment.invite(token_of(request).user, _managed(request, slug), wanted.number)
     return Status(201, {"tokens": tokens})
 
 
 @router.get("/{slug}/workers", response={200: Workers, (403, 404): Problem})
 def workers(request: HttpRequest, slug: Slug, start: Start = 0) -> Any:
-    """Workers, 200 of them from a start."""
+    """List up to 200 workers from the position `start`."""
     campaign = _managed(request, slug)
     found = campaign.participations.select_related("worker", "campaign").order_by("pk")
     repeats = repeats_of(campaign)
@@ -475,20 +508,23 @@ def workers(request: HttpRequest, slug: Slug, start: Start = 0) -> Any:
 
 @router.get("/{slug}/workers/{pseudonym}/block", response={200: Effect, (403, 404): Problem})
 def effect_of_blocking(request: HttpRequest, slug: Slug, pseudonym: Slug) -> Any:
-    """What blocking a worker would do."""
+    """Return the effect that blocking a worker would have."""
     return moderation.effect_of_blocking(_worker(_managed(request, slug), pseudonym))
 
 
 @router.post("/{slug}/workers/{pseudonym}/block", response={200: Effect, (403, 404, 422): Problem})
 def block(request: HttpRequest, slug: Slug, pseudonym: Slug, why: Block) -> Any:
-    """Blocks a worker: none of their answers counts from then on."""
+    """Block a worker. Their answers no longer count."""
     worker = _worker(_managed(request, slug), pseudonym)
     return moderation.block(token_of(request).user, worker, why.reason)[1]
 
 
 @router.post("/{slug}/workers/{pseudonym}/lift", response={200: Restored, (403, 404, 422): Problem})
 def lift(request: HttpRequest, slug: Slug, pseudonym: Slug, why: Block) -> Any:
-    """Lifts a block: the worker's answers fill what is still free."""
+    """Lift a block.
+
+    The worker's answers count again if their items still need answers.
+    """
     worker = _worker(_managed(request, slug), pseudonym)
     exclusion = get_object_or_404(Exclusion, participation=worker, lifted=None)
     return {"answers": moderation.lift(token_of(request).user, exclusion, why.reason)}
@@ -496,7 +532,7 @@ def lift(request: HttpRequest, slug: Slug, pseudonym: Slug, why: Block) -> Any:
 
 @router.post("/{slug}/workers/{pseudonym}/resume", response={200: WorkerOf, (403, 404, 422): Problem})
 def resume(request: HttpRequest, slug: Slug, pseudonym: Slug, why: Block) -> Any:
-    """Lets a worker go on who was paused, as they had failed checks."""
+    """Resume a worker after a pause for failed attention checks."""
     worker = _worker(_managed(request, slug), pseudonym)
     resumed = training.resume(token_of(request).user, worker, why.reason)
     return _shown(resumed, repeats_of(worker.campaign, resumed))
@@ -504,7 +540,10 @@ def resume(request: HttpRequest, slug: Slug, pseudonym: Slug, why: Block) -> Any
 
 @router.put("/{slug}/workers/{pseudonym}/account", response={200: Linked, (403, 404, 422): Problem})
 def link_account(request: HttpRequest, slug: Slug, pseudonym: Slug, known: Account) -> Any:
-    """Says which account a worker has: who takes part in the challenge can't judge its captions."""
+    """Link a worker to a user account.
+
+    A worker who takes part in the challenge cannot judge its captions, and is blocked.
+    """
     worker = _worker(_managed(request, slug), pseudonym)
     account = get_object_or_404(User, username=known.user)
     effect = moderation.link_account(token_of(request).user, worker, account)
@@ -513,20 +552,23 @@ def link_account(request: HttpRequest, slug: Slug, pseudonym: Slug, known: Accou
 
 @router.get("/{slug}/workers/{pseudonym}/withdraw", response={200: Removal, (403, 404): Problem})
 def effect_of_withdrawing(request: HttpRequest, slug: Slug, pseudonym: Slug) -> Any:
-    """What withdrawing a worker would do."""
+    """Return the effect that withdrawing a worker would have."""
     return withdrawal.effect_of_withdrawing(_worker(_managed(request, slug), pseudonym))
 
 
 @router.post("/{slug}/workers/{pseudonym}/withdraw", response={200: Removal, (403, 404, 409): Problem})
 def withdraw(request: HttpRequest, slug: Slug, pseudonym: Slug) -> Any:
-    """Withdraws a worker who asked for it, for good: texts in no frozen release are removed."""
+    """Withdraw a worker permanently, at their request.
+
+    Texts that are not in a frozen release are removed.
+    """
     worker = _worker(_managed(request, slug), pseudonym)
     return withdrawal.withdraw(token_of(request).user, worker)
 
 
 @router.get("/{slug}/reviews", response={200: Queue, (403, 404): Problem})
 def reviews(request: HttpRequest, slug: Slug) -> Any:
-    """The first 200 answers that wait for a review."""
+    """List the first 200 answers to review."""
     campaign = _managed(request, slug)
     found = moderation.queue(campaign)
     task = task_named(campaign.kind)
@@ -544,7 +586,7 @@ def reviews(request: HttpRequest, slug: Slug) -> Any:
 
 @router.post("/{slug}/reviews/{response_id}", response={200: Reviewed, (403, 404, 422): Problem})
 def review(request: HttpRequest, slug: Slug, response_id: Number, given: Verdict) -> Any:
-    """Says that an answer is fine, or rejects it."""
+    """Accept or reject an answer."""
     campaign = _managed(request, slug)
     rows = Response.objects.filter(item__campaign=campaign).select_related("participation__worker")
     found = get_object_or_404(rows, pk=response_id)

@@ -1,4 +1,4 @@
-"""The API of who works on a campaign: everything that the pages do, without a browser."""
+"""Worker API of annotation campaigns: all features of the worker pages."""
 
 from __future__ import annotations
 
@@ -37,10 +37,16 @@ Key = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[\x21-\x7e]+
 
 
 class WorkerBearer(HttpBearer):
-    """Accepts an invite token, or a user's API token that allows to submit."""
+    """Bearer authentication of workers.
+
+    Accepts invite tokens, tokens of panel sessions, and users' API tokens of scope `submit`.
+    """
 
     def authenticate(self, request: HttpRequest, token: str) -> Any:
-        """What the token stands for; a worker's or a panel's is compared with the campaign later."""
+        """Return the API token, or the text of an invite or panel token.
+
+        Views check later that an invite or panel token belongs to the campaign.
+        """
         if token.startswith(panels.PREFIX):
             return token
         if token.startswith(enrollment.PREFIX):
@@ -52,7 +58,7 @@ router = Router(auth=WorkerBearer(), tags=["Annotating"])
 
 
 class Texts(Schema):
-    """What workers read and agree to, in Markdown."""
+    """Instructions and consent text, in Markdown, with their version number."""
 
     number: int
     instructions: str
@@ -71,19 +77,23 @@ class Entered(Schema):
 
 
 class Agreed(Schema):
-    """The number of the texts that the worker agrees to."""
+    """Agreement of a worker to a version of the texts."""
 
     texts: Annotated[int, Field(ge=1, le=10**9)]
 
 
 class Warnings(Schema):
-    """Whether the worker is given no images that have a warning."""
+    """Whether the worker avoids images with a content warning."""
 
     avoid: bool
 
 
 class GivenItem(Schema):
-    """An item to answer. Its kind is the campaign's, or `quiz`: a question on the rules, in the training."""
+    """An item to answer.
+
+    `kind` is the task type of the campaign, or `quiz` for a training question about the rules. `place` is the
+    position of the item in its batch of `of` items.
+    """
 
     lease: UUID
     kind: str
@@ -99,11 +109,14 @@ class GivenItem(Schema):
 
 @derived_from(panels.SessionEnd)
 class End(Schema):
-    """End of the session of a worker who came from a panel."""
+    """End of the session of a panel worker."""
 
 
 class Batch(Schema):
-    """The items to answer now; where there are none, why. At the end of a session, its end code."""
+    """The items to answer now.
+
+    If there are none, `why` is the reason. `end` is set at the end of a panel worker's session.
+    """
 
     items: list[GivenItem]
     training: bool
@@ -112,18 +125,26 @@ class Batch(Schema):
 
 
 class Answer(Schema):
-    """An answer. The same key again is the same answer sent again."""
+    """An answer.
+
+    `key` is an idempotency key: answers with the same key are stored once. `reasons` are the reasons for
+    keeping a caption, by the rule that requires one.
+    """
 
     answer: dict[str, Any]
     revision: Annotated[int, Field(ge=1, le=1000)] = 1
     key: Key
     events: Annotated[dict[Name, Count], Field(max_length=50)] = Field(default_factory=dict)
-    # Why a sentence is kept, by the rule that asks.
+    # By the rule that requires a reason.
     reasons: Annotated[dict[RuleName, Note], Field(max_length=50)] = Field(default_factory=dict)
 
 
 class Stored(Schema):
-    """What became of an answer: "stored", "surplus", or "answered" where another one is stored."""
+    """Outcome of an answer.
+
+    `outcome` is "stored", "surplus" if the answer is not needed, or "answered" if a different answer is
+    already stored.
+    """
 
     outcome: str
     text: str
@@ -131,35 +152,35 @@ class Stored(Schema):
 
 
 class Sentence(Schema):
-    """A sentence that is being written."""
+    """A caption that is being written."""
 
     caption: Typed
 
 
 @derived_from(RuleViolation)
 class FindingOf(Schema):
-    """Rule that a sentence breaks."""
+    """Rule that a caption breaks."""
 
 
 @derived_from(validation.SentenceCheck)
 class Looked(Schema):
-    """Result of the rules for a sentence that is not sent yet."""
+    """Result of checking an unsent caption against the rules."""
 
 
 class DraftOf(Schema):
-    """What was typed so far."""
+    """Unsent text of an answer, by field."""
 
     content: Annotated[dict[Name, Typed], Field(max_length=10)]
 
 
 class Why(Schema):
-    """Why an item is skipped or returned."""
+    """Reason for skipping or returning an item."""
 
     reason: Note = ""
 
 
 class Wrong(Schema):
-    """What is wrong with an item."""
+    """Problem with an item."""
 
     reason: Literal[
         "not loading", "offensive", "face", "number plate", "personal data", "other language", "other"
@@ -173,25 +194,25 @@ class Removal(Schema):
 
 
 class Left(Removal):
-    """What a withdrawal did; for who came from a panel, with the end code."""
+    """Effect of a withdrawal and, for a panel worker, the completion code."""
 
     end: End | None
 
 
 class FromPanel(Schema):
-    """The parameters of a panel's link."""
+    """Query parameters of a panel's link."""
 
     parameters: Annotated[dict[str, Annotated[str, Field(max_length=8000)]], Field(max_length=50)]
 
 
 class WorkerToken(Schema):
-    """What a panel's worker sends in place of an invite token."""
+    """Token of a panel worker's session, used like an invite token."""
 
     token: str
 
 
 class Finish(Schema):
-    """How a worker ends their session."""
+    """Reason for which a worker ends their session."""
 
     outcome: Literal["no_consent", "unsuitable", "returned", "nothing_left"]
 
@@ -207,17 +228,17 @@ class Try(Schema):
 
 
 class Aside(Schema):
-    """What became of an item that is not answered."""
+    """New state of an item that was skipped, returned or reported."""
 
     state: str
 
 
 def _participation(request: HttpRequest, slug: str) -> Participation:
-    """Who asks, in a campaign.
+    """Return the participation of the authenticated worker in a campaign.
 
     Raises:
-        NotFoundError: There is no such campaign, or it is not theirs.
-        AssignmentError: They have left it, or can't take part.
+        NotFoundError: The campaign does not exist, or the worker is not in it.
+        AssignmentError: The worker has left the campaign, or is not allowed to take part.
     """
     found = _known(request, slug)
     enrollment.check_apart(found)
@@ -225,7 +246,7 @@ def _participation(request: HttpRequest, slug: str) -> Participation:
 
 
 def _known(request: HttpRequest, slug: str) -> Participation:
-    """As `_participation`; who may no longer work is let in too."""
+    """Like `_participation`, but accept workers that may no longer work."""
     campaign = get_object_or_404(Campaign, slug=slug)
     known: Any = request.auth  # type: ignore[attr-defined]
     if isinstance(known, str):
@@ -265,26 +286,29 @@ def _entered(participation: Participation) -> dict[str, Any]:
 
 @router.get("", response={200: Entered, (403, 404, 409): Problem})
 def enter(request: HttpRequest, slug: Slug) -> Any:
-    """How far the worker is, and the texts to agree to."""
+    """Return the state of the worker in the campaign, and the texts to agree to."""
     return _entered(_participation(request, slug))
 
 
 @router.post("/agree", response={200: Entered, (403, 404, 409): Problem})
 def agree(request: HttpRequest, slug: Slug, agreed: Agreed) -> Any:
-    """Agrees to the texts of a number, which must be the latest."""
+    """Agree to a version of the texts, which must be the latest."""
     found = _participation(request, slug)
     return _entered(enrollment.agree(found, agreed.texts))
 
 
 @router.put("/warnings", response={200: Entered, (403, 404, 409): Problem})
 def choose_warnings(request: HttpRequest, slug: Slug, wanted: Warnings) -> Any:
-    """Says whether the worker is given images that have a warning. It can be changed at any time."""
+    """Set whether the worker avoids images with a content warning.
+
+    The choice can be changed at any time.
+    """
     return _entered(content_warnings.avoid_warnings(_participation(request, slug), avoid=wanted.avoid))
 
 
 @router.post("/next", response={200: Batch, (403, 404, 409): Problem})
 def take(request: HttpRequest, slug: Slug) -> Any:
-    """What the worker has to do: what they hold, or else a new batch."""
+    """Return the items assigned to the worker, or assign a new batch."""
     found = _participation(request, slug)
     work = assignment.work(found)
     number = found.assignments.filter(batch=work.assignments[0].batch).count() if work.assignments else 0
@@ -300,7 +324,7 @@ def take(request: HttpRequest, slug: Slug) -> Any:
 
 @router.get("/training", response={200: Try, (403, 404, 409): Problem})
 def finished_try(request: HttpRequest, slug: Slug) -> Any:
-    """The latest try of the training, with its answers; 404 where none is to be looked at."""
+    """Return the finished training attempt to review, with its answers; 404 if none."""
     found = training.finished_try(_participation(request, slug))
     if found is None:
         raise NotFoundError
@@ -309,20 +333,27 @@ def finished_try(request: HttpRequest, slug: Slug) -> Any:
 
 @router.post("/training", response={200: Entered, (403, 404, 409): Problem})
 def go_on(request: HttpRequest, slug: Slug) -> Any:
-    """Goes on after a try: to the work, to the next try, to practice, or out."""
+    """Continue after a training attempt.
+
+    Depending on the result, the worker continues with the campaign's items, another attempt or practice, or
+    is screened out.
+    """
     return _entered(training.go_on(_participation(request, slug)))
 
 
 @router.post("/renew", response={204: None, (403, 404, 409): Problem})
 def renew(request: HttpRequest, slug: Slug) -> Any:
-    """Renew the leases of all items that the worker holds."""
+    """Renew the leases of all items assigned to the worker."""
     assignment.renew(_participation(request, slug))
     return Status(204, None)
 
 
 @router.post("/items/{lease}/answer", response={200: Stored, (403, 404, 409, 422): Problem})
 def answer(request: HttpRequest, slug: Slug, lease: UUID, given: Answer) -> Any:
-    """Answers an item, however late; or revises the answer while the batch is the latest."""
+    """Answer an item, or revise the answer while its batch is the latest.
+
+    An answer is accepted even if the lease has expired.
+    """
     held = assignment.find(_participation(request, slug), lease)
     sent = submit.SubmittedAnswer(
         answer=given.answer,
@@ -337,7 +368,7 @@ def answer(request: HttpRequest, slug: Slug, lease: UUID, given: Answer) -> Any:
 
 @router.post("/items/{lease}/check", response={200: Looked, (403, 404, 409, 422): Problem})
 def check(request: HttpRequest, slug: Slug, lease: UUID, written: Sentence) -> Any:
-    """What the rules say of a sentence that is not sent yet; nothing is stored."""
+    """Check a caption against the rules without storing it."""
     participation = _participation(request, slug)
     held = assignment.find(participation, lease)
     if not task_of(held.item, participation.campaign).written:
@@ -348,14 +379,14 @@ def check(request: HttpRequest, slug: Slug, lease: UUID, written: Sentence) -> A
 
 @router.put("/items/{lease}/draft", response={204: None, (403, 404, 409): Problem})
 def save_draft(request: HttpRequest, slug: Slug, lease: UUID, draft: DraftOf) -> Any:
-    """Keeps what was typed so far, and the item for some more time."""
+    """Save a draft, and renew the leases of the worker's items."""
     assignment.save_draft(assignment.find(_participation(request, slug), lease), dict(draft.content))
     return Status(204, None)
 
 
 @router.post("/items/{lease}/skip", response={200: Aside, (403, 404, 409): Problem})
 def skip(request: HttpRequest, slug: Slug, lease: UUID, why: Why) -> Any:
-    """Skips an item for good."""
+    """Skip an item permanently."""
     held = assignment.find(_participation(request, slug), lease)
     assignment.set_aside(held, Assignment.State.SKIPPED, why.reason)
     return {"state": Assignment.State.SKIPPED}
@@ -363,7 +394,7 @@ def skip(request: HttpRequest, slug: Slug, lease: UUID, why: Why) -> Any:
 
 @router.post("/items/{lease}/return", response={200: Aside, (403, 404, 409): Problem})
 def give_back(request: HttpRequest, slug: Slug, lease: UUID, why: Why) -> Any:
-    """Gives an item back, as one does who stops working."""
+    """Return an item unanswered, for example when stopping work."""
     held = assignment.find(_participation(request, slug), lease)
     assignment.set_aside(held, Assignment.State.RETURNED, why.reason)
     return {"state": Assignment.State.RETURNED}
@@ -371,7 +402,7 @@ def give_back(request: HttpRequest, slug: Slug, lease: UUID, why: Why) -> Any:
 
 @router.post("/items/{lease}/report", response={200: Aside, (403, 404, 409): Problem})
 def report(request: HttpRequest, slug: Slug, lease: UUID, wrong: Wrong) -> Any:
-    """Reports an item in place of answering it."""
+    """Report a problem with an item instead of answering it."""
     held = assignment.find(_participation(request, slug), lease)
     assignment.report(held, wrong.reason, wrong.note)
     return {"state": Assignment.State.REPORTED}
@@ -379,13 +410,16 @@ def report(request: HttpRequest, slug: Slug, lease: UUID, wrong: Wrong) -> Any:
 
 @router.get("/withdraw", response={200: Removal, (403, 404, 409): Problem})
 def effect_of_withdrawing(request: HttpRequest, slug: Slug) -> Any:
-    """What withdrawing would do."""
+    """Return the effect that withdrawing would have."""
     return withdrawal.effect_of_withdrawing(_known(request, slug))
 
 
 @router.post("/withdraw", response={200: Left, (403, 404, 409): Problem})
 def withdraw(request: HttpRequest, slug: Slug) -> Any:
-    """Leaves the campaign for good: what is in no frozen release is removed, and so is who the worker was."""
+    """Leave the campaign permanently.
+
+    Answers that are not in a frozen release are removed, and so is the worker's identity.
+    """
     found = _known(request, slug)
     done = withdrawal.withdraw(None, found, by_worker=True)
     return {**asdict(done), "end": panels.end_of(found)}
@@ -393,14 +427,14 @@ def withdraw(request: HttpRequest, slug: Slug) -> Any:
 
 @router.post("/enter", auth=None, response={201: WorkerToken, (403, 404, 409): Problem})
 def enter_from_panel(request: HttpRequest, slug: Slug, given: FromPanel) -> Any:
-    """Comes in from a panel: the parameters of its link are exchanged for a token."""
+    """Enter from a panel: exchange the parameters of its link for a session token."""
     found = panels.enter(get_object_or_404(Campaign, slug=slug), given.parameters)
     return Status(201, {"token": panels.token_of(found)})
 
 
 @router.post("/finish", response={200: End, (403, 404, 409): Problem})
 def finish(request: HttpRequest, slug: Slug, how: Finish) -> Any:
-    """Ends the session of who came from a panel."""
+    """End the session of a panel worker."""
     found = _participation(request, slug)
     session_end.finish(found, how.outcome)
     return panels.end_of(found)

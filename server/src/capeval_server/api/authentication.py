@@ -1,4 +1,4 @@
-"""Authorizes requests to the API by a token and its scope."""
+"""Bearer authentication with token scopes."""
 
 from __future__ import annotations
 
@@ -10,19 +10,23 @@ from capeval_server.accounts.models import Token
 
 __all__ = ["ORGANIZE", "READ", "SUBMIT", "Bearer", "token_of"]
 
-# Each scope includes those before it.
+# Each scope includes the scopes before it.
 _SCOPES = [Token.Scope.READ, Token.Scope.SUBMIT, Token.Scope.ORGANIZE]
 
 
 class Bearer(HttpBearer):
-    """Accepts tokens with a scope, or with one that includes it."""
+    """Bearer authentication that requires a token with at least a given scope."""
 
     def __init__(self, scope: Token.Scope) -> None:
         super().__init__()
         self._scopes = _SCOPES[_SCOPES.index(scope) :]
 
     def authenticate(self, request: HttpRequest, token: str) -> Token | None:
-        """The valid token with that text, if there is one."""
+        """Return the valid token with a text, or None.
+
+        Raises:
+            AuthorizationError: The scope of the token is too narrow.
+        """
         found = Token.of_text(token)
         if found is not None and found.scope not in self._scopes:
             wanted = " or ".join(repr(str(scope)) for scope in self._scopes)
@@ -31,7 +35,7 @@ class Bearer(HttpBearer):
 
 
 def token_of(request: HttpRequest) -> Token:
-    """The token of the request."""
+    """Return the token that authenticates the request."""
     token: Token = request.auth  # type: ignore[attr-defined]
     return token
 

@@ -1,4 +1,4 @@
-"""Challenges, and your team and quota in them."""
+"""Operations on challenges, and on your team and quota in a challenge."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ router = Router(tags=["Challenges and teams"])
 
 @router.get("/challenges", response=schemas.ChallengeList)
 def challenges(request: HttpRequest) -> Any:
-    """All challenges."""
+    """List all challenges."""
     return {"challenges": list(Challenge.objects.order_by("slug"))}
 
 
 @router.get("/challenges/{slug}", response={200: schemas.ChallengeAnswer, 404: schemas.Problem})
 def challenge(request: HttpRequest, slug: Slug) -> Any:
-    """A challenge: its splits, phases and rules."""
+    """Return a challenge with its splits, phases and rules."""
     found = get_object_or_404(Challenge, slug=slug)
     return {
         **{name: getattr(found, name) for name in schemas.ChallengeAnswer.model_fields},
@@ -54,7 +54,7 @@ def images(
     offset: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
     limit: Annotated[int, Query(ge=1, le=10_000)] = 1000,
 ) -> Any:
-    """The images of a split that are to be captioned, in order."""
+    """Return a range of the images to caption in a split, in order."""
     found = images_of(get_object_or_404(Split, challenge__slug=slug, name=split))
     return {"total": len(found), "images": found[offset : offset + limit]}
 
@@ -65,14 +65,14 @@ def images(
     auth=READ,
 )
 def quota(request: HttpRequest, slug: Slug, phase: Slug) -> Any:
-    """How much your team may still submit to a phase."""
+    """Return the remaining quota of your team in a phase."""
     found = phase_named(slug, phase)
     return limits.quota(_team(request, found.challenge), found, timezone.now())
 
 
 @router.get("/challenges/{slug}/team", response={200: schemas.TeamAnswer, 404: schemas.Problem}, auth=READ)
 def team(request: HttpRequest, slug: Slug) -> Any:
-    """Your team in a challenge. Its code is null for tokens of scope `read`."""
+    """Return your team in a challenge. Its code is null for tokens of scope `read`."""
     shown = _shown_team(_team(request, get_object_or_404(Challenge, slug=slug)))
     return {**shown, "code": None} if token_of(request).scope == Token.Scope.READ else shown
 
@@ -83,7 +83,7 @@ def team(request: HttpRequest, slug: Slug) -> Any:
     auth=SUBMIT,
 )
 def join(request: HttpRequest, slug: Slug, choice: schemas.TeamChoice) -> Any:
-    """Joins a challenge: alone, in a new team, or in the team that has a code."""
+    """Join a challenge: alone, in a new team, or in an existing team by its code."""
     found, user = get_object_or_404(Challenge, slug=slug), token_of(request).user
     if choice.code is not None:
         joined = enrollment.join(user, found, choice.code)
@@ -94,7 +94,7 @@ def join(request: HttpRequest, slug: Slug, choice: schemas.TeamChoice) -> Any:
 
 @router.delete("/challenges/{slug}/team", response={204: None, (403, 404, 409): schemas.Problem}, auth=SUBMIT)
 def leave(request: HttpRequest, slug: Slug) -> Any:
-    """Leaves your team, which keeps what it submitted."""
+    """Leave your team. The team keeps its submissions."""
     membership.leave(token_of(request).user, get_object_or_404(Challenge, slug=slug))
     return Status(204, None)
 
@@ -105,7 +105,10 @@ def leave(request: HttpRequest, slug: Slug) -> Any:
     auth=SUBMIT,
 )
 def invite(request: HttpRequest, slug: Slug, invitation: schemas.Invitation) -> Any:
-    """Gives the team that you own a new code, valid for some days; the old one stops working."""
+    """Create a new invitation code for your team; the old one stops working.
+
+    You must own the team. The code is valid for the given number of days.
+    """
     found = _owned(request, slug)
     enrollment.invite(found, invitation.days)
     return _shown_team(found)
@@ -117,7 +120,7 @@ def invite(request: HttpRequest, slug: Slug, invitation: schemas.Invitation) -> 
     auth=SUBMIT,
 )
 def revoke_invitation(request: HttpRequest, slug: Slug) -> Any:
-    """Ends the code of the team that you own."""
+    """Revoke the invitation code of the team that you own."""
     enrollment.revoke_invitation(_owned(request, slug))
     return Status(204, None)
 
@@ -128,7 +131,7 @@ def revoke_invitation(request: HttpRequest, slug: Slug) -> Any:
     auth=SUBMIT,
 )
 def remove_member(request: HttpRequest, slug: Slug, user: UserName) -> Any:
-    """Removes a member from the team that you own, and ends its code."""
+    """Remove a member from the team that you own, and revoke its invitation code."""
     membership.remove(token_of(request).user, get_object_or_404(Challenge, slug=slug), user)
     return Status(204, None)
 
@@ -139,7 +142,7 @@ def remove_member(request: HttpRequest, slug: Slug, user: UserName) -> Any:
     auth=SUBMIT,
 )
 def pass_on(request: HttpRequest, slug: Slug, owner: schemas.Owner) -> Any:
-    """Makes another member the owner of your team."""
+    """Transfer ownership of your team to another member."""
     challenge = get_object_or_404(Challenge, slug=slug)
     membership.pass_on(token_of(request).user, challenge, owner.name.replace("\0", ""))
     return _shown_team(_team(request, challenge))
@@ -151,7 +154,7 @@ def pass_on(request: HttpRequest, slug: Slug, owner: schemas.Owner) -> Any:
     auth=SUBMIT,
 )
 def agree(request: HttpRequest, slug: Slug, agreement: schemas.Agreement) -> Any:
-    """Says whether everybody may read the captions of your team's submissions on leaderboards."""
+    """Set whether the captions of your team's leaderboard submissions are public."""
     challenge = get_object_or_404(Challenge, slug=slug)
     membership.agree(token_of(request).user, challenge, shows_captions=agreement.shows_captions)
     return _shown_team(_team(request, challenge))

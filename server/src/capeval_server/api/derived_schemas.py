@@ -1,4 +1,4 @@
-"""Schemas with the fields of the classes that services and selectors return."""
+"""Schemas derived from the classes that services and selectors return."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ __all__ = ["attribute_descriptions", "derived_from"]
 
 _Schema = TypeVar("_Schema", bound=Schema)
 
-# The schema of each class that schemas are derived from.
+# Derived schemas by source class.
 _schemas: dict[Any, type[Schema]] = {}
 
 
 def derived_from(source: type, *, without: Collection[str] = ()) -> Callable[[type[_Schema]], type[_Schema]]:
-    """Return a decorator that adds the fields of a dataclass or named tuple to a schema.
+    """Return a decorator that adds the fields of a class to a schema.
 
-    All are required. Their descriptions are those of the docstring's attributes. A field whose type has a
-    derived schema contains that schema.
+    All fields are required. Their descriptions come from the "Attributes" section of the docstring. A field
+    whose type has a derived schema uses that schema.
 
     Args:
-        source: The class. Instances of it are valid responses.
-        without: Names of fields that the API does not have.
+        source: The dataclass or named tuple. Its instances are valid responses.
+        without: Names of fields to omit from the API.
     """
 
     def derive(schema: type[_Schema]) -> type[_Schema]:
@@ -49,14 +49,14 @@ def derived_from(source: type, *, without: Collection[str] = ()) -> Callable[[ty
 
 
 def attribute_descriptions(source: type) -> dict[str, str]:
-    """Return the descriptions of attributes in the docstring of a class."""
+    """Return the attribute descriptions in the docstring of a class."""
     _, _, section = (inspect.getdoc(source) or "").partition("Attributes:\n")
     found = re.findall(r"^    (\w+): (.+(?:\n {5,}.+)*)", section, re.MULTILINE)
     return {name: " ".join(text.split()) for name, text in found}
 
 
 def _with_schemas(kind: Any) -> Any:
-    """Return a type with schemas in place of the classes that they are derived from."""
+    """Replace source classes in a type by the schemas derived from them."""
     if kind in _schemas:
         return _schemas[kind]
     parts = tuple(_with_schemas(part) for part in get_args(kind))

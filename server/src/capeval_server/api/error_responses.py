@@ -1,4 +1,4 @@
-"""The API's answers to errors."""
+"""Error responses of the API."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ = ["answer_problems"]
 
 
 def answer_problems(api: NinjaAPI) -> None:
-    """Registers the answers to errors."""
+    """Register the exception handlers of the API."""
     for kind, status in {**STATUSES, PermissionDenied: 403}.items():
         api.add_exception_handler(kind, partial(_tell, api, status))
     for kind in transient_errors.PASSING:
         api.add_exception_handler(kind, partial(_ask_to_wait, api))
-    # Django's own text says what kind of thing was looked for.
+    # Django's own message names the model, so it is replaced.
     api.add_exception_handler(Http404, lambda request, _: _tell(api, 404, request, errors.NotFoundError()))
 
 

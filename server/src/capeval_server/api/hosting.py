@@ -1,4 +1,4 @@
-"""The API of organizers. It answers 404 to everybody else."""
+"""Operations for organizers. They return 404 to everyone else."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _MOST = 200
 
 
 class OrganizedSubmission(Schema):
-    """A submission, as an organizer sees it."""
+    """A submission with the fields that organizers see."""
 
     id: UUID
     team: str = Field(validation_alias="entrant")
@@ -53,55 +53,61 @@ class OrganizedSubmission(Schema):
 
 
 class OrganizedSubmissions(Schema):
-    """Submissions, the latest first; `count` of them in all."""
+    """A range of the submissions, latest first. `count` is their total number."""
 
     count: int
     submissions: list[OrganizedSubmission]
 
 
 class Mark(Schema):
-    """A mark on a submission; the team sees the reason."""
+    """A mark on a submission. The team sees the reason."""
 
     mark: Literal["", "flagged", "hidden"]
     reason: str = ""
 
 
 class Again(Schema):
-    """Which submissions to score again: all or only failed ones, of one phase or of all."""
+    """Which submissions to score again: all or only failed ones, in one or all phases."""
 
     phase: str | None = None
     failed: bool = True
 
 
 class Rerun(Schema):
-    """How many submissions will be scored again."""
+    """Number of submissions that will be scored again."""
 
     submissions: int
 
 
 class More(Schema):
-    """How many submissions a team may make beyond a phase's quota."""
+    """Submissions that a team may make in addition to a phase's quota."""
 
     per_day: int = 0
     total: int = 0
 
 
 class ShownCaptions(Schema):
-    """The splits whose captions everybody may read: of teams that agreed, or of all on the leaderboard."""
+    """The splits with public captions, and the teams that they come from.
+
+    `captions_by` is `agreed` for teams that agreed, or `standing` for all teams on the leaderboard.
+    """
 
     captions: list[str]
     captions_by: Literal["agreed", "standing"]
 
 
 class ExportAnswer(Schema):
-    """An export: `waiting`, `ready` or `failed`."""
+    """An export. `state` is `waiting`, `ready` or `failed`."""
 
     state: str
     created: datetime
 
 
 class Reported(Schema):
-    """Scores that were reported elsewhere: the text of a file, as CSV or as JSON of COCO's leaderboards."""
+    """Scores that were reported elsewhere.
+
+    `content` is the text of a file: CSV, or JSON in the format of the COCO leaderboards.
+    """
 
     title: str
     content: str
@@ -110,7 +116,11 @@ class Reported(Schema):
 
 
 class ReportedImport(Schema):
-    """How many rows are shown, and which scores are left out, since the split has no such metric."""
+    """Result of an import of reported scores.
+
+    `rows` is the number of rows shown. `left_out` lists the scores that were ignored because the split does
+    not have the metric.
+    """
 
     rows: int
     left_out: list[str]
@@ -124,7 +134,7 @@ class PhaseUse(Schema):
 
 
 class OrganizedTeam(Schema):
-    """A team, as an organizer sees it."""
+    """A team with the fields that organizers see."""
 
     id: int = Field(validation_alias="team.pk")
     name: str = Field(validation_alias="team.name")
@@ -133,7 +143,7 @@ class OrganizedTeam(Schema):
 
 
 class OrganizedTeams(Schema):
-    """Teams by their names; `count` of them in all."""
+    """A range of the teams, by name. `count` is their total number."""
 
     count: int
     teams: list[OrganizedTeam]
@@ -154,7 +164,7 @@ def submissions(
     state: Literal["waiting", "running", "scored", "failed", "withdrawn"] | None = None,
     start: Annotated[int, Query(ge=0, le=10**9)] = 0,
 ) -> Any:
-    """All teams' submissions, 200 of them from a start."""
+    """List up to 200 submissions of all teams, from the position `start`."""
     found = moderation.of_challenge(organized(_user(request), slug)).order_by("-created", "-pk")
     if state:
         found = found.filter(state=state)
@@ -166,7 +176,7 @@ def submissions(
     response={200: OrganizedSubmission, (403, 404, 409): Problem},
 )
 def rerun(request: HttpRequest, slug: Slug, submission_id: UUID) -> Any:
-    """Has a submission scored again."""
+    """Score a submission again."""
     challenge = organized(_user(request), slug)
     moderation.rerun(_user(request), challenge, _submission(challenge, submission_id))
     return _submission(challenge, submission_id)
@@ -174,7 +184,7 @@ def rerun(request: HttpRequest, slug: Slug, submission_id: UUID) -> Any:
 
 @router.post("/rerun", response={200: Rerun, (403, 404): Problem})
 def rerun_many(request: HttpRequest, slug: Slug, which: Again) -> Any:
-    """Has many submissions scored again."""
+    """Score many submissions again."""
     challenge = organized(_user(request), slug)
     named = which.phase is not None and "\0" not in which.phase
     phase = get_object_or_404(challenge.phases, name=which.phase if named else "") if which.phase else None
@@ -186,7 +196,7 @@ def rerun_many(request: HttpRequest, slug: Slug, which: Again) -> Any:
     response={200: OrganizedSubmission, (403, 404, 409): Problem},
 )
 def mark(request: HttpRequest, slug: Slug, submission_id: UUID, wanted: Mark) -> Any:
-    """Flags or hides a submission with a reason, or takes the mark off."""
+    """Flag or hide a submission with a reason, or remove its mark."""
     challenge = organized(_user(request), slug)
     found = _submission(challenge, submission_id)
     moderation.mark(_user(request), challenge, found, wanted.mark, wanted.reason)
@@ -201,7 +211,10 @@ _REPORTED = "/splits/{split}/references/{references}/reported/{name}"
 def put_reported(
     request: HttpRequest, slug: Slug, split: Slug, references: Slug, name: Slug, wanted: Reported
 ) -> Any:
-    """Shows scores that were reported elsewhere beside a leaderboard, in place of earlier ones."""
+    """Show scores that were reported elsewhere with a leaderboard.
+
+    They replace the scores that were imported under the same name.
+    """
     user = _user(request)
     entry = reported_scores.reference_set(organized(user, slug), split, references)
     about = wanted.model_dump(exclude={"content"})
@@ -213,7 +226,7 @@ def put_reported(
 
 @router.delete(_REPORTED, response={204: None, (403, 404): Problem})
 def delete_reported(request: HttpRequest, slug: Slug, split: Slug, references: Slug, name: Slug) -> Any:
-    """Takes scores that were reported elsewhere off the leaderboards."""
+    """Remove scores that were reported elsewhere from the leaderboards."""
     user = _user(request)
     entry = reported_scores.reference_set(organized(user, slug), split, references)
     reported_scores.remove_reported(user, entry, name)
@@ -222,7 +235,7 @@ def delete_reported(request: HttpRequest, slug: Slug, split: Slug, references: S
 
 @router.get("/teams", response={200: OrganizedTeams, (403, 404): Problem})
 def teams(request: HttpRequest, slug: Slug, start: Annotated[int, Query(ge=0, le=10**9)] = 0) -> Any:
-    """All teams, 200 of them from a start, with their use of quotas."""
+    """List up to 200 teams with their quota usage, from the position `start`."""
     challenge = organized(_user(request), slug)
     found = challenge.teams.prefetch_related("memberships__user").order_by("name")
     uses = overview.use_of(challenge, found[start : start + _MOST])
@@ -234,7 +247,10 @@ def teams(request: HttpRequest, slug: Slug, start: Annotated[int, Query(ge=0, le
     response={200: OrganizedTeam, (403, 404, 409): Problem},
 )
 def raise_quota(request: HttpRequest, slug: Slug, team_id: Number, phase: Slug, more: More) -> Any:
-    """Sets how many submissions a team may make beyond a phase's quota; 0 and 0 remove what it was given."""
+    """Set how many submissions a team may make in addition to a phase's quota.
+
+    If both numbers are 0, the increase is removed.
+    """
     challenge = organized(_user(request), slug)
     team = get_object_or_404(challenge.teams.prefetch_related("memberships__user"), pk=team_id)
     chosen = get_object_or_404(challenge.phases, name=phase)
@@ -244,7 +260,7 @@ def raise_quota(request: HttpRequest, slug: Slug, team_id: Number, phase: Slug, 
 
 @router.put("/phases/{phase}/final", response={204: None, (403, 404, 409): Problem})
 def make_final(request: HttpRequest, slug: Slug, phase: Slug) -> Any:
-    """Makes the results of a closed phase final; this can't be undone."""
+    """Make the results of a closed phase final. This cannot be undone."""
     challenge = organized(_user(request), slug)
     found = get_object_or_404(challenge.phases.select_related("challenge"), name=phase)
     final_results.make_final(_user(request), found)
@@ -253,7 +269,10 @@ def make_final(request: HttpRequest, slug: Slug, phase: Slug) -> Any:
 
 @router.put("/phases/{phase}/captions", response={200: ShownCaptions, (403, 404, 409, 422): Problem})
 def show_captions(request: HttpRequest, slug: Slug, phase: Slug, wanted: ShownCaptions) -> Any:
-    """Says which captions of submissions to a phase everybody may read; no splits, no captions."""
+    """Set which captions of submissions to a phase are public.
+
+    If `captions` is empty, no captions are public.
+    """
     user = _user(request)
     challenge = organized(user, slug)
     found = describe_phase(get_object_or_404(challenge.phases, name=phase))
@@ -263,14 +282,17 @@ def show_captions(request: HttpRequest, slug: Slug, phase: Slug, wanted: ShownCa
 
 @router.post("/export", response={202: ExportAnswer, (403, 404): Problem})
 def ask_for_all(request: HttpRequest, slug: Slug) -> Any:
-    """Has everything of the challenge exported, in place of any earlier export."""
+    """Start an export of the whole challenge, which replaces any earlier export."""
     user = _user(request)
     return Status(202, jobs.ask_for_export(user, organized(user, slug)))
 
 
 @router.get("/export", response={200: None, 206: None, (403, 404, 409): Problem})
 def export_all(request: HttpRequest, slug: Slug) -> Any:
-    """Everything of the challenge, as a zip, or a part of it (`Range`); 409 while no export is ready."""
+    """Download the export as a zip, or a part of it (`Range`).
+
+    Returns 409 while no export is ready.
+    """
     user = _user(request)
     challenge = organized(user, slug)
     found, file = jobs.opened_export(user, challenge, again=goes_on(request))

@@ -1,4 +1,4 @@
-"""Reads JSON in requests to the API."""
+"""JSON parser for API requests."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ __all__ = ["TextParser"]
 
 
 class TextParser(Parser):
-    """Refuses JSON with lone surrogates, which no database stores."""
+    """JSON parser that rejects lone surrogates, which no database can store."""
 
     def parse_body(self, request: HttpRequest) -> dict[str, Any]:
-        """The content.
+        """Return the content of the request body.
 
         Raises:
-            ValueError: It is not JSON, or has a lone surrogate in it.
+            ValueError: The body is not JSON, or contains a lone surrogate.
         """
         found = super().parse_body(request)
         json.dumps(found, ensure_ascii=False).encode()

@@ -1,4 +1,4 @@
-"""Leaderboards and the queue. No token is needed, except for hidden leaderboards."""
+"""Operations on leaderboards and the queue. Only hidden leaderboards need a token."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ router = Router(tags=["Leaderboards and jobs"])
 def show_leaderboard(
     request: HttpRequest, slug: Slug, phase: Slug, asked: Annotated[schemas.LeaderboardQuestion, Query()]
 ) -> Any:
-    """The leaderboard of a phase by a reference set of a split, for all images or a subset.
+    """Return the leaderboard of a phase by a reference set, on all images or a subset.
 
-    All rows, or a page of 50. Only organizers can see hidden leaderboards. Scores by private references are
-    rounded to three digits, but for organizers.
+    Returns all rows, or one page of 50 rows. Only organizers can see hidden leaderboards. Scores by private
+    references are rounded to three digits, except for organizers.
     """
     found, asker = phase_named(slug, phase), _asker(request)
     if not may_see(asker, found):
@@ -64,7 +64,7 @@ def show_leaderboard(
 
 
 def _asker(request: HttpRequest) -> User | AnonymousUser:
-    """The user of the request: by a token of scope `organize`, or by a session without a token."""
+    """Return the user of an `organize` token or, without a token, of the session."""
     kind, _, text = request.headers.get("Authorization", "").partition(" ")
     token = Token.of_text(text) if kind.lower() == "bearer" else None
     if token is None:
@@ -73,9 +73,9 @@ def _asker(request: HttpRequest) -> User | AnonymousUser:
 
 
 def _to_json(board: Leaderboard) -> bytes:
-    """A leaderboard as `LeaderboardAnswer` describes it.
+    """Return a leaderboard as JSON, in the form of `LeaderboardAnswer`.
 
-    Validating a thousand rows takes longer than to make them; the tests do that.
+    The rows are not validated, which would take longer than creating them. The tests validate them.
     """
     answer = schemas.LeaderboardAnswer.model_validate(replace(board, rows=[], reported=[])).model_dump()
     names = list(schemas.LeaderboardRow.model_fields)
@@ -85,11 +85,11 @@ def _to_json(board: Leaderboard) -> bytes:
 
 
 def _time_asked(time: datetime) -> str:
-    """Return the time of a leaderboard as written in its JSON."""
+    """Return the JSON member that contains the time of a leaderboard."""
     return f'"as_of": {json.dumps(time, cls=NinjaJSONEncoder)}'
 
 
 @router.get("/jobs", response=schemas.JobsAnswer)
 def show_jobs(request: HttpRequest) -> Any:
-    """The queue and the workers."""
+    """Return the state of the scoring queue and its workers."""
     return jobs(database_time())

@@ -1,4 +1,4 @@
-"""Announcements for everybody; and announcing, webhooks and pictures for organizers."""
+"""Operations on announcements and, for organizers, on webhooks and images."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MOST = 100
 
 
 class NewAnnouncement(Schema):
-    """What is announced; the text is Markdown."""
+    """A new announcement. The text is Markdown."""
 
     title: str
     text: str
@@ -41,13 +41,13 @@ class AnnouncementAnswer(NewAnnouncement):
 
 
 class Announcements(Schema):
-    """The latest announcements, the last one first."""
+    """The latest announcements, latest first."""
 
     announcements: list[AnnouncementAnswer]
 
 
 class NewWebhook(Schema):
-    """The address of a webhook."""
+    """The URL of a new webhook."""
 
     url: str
 
@@ -61,7 +61,7 @@ class WebhookAnswer(Schema):
 
 
 class MadeWebhook(WebhookAnswer):
-    """A webhook that was just made, with its secret, which is not shown again."""
+    """A newly created webhook, with its secret, which is not shown again."""
 
     secret: str
 
@@ -73,7 +73,7 @@ class Webhooks(Schema):
 
 
 class PictureAnswer(Schema):
-    """A picture, by the name that texts show it by."""
+    """An image, by the name under which the challenge's texts refer to it."""
 
     name: str
 
@@ -85,33 +85,33 @@ def _asked(request: HttpRequest, slug: str) -> tuple[User, Challenge]:
 
 @router.get("/challenges/{slug}/announcements", response={200: Announcements, 404: Problem})
 def announcements(request: HttpRequest, slug: Slug) -> Any:
-    """What the organizers announced."""
+    """List the announcements of a challenge."""
     challenge = get_object_or_404(Challenge, slug=slug)
     return {"announcements": list(challenge.announcements.order_by("-created", "-pk")[:_MOST])}
 
 
 @organizing.post("/announcements", response={201: AnnouncementAnswer, (403, 404, 422): Problem})
 def announce(request: HttpRequest, slug: Slug, new: NewAnnouncement) -> Any:
-    """Announces something on the challenge's page, and by mail to all who take part."""
+    """Publish an announcement on the challenge's page, and mail it to participants."""
     return Status(201, services.announce(*_asked(request, slug), new.title, new.text))
 
 
 @organizing.get("/webhooks", response={200: Webhooks, (403, 404): Problem})
 def show_webhooks(request: HttpRequest, slug: Slug) -> Any:
-    """The webhooks."""
+    """List the webhooks of a challenge."""
     _, challenge = _asked(request, slug)
     return {"webhooks": list(challenge.webhooks.order_by("pk"))}
 
 
 @organizing.post("/webhooks", response={201: MadeWebhook, (403, 404, 422): Problem})
 def add_webhook(request: HttpRequest, slug: Slug, new: NewWebhook) -> Any:
-    """Adds a webhook of a host that the server's settings allow."""
+    """Add a webhook. Its host must be allowed by the server's settings."""
     return Status(201, webhooks.add(*_asked(request, slug), new.url))
 
 
 @organizing.delete("/webhooks/{number}", response={204: None, (403, 404): Problem})
 def remove_webhook(request: HttpRequest, slug: Slug, number: Number) -> Any:
-    """Removes a webhook."""
+    """Remove a webhook."""
     user, challenge = _asked(request, slug)
     webhooks.remove(user, get_object_or_404(challenge.webhooks, pk=number))
     return Status(204, None)
@@ -120,14 +120,14 @@ def remove_webhook(request: HttpRequest, slug: Slug, number: Number) -> Any:
 @organizing.post("/pictures", response={201: PictureAnswer, (403, 404, 422): Problem})
 @accepts_uploads
 def add_picture(request: HttpRequest, slug: Slug, file: File[UploadedFile]) -> Any:
-    """Adds a picture to the challenge's texts, or replaces that of the same name."""
+    """Add an image for the challenge's texts, or replace the image of the same name."""
     data = file.read(pictures.LARGEST + 1)
     return Status(201, pictures.add(*_asked(request, slug), file.name or "", data))
 
 
 @organizing.delete("/pictures/{name}", response={204: None, (403, 404): Problem})
 def remove_picture(request: HttpRequest, slug: Slug, name: PictureName) -> Any:
-    """Removes a picture."""
+    """Remove an image."""
     user, challenge = _asked(request, slug)
     pictures.remove(user, get_object_or_404(challenge.pictures, name=name))
     return Status(204, None)

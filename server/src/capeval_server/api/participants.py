@@ -1,4 +1,4 @@
-"""The API of organizers for participants and organizers. It answers 404 to everybody else."""
+"""Operations for organizers on participants and organizers; 404 to everyone else."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MOST = 200
 
 
 class Participant(Schema):
-    """Who takes part."""
+    """A participant of a challenge."""
 
     name: str = Field(validation_alias="user.username")
     team: str = Field(validation_alias="team.name")
@@ -34,7 +34,7 @@ class Participant(Schema):
 
 
 class BlockedUser(Schema):
-    """Who is blocked, and the reason, which they see."""
+    """A blocked user. They can see the reason."""
 
     name: str = Field(validation_alias="who")
     reason: str
@@ -42,7 +42,10 @@ class BlockedUser(Schema):
 
 
 class Participants(Schema):
-    """Participants, those first who wait for approval; `count` of them in all; and all who are blocked."""
+    """A range of the participants, and all blocked users.
+
+    Participants that wait for approval are first. `count` is the total number of participants.
+    """
 
     count: int
     participants: list[Participant]
@@ -50,13 +53,13 @@ class Participants(Schema):
 
 
 class Reason(Schema):
-    """Why a user is blocked; the user sees it."""
+    """The reason for blocking a user, which the user sees."""
 
     reason: str
 
 
 class Organizers(Schema):
-    """The names of the organizers."""
+    """User names of the organizers."""
 
     organizers: list[str]
 
@@ -68,7 +71,7 @@ def _asked(request: HttpRequest, slug: str) -> tuple[User, Challenge]:
 
 @router.get("/participants", response={200: Participants, (403, 404): Problem})
 def show(request: HttpRequest, slug: Slug, start: Annotated[int, Query(ge=0, le=10**9)] = 0) -> Any:
-    """Who takes part or is blocked; 200 participants from a start."""
+    """List up to 200 participants from the position `start`, and all blocked users."""
     _, challenge = _asked(request, slug)
     found = participants.participants(challenge)
     blocked = participants.blocked(challenge)
@@ -77,49 +80,49 @@ def show(request: HttpRequest, slug: Slug, start: Annotated[int, Query(ge=0, le=
 
 @router.post("/participants/{user}/approve", response={204: None, (403, 404, 409): Problem})
 def approve(request: HttpRequest, slug: Slug, user: UserName) -> Any:
-    """Lets a participant submit."""
+    """Approve a participant, so that they can submit."""
     participants.approve(*_asked(request, slug), user)
     return Status(204, None)
 
 
 @router.delete("/participants/{user}", response={204: None, (403, 404, 409): Problem})
 def remove(request: HttpRequest, slug: Slug, user: UserName) -> Any:
-    """Takes a participant out of their team, which keeps what it submitted."""
+    """Remove a participant from their team. The team keeps its submissions."""
     participants.remove(*_asked(request, slug), user)
     return Status(204, None)
 
 
 @router.put("/blocks/{user}", response={204: None, (403, 404, 409): Problem})
 def block(request: HttpRequest, slug: Slug, user: UserName, why: Reason) -> Any:
-    """Takes a user out of their team, and lets them take part no more."""
+    """Block a user: remove them from their team, and prevent them from joining again."""
     participants.block(*_asked(request, slug), user, why.reason)
     return Status(204, None)
 
 
 @router.delete("/blocks/{user}", response={204: None, (403, 404, 409): Problem})
 def unblock(request: HttpRequest, slug: Slug, user: UserName) -> Any:
-    """Lets a blocked user join again."""
+    """Unblock a user, so that they can join again."""
     participants.unblock(*_asked(request, slug), user)
     return Status(204, None)
 
 
 @router.get("/organizers", response={200: Organizers, (403, 404): Problem})
 def organizers(request: HttpRequest, slug: Slug) -> Any:
-    """The organizers."""
+    """List the organizers of a challenge."""
     _, challenge = _asked(request, slug)
     return {"organizers": list(challenge.organizers.order_by("username").values_list("username", flat=True))}
 
 
 @router.put("/organizers/{user}", response={204: None, (403, 404, 409): Problem})
 def add_organizer(request: HttpRequest, slug: Slug, user: UserName) -> Any:
-    """Makes a user an organizer."""
+    """Make a user an organizer."""
     moderation.add_organizer(*_asked(request, slug), user)
     return Status(204, None)
 
 
 @router.delete("/organizers/{user}", response={204: None, (403, 404, 409): Problem})
 def remove_organizer(request: HttpRequest, slug: Slug, user: UserName) -> Any:
-    """Removes an organizer; the last one can't be removed."""
+    """Remove an organizer. The last organizer cannot be removed."""
     asker, challenge = _asked(request, slug)
     found = get_object_or_404(challenge.organizers, username=user)
     moderation.remove_organizer(asker, challenge, found)

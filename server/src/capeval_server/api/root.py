@@ -1,4 +1,4 @@
-"""The API: puts its parts together."""
+"""The JSON API: routers, error handlers and the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -31,12 +31,13 @@ from capeval_server.http.request_limits import accepts_uploads
 
 __all__ = ["api"]
 
-_ABOUT = """What the pages show and do, for programs. Public data needs no token. For all else, make a
-token on the page of [API tokens](/tokens/) and send it as `Authorization: Bearer TOKEN`. Times are in UTC."""
+_ABOUT = """All features of the web pages, for programs. Public data needs no token. For everything else,
+create a token on the [API tokens](/tokens/) page and send it as `Authorization: Bearer TOKEN`. Times are in
+UTC."""
 
 
 def _with_head(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
-    """Return a view that responds to HEAD as to GET; the server drops the body."""
+    """Return a view that handles HEAD like GET; the server drops the body."""
 
     @wraps(view)
     def answer(request: HttpRequest, *parameters: Any, **named: Any) -> HttpResponseBase:
@@ -55,7 +56,7 @@ def _with_head(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpRespo
 
 
 class Api(NinjaAPI):
-    """The API. Its description, which takes half a second to make, is made once."""
+    """The API, with a cached OpenAPI document, which takes half a second to build."""
 
     _description: OpenAPISchema | None = None
 
@@ -64,7 +65,7 @@ class Api(NinjaAPI):
         for pattern in found:
             if isinstance(pattern, URLPattern):
                 pattern.callback = _with_head(pattern.callback)
-        # The last address is that of the API itself; those before the operations are of its description.
+        # Ninja puts the URLs of the OpenAPI document first and the URL of the API root last.
         views = [view for view in self._views() for _ in view.operations]
         for pattern, view in zip(found[-1 - len(views) : -1], views, strict=True):
             accepts = any(hasattr(operation.view_func, "accepts_uploads") for operation in view.operations)
@@ -79,14 +80,14 @@ class Api(NinjaAPI):
     def get_openapi_schema(
         self, *, path_prefix: str | None = None, path_params: dict[str, Any] | None = None
     ) -> OpenAPISchema:
-        """Return the description of all operations, with the addresses that they have here."""
+        """Return the OpenAPI document, with the paths of this deployment."""
         if path_prefix is None and self._description is not None:
             return self._description
         prefix = self.get_root_path(path_params or {}) if path_prefix is None else path_prefix
         found = super().get_openapi_schema(path_prefix=prefix, path_params=path_params)
         for path, operations in found["paths"].items():
             for method, operation in operations.items():
-                # Ninja's ids contain the modules of the functions, and would change with them.
+                # Ninja's ids contain module names, which would make them change with the code layout.
                 operation["operationId"] = "_".join([method, *re.findall(r"\w+", path.removeprefix(prefix))])
         if path_prefix is None:
             self._description = found
@@ -114,6 +115,6 @@ answer_problems(api)
 
 @api.delete("/token", response={204: None}, auth=READ, tags=["Tokens"])
 def revoke(request: HttpRequest) -> Any:
-    """Revokes the token of the request."""
+    """Revoke the token that authenticates this request."""
     token_of(request).revoke()
     return Status(204, None)

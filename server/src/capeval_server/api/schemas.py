@@ -1,4 +1,4 @@
-"""What the API takes and returns."""
+"""Request and response schemas of the API."""
 
 from __future__ import annotations
 
@@ -66,7 +66,11 @@ __all__ = [
 
 
 class Problem(Schema):
-    """What is wrong."""
+    """An error.
+
+    `detail` is the message, `entry` the file of an upload that contains the error, and `allowed_from` the
+    time at which the quota allows the next submission. `findings` lists the rules that a caption breaks.
+    """
 
     detail: str
     entry: str | None = None
@@ -75,7 +79,7 @@ class Problem(Schema):
 
 
 class ReferenceSetAnswer(Schema):
-    """A reference set, and how many images it has. The references themselves are not in the API."""
+    """A reference set and its number of images. The references are not in the API."""
 
     name: str
     public: bool
@@ -90,25 +94,25 @@ class ReferenceSetAnswer(Schema):
 
 @derived_from(ImageInfo)
 class ImageAnswer(Schema):
-    """An image to caption; what is not known of it is empty or null."""
+    """An image to caption. Unknown values are empty or null."""
 
 
 class ImagesAnswer(Schema):
-    """Some of the images of a split, and how many there are."""
+    """A range of the images of a split, and the total number of images."""
 
     total: int
     images: list[ImageAnswer]
 
 
 class LinkAnswer(Schema):
-    """Where to get data."""
+    """A link to data."""
 
     text: str
     url: str
 
 
 class SplitAnswer(Schema):
-    """Images to caption."""
+    """A set of images to caption, with the metrics and references that score it."""
 
     name: str
     results: str
@@ -131,9 +135,10 @@ class SplitAnswer(Schema):
 
 
 class PhaseAnswer(Schema):
-    """A time in which to submit; `captions` are the splits whose captions everybody may read.
+    """A submission period.
 
-    `captions_by` says of which teams: those that agreed, or all on the leaderboard (`standing`).
+    `captions` lists the splits with public captions. `captions_by` selects the teams that they come from:
+    teams that agreed (`agreed`), or all teams on the leaderboard (`standing`).
     """
 
     name: str
@@ -154,7 +159,7 @@ class PhaseAnswer(Schema):
 
 
 class DeclaredField(Schema):
-    """What a submitter declares; leaderboards have it if it is shown."""
+    """A field that submitters fill in. If `shown` is true, leaderboards show it."""
 
     name: str
     required: bool
@@ -191,16 +196,17 @@ class ChallengeList(Schema):
 
 
 class TeamChoice(Schema):
-    """How to join: the name of a new team, the code of a team, or neither to take part alone."""
+    """How to join: by the name of a new team, by a team's code, or alone with neither."""
 
     name: str | None = None
     code: str | None = None
 
 
 class TeamAnswer(Schema):
-    """Your team. With its code others can join it, so `code` is null for tokens of scope `read`.
+    """Your team.
 
-    It is null, too, if there is none. `waiting` are the members whom no organizer has approved yet.
+    Anyone with `code` can join the team, so it is null for tokens of scope `read`. It is also null if there
+    is no code. `waiting` lists the members that no organizer has approved yet.
     """
 
     name: str
@@ -213,30 +219,30 @@ class TeamAnswer(Schema):
 
 
 class Invitation(Schema):
-    """For how many days a new code is valid."""
+    """Validity of a new invitation code, in days."""
 
     days: int = 7
 
 
 class Agreement(Schema):
-    """Whether everybody may read the captions of a team's submissions on leaderboards."""
+    """Whether the captions of a team's leaderboard submissions are public."""
 
     shows_captions: bool
 
 
 class Owner(Schema):
-    """The member who is to own a team."""
+    """The new owner of a team, by user name."""
 
     name: str
 
 
 @derived_from(Quota)
 class QuotaAnswer(Schema):
-    """What may still be submitted."""
+    """Remaining submissions of a team in a phase."""
 
 
 class ScoreAnswer(Schema):
-    """A score with its 95% bootstrap interval; of all images if `subset` is empty."""
+    """A score with its 95% bootstrap interval. An empty `subset` means all images."""
 
     subset: str
     name: str
@@ -246,7 +252,7 @@ class ScoreAnswer(Schema):
 
 
 class ResultAnswer(Schema):
-    """The scores of a metric by a version of references, or why it failed."""
+    """The scores of a metric by a reference version, or the reason why it failed."""
 
     split: str = Field(validation_alias="reference_version.reference_set.split.name")
     references: str = Field(validation_alias="reference_version.reference_set.name")
@@ -259,7 +265,7 @@ class ResultAnswer(Schema):
 
     @staticmethod
     def resolve_stale(result: Result) -> bool:
-        """Return whether there are newer references."""
+        """Return whether a newer reference version exists."""
         return result.reference_version.number != result.reference_version.reference_set.version
 
     @staticmethod
@@ -294,7 +300,7 @@ class SubmissionAnswer(Schema):
 
 
 class WaitAnswer(Schema):
-    """How many submissions are scored before one, and its wait in seconds, null if that is not known."""
+    """The queue position of a submission, and its expected wait in seconds if known."""
 
     ahead: int
     expected_wait: float | None
@@ -302,11 +308,14 @@ class WaitAnswer(Schema):
 
 @derived_from(ScoringProgress)
 class ScoringAnswer(Schema):
-    """What of a submission is being scored: metric `number` of `total`, since `elapsed` seconds in all."""
+    """Scoring progress: metric `number` of `total`, after `elapsed` seconds in all."""
 
 
 class SubmissionWithResults(SubmissionAnswer):
-    """A submission and its scores; and how far it is: `wait` while it waits, `scoring` while it is scored."""
+    """A submission and its scores.
+
+    `wait` is set while the submission waits, `scoring` while it is scored.
+    """
 
     wait: WaitAnswer | None
     scoring: ScoringAnswer | None
@@ -314,13 +323,16 @@ class SubmissionWithResults(SubmissionAnswer):
 
 
 class SubmissionList(Schema):
-    """Submissions of your teams, the latest first."""
+    """Submissions of your teams, latest first."""
 
     submissions: list[SubmissionAnswer]
 
 
 class ImageScoresAnswer(Schema):
-    """The scores of images, in the order of the split: a row for each image, a column for each name."""
+    """Per-image scores: one row per image and one column per name.
+
+    The rows are in the order of the split.
+    """
 
     split: str
     references: str
@@ -333,11 +345,14 @@ class ImageScoresAnswer(Schema):
 
 @derived_from(ScoreComparison)
 class ComparedScore(Schema):
-    """A score of two submissions, and the first's less the second's with its 95% interval."""
+    """A score of two submissions, and their difference with its 95% interval.
+
+    The difference is the score of the first submission minus the score of the second.
+    """
 
 
 class ComparisonAnswer(Schema):
-    """Two submissions by the current references."""
+    """Comparison of two submissions by the current references."""
 
     scores: list[ComparedScore]
 
@@ -349,10 +364,11 @@ class Standing(Schema):
 
 
 class LeaderboardQuestion(Schema):
-    """Which leaderboard to return, and how.
+    """Query of a leaderboard.
 
-    The columns are each score of `subset` (layout `scores`), the score `sort_by` of all images and of each
-    subset (`subsets`), or each score of these (`both`). The latter two name them as `CIDEr-D (all)`.
+    `layout` selects the columns: all scores on `subset` (`scores`), the score `sort_by` on all images and on
+    each subset (`subsets`), or all scores on all images and on each subset (`both`). The names of columns in
+    the layouts `subsets` and `both` contain the subset, such as `CIDEr-D (all)`.
     """
 
     split: str
@@ -369,16 +385,16 @@ class LeaderboardQuestion(Schema):
 
 @derived_from(LeaderboardEntry, without=("extra",))
 class LeaderboardRow(Schema):
-    """A submission on the leaderboard, or a human baseline, which has no rank.
+    """A submission on the leaderboard, or the human baseline, which has no rank.
 
     `intervals` are 95% bootstrap intervals. `p_value` tests the difference to the next row in the score that
-    the rows are sorted by (paired bootstrap); below 0.05 it is significant. `note` says what happened to the
-    submission after the results became final.
+    the rows are sorted by (paired bootstrap). A difference is significant if `p_value` is below 0.05. `note`
+    reports changes to the submission after the results became final.
     """
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core_schema: Any, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        """Return the description, with the registered columns that are no fields of the row."""
+        """Return the JSON schema, with the registered columns that are not fields."""
         schema = handler.resolve_ref_schema(handler(core_schema))
         for column in stored_columns():
             if column.name not in cls.model_fields:
@@ -389,18 +405,20 @@ class LeaderboardRow(Schema):
 
 @derived_from(ReportedEntry)
 class ReportedAnswer(Schema):
-    """Scores that were reported elsewhere, such as in a paper: no submission, and in no test.
+    """Scores that were reported elsewhere, such as in a paper.
 
-    `rank` is the rank that it would have among the teams' rows, where the organizers want it shown.
+    Significance tests exclude them. `rank` is the rank that the scores would have among the teams' rows, if
+    the organizers show it.
     """
 
 
 @derived_from(Leaderboard, without=("question",))
 class LeaderboardAnswer(Schema):
-    """A leaderboard, or a page of it; `current` says whether `version` is the current version.
+    """A leaderboard, or one page of it.
 
-    `reported` is what was reported elsewhere; it is none of the rows, and on no later page than the first.
-    `final` is when the results became final, and null while they are not.
+    `current` is whether `version` is the current reference version. `reported` contains scores that were
+    reported elsewhere, separate from the rows and only on the first page. `final` is the time at which the
+    results became final, or null.
     """
 
     model_config = ConfigDict(validate_by_name=True)
@@ -421,7 +439,7 @@ class LeaderboardAnswer(Schema):
 
 @derived_from(ScoredHour)
 class HourAnswer(Schema):
-    """How many submissions were scored in an hour."""
+    """Number of submissions that were scored in an hour."""
 
 
 @derived_from(SeenWorker)
@@ -431,4 +449,4 @@ class WorkerAnswer(Schema):
 
 @derived_from(QueueStatus)
 class JobsAnswer(Schema):
-    """The queue; `expected_wait` is in seconds, and null if it is not known."""
+    """State of the scoring queue. `expected_wait` is in seconds, or null if unknown."""

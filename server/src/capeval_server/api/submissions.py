@@ -1,4 +1,4 @@
-"""Submitting, and your submissions with their scores."""
+"""Operations on your submissions and their scores."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from capeval_server.submissions.services.lifecycle import withdraw
 __all__ = ["router"]
 
 router = Router(tags=["Submissions"])
-# Described here, since what describes itself by its arguments has its body read before anything is checked.
+# If the upload were a parameter of the view, Ninja would read the body before the quota is checked.
 _UPLOAD = {
     "type": "object",
     "properties": {"file": {"type": "string", "format": "binary"}},
@@ -57,18 +57,19 @@ def submit(
     phase: Slug,
     idempotency_key: Annotated[str | None, Header(max_length=100, pattern=r"^[!-~]+$")] = None,
 ) -> Any:
-    """Submits results: a zip of result files, or one JSON file.
+    """Submit results: a zip of result files, or one JSON file.
 
-    Form fields other than `file` are the declared fields. The same upload sent again with the same
-    `Idempotency-Key` is the same submission and answers 200. Uploads of a user come one after the other.
+    Form fields other than `file` are the declared fields. If the same upload is sent again with the same
+    `Idempotency-Key`, no new submission is created and the response is 200. Uploads of one user are processed
+    one at a time.
     """
     size = int(request.headers.get("Content-Length") or 0)
     found = phase_named(slug, phase)
     with admission.admitted(token_of(request).user, found, size=size, key=idempotency_key) as upload:
-        # Only now is the body read.
+        # The body is read here, after the checks of `admitted`.
         file = request.FILES.get("file")
         if file is None:
-            raise UploadError("the form must have a file as its field 'file' (got none)")
+            raise UploadError("missing file: send the results in the form field 'file'")
         declared = {name: request.POST[name] for name in request.POST}
         submission, new = upload.submit(file.name or "", file.chunks(), declared=declared)
     return Status(201 if new else 200, _submission(submission))
@@ -76,7 +77,7 @@ def submit(
 
 @router.get("/submissions", response=schemas.SubmissionList, auth=READ)
 def submissions(request: HttpRequest) -> Any:
-    """The submissions of your teams, the latest first."""
+    """List the submissions of your teams, latest first."""
     own = _own(request).order_by("-created")
     return {"submissions": [_submission(submission) for submission in own]}
 
@@ -87,7 +88,7 @@ def submissions(request: HttpRequest) -> Any:
     auth=READ,
 )
 def submission(request: HttpRequest, submission_id: UUID) -> Any:
-    """A submission of your team, with its scores once it is scored."""
+    """Return a submission of your team, with its scores once it is scored."""
     found = get_object_or_404(_own(request), pk=submission_id)
     results = found.results.select_related("reference_version__reference_set__split")
     results = results.defer("log", "reference_version__reference_set__split__image_ids")
@@ -97,7 +98,7 @@ def submission(request: HttpRequest, submission_id: UUID) -> Any:
 
 
 def _far(submission: Submission) -> dict[str, Any]:
-    """How far a submission is while it waits or is being scored."""
+    """Return the progress of a submission that waits or is being scored."""
     now, wait, scoring = database_time(), None, None
     if submission.state == Submission.State.WAITING:
         ahead = ahead_of(submission)
@@ -120,10 +121,10 @@ def image_scores(
     offset: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
     limit: Annotated[int, Query(ge=1, le=10_000)] = 1000,
 ) -> Any:
-    """Scores per image by public references, of your submissions and of published ones.
+    """Return the per-image scores of your own or a published submission.
 
-    There are none by private references. Those of other teams' submissions can be seen only if all reference
-    sets of the split are public.
+    Per-image scores by private references are not available. For submissions of other teams, all reference
+    sets of the split must be public.
     """
     token = token_of(request)
     seen = visibility.visible(token.user, submission_id, manages=token.scope == Token.Scope.ORGANIZE)
@@ -138,9 +139,10 @@ def image_scores(
     auth=READ,
 )
 def compare(request: HttpRequest, submission_id: UUID, other_id: UUID) -> Any:
-    """Compares two submissions of a challenge that you may see, in every score that both have.
+    """Compare two submissions of a challenge in every score that both have.
 
-    The test is the paired bootstrap over images. Numbers by private references are rounded.
+    You must have access to both. The test is the paired bootstrap over images. Values by private references
+    are rounded.
     """
     token = token_of(request)
     manages = token.scope == Token.Scope.ORGANIZE
@@ -158,7 +160,10 @@ def compare(request: HttpRequest, submission_id: UUID, other_id: UUID) -> Any:
     auth=SUBMIT,
 )
 def stand(request: HttpRequest, submission_id: UUID, standing: schemas.Standing) -> Any:
-    """Puts a scored submission on the leaderboard, in place of any other of the team, or takes it off."""
+    """Add a scored submission to the leaderboard, or remove it.
+
+    It replaces any other submission of the team on the leaderboard.
+    """
     found = get_object_or_404(_own(request), pk=submission_id)
     return _submission(set_standing(found, standing.stands))
 
@@ -169,7 +174,7 @@ def stand(request: HttpRequest, submission_id: UUID, standing: schemas.Standing)
     auth=SUBMIT,
 )
 def withdraw_submission(request: HttpRequest, submission_id: UUID) -> Any:
-    """Withdraws a submission for good; it still counts for the quota."""
+    """Withdraw a submission permanently. It still counts for the quota."""
     return _submission(withdraw(get_object_or_404(_own(request), pk=submission_id)))
 
 
