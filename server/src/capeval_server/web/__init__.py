@@ -1,1 +1,1 @@
-"""The pages: what people see in a browser."""
+"""HTML pages of the server."""

@@ -15,7 +15,11 @@ _BINS = 40
 
 @dataclass(frozen=True, kw_only=True)
 class HistogramBar:
-    """A bar: its place from the left, the distance from its top to the highest bar's, and its values."""
+    """A bar of a histogram.
+
+    `place` is its bin, counted from the left, and `top` the distance from its top to the top of the highest
+    bar. `count` values lie between `low` and `high`.
+    """
 
     place: int
     top: int
@@ -26,18 +30,18 @@ class HistogramBar:
 
 @dataclass(frozen=True, kw_only=True)
 class Histogram:
-    """The distribution of values, with a bar for each bin that is not empty.
+    """A distribution of values, with one bar per non-empty bin.
 
     Attributes:
         bars: The bars, from the lowest values to the highest.
-        bins: The number of bins, with the empty ones.
+        bins: The number of bins, including empty ones.
         most: The count of the highest bar.
         number: The number of values.
         low: The lowest value.
         high: The highest value.
         mean: The mean.
         median: The median.
-        mean_place: The place of the mean, in bins from the left.
+        mean_place: The position of the mean, in bins from the left.
     """
 
     bars: list[HistogramBar]
@@ -52,7 +56,7 @@ class Histogram:
 
 
 def histogram(values: FloatArray) -> Histogram | None:
-    """Return the histogram of the finite values; None if there are none."""
+    """Return the histogram of the finite values, or None if there are none."""
     finite = values[np.isfinite(values)]
     if not finite.size:
         return None

@@ -1,4 +1,4 @@
-"""A template filter that marks invisible characters in texts of other people."""
+"""Template filter that marks invisible characters in texts by other people."""
 
 from __future__ import annotations
 

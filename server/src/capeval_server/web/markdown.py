@@ -1,4 +1,4 @@
-"""Markdown that organizers write, as HTML that can do no harm."""
+"""Conversion of organizers' Markdown to sanitized HTML."""
 
 from __future__ import annotations
 
@@ -29,20 +29,23 @@ def _parser() -> MarkdownIt:
 
 
 def _image(renderer: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
-    """A picture of the challenge; the description of any other, as pages load nothing from elsewhere."""
+    """Render an image of the challenge, or only the description of any other image.
+
+    Pages load nothing from other sites.
+    """
     description = escape(renderer.renderInlineAsText(tokens[index].children or [], options, env))
     address = env.get("pictures", {}).get(tokens[index].attrs.get("src"))
     return f'<img src="{escape(address)}" alt="{description}">' if address else description
 
 
 def to_html(text: str, pictures: Mapping[str, str] | None = None) -> SafeString:
-    """A text as HTML: without HTML of its own, scripts, or links to other than pages and mail.
+    """Render a text as HTML without raw HTML, scripts or unsafe links.
 
-    Headings begin at the third level, below those of the page.
+    Links may be HTTP, HTTPS or mail. Headings begin at the third level, below the headings of the page.
 
     Args:
         text: The text, as Markdown.
-        pictures: The addresses of the pictures that it may have, by their names.
+        pictures: The URLs of the images that the text may contain, by name.
     """
     return _to_html(text, tuple(sorted((pictures or {}).items())))
 
@@ -63,7 +66,7 @@ def _to_html(text: str, pictures: tuple[tuple[str, str], ...]) -> SafeString:
 
 @lru_cache(maxsize=256)
 def excerpt(text: str) -> str:
-    """The first paragraph of a text, without its markup."""
+    """Return the first paragraph of a text, without markup."""
     tokens = _parser().parse(text)
     for opening, token in pairwise(tokens):
         if opening.type == "paragraph_open" and token.children:

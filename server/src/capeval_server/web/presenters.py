@@ -1,4 +1,4 @@
-"""Texts that several pages use."""
+"""Text helpers shared by several pages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["elapsed", "example_name", "example_results", "label", "title_and_res
 
 
 def wait(seconds: float | None) -> str:
-    """A waiting time in words; empty if it is not known."""
+    """Return a waiting time in words, or "" if it is unknown."""
     if seconds is None:
         return ""
     if seconds < 90:
@@ -19,17 +19,17 @@ def wait(seconds: float | None) -> str:
 
 
 def elapsed(seconds: float) -> str:
-    """How long something has taken, in words."""
+    """Return an elapsed time in words."""
     return f"{int(seconds)} s" if seconds < 120 else f"{int(seconds / 60)} min"
 
 
 def example_name(split: Split, algorithm: str = "mymethod") -> str:
-    """How a file of results of a split may be named."""
+    """Return an example name of a results file for a split."""
     return split.results.replace(ALGORITHM, algorithm)
 
 
 def example_results(split: Split) -> str:
-    """How a file of results of a split begins."""
+    """Return the beginning of an example results file for a split."""
     captions = ("A dog runs on the grass.", "Two cats on a bed.")
     entries = [
         {"image_id": image, "caption": caption}
@@ -40,13 +40,13 @@ def example_results(split: Split) -> str:
 
 
 def label(name: str) -> str:
-    """A field's name as people read it: `training-data` is "Training data"."""
+    """Return the label of a field name, such as "Training data" for `training-data`."""
     words = name.replace("-", " ").replace("_", " ")
     return "URL" if words.lower() == "url" else words[:1].upper() + words[1:]
 
 
 def title_and_rest(markdown: str) -> tuple[str, str]:
-    """The heading that a text begins with, and what follows it."""
+    """Split a text into the heading on its first line, if any, and the rest."""
     first, _, rest = markdown.strip().partition("\n")
     if first.startswith("# "):
         return first.removeprefix("# ").strip(), rest

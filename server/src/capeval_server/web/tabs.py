@@ -1,4 +1,4 @@
-"""The tabs of a challenge: the same row of links on all of its pages."""
+"""Tabs of a challenge: the same row of links on all of its pages."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ register = Library()
 
 @dataclass(frozen=True, kw_only=True)
 class Tab:
-    """A link of the row."""
+    """A tab."""
 
     name: str
     text: str
@@ -32,13 +32,15 @@ class Tab:
 
 @register.inclusion_tag("web/_tabs.html", takes_context=True)
 def challenge_tabs(context: Context, current: str) -> dict[str, Any]:
-    """The tabs of the context's challenge, and its phases where the current tab has a page for each.
+    """Return the context of the tabs of a challenge.
+
+    It includes links to the phases if the current tab has one page per phase.
 
     Args:
-        context: Has `request` and `challenge`, and `phase` on the pages of a phase. What a view knows already
-            is not asked again: `team`, by which the user takes part, if they do; and `organizer`, whether
-            they organize the challenge.
-        current: The name of the tab that the page belongs to; empty for none.
+        context: Contains `request` and `challenge`, and `phase` on pages of a phase. Views that already know
+            them add `team`, the user's team if they take part, and `organizer`, whether the user organizes
+            the challenge, to save queries.
+        current: Name of the tab that the page belongs to, or "".
     """
     challenge: Challenge = context["challenge"]
     user, phase, now = context["request"].user, context.get("phase"), timezone.now()
@@ -62,7 +64,10 @@ def challenge_tabs(context: Context, current: str) -> dict[str, Any]:
 
 
 def nearest(phases: Iterable[Phase], now: datetime) -> list[Phase]:
-    """Phases in the order of interest: open, the first to close first; upcoming; closed, the latest first."""
+    """Sort phases by relevance: open, then upcoming, then closed.
+
+    Open and upcoming phases are sorted by closing time, closed ones with the latest first.
+    """
 
     def order(phase: Phase) -> tuple[int, float, int]:
         state = phase.when(now)

@@ -1,10 +1,10 @@
-"""The addresses of the pages."""
+"""URLs of the HTML pages."""
 
 from capeval_server.web import campaigns, hosting, participant, public, worker
 
 __all__ = ["urlpatterns"]
 
-# The public pages come last: among theirs are `<slug>/` and `<slug>/<phase>/`, which match fixed words too.
+# The public pages come last: their patterns `<slug>/` and `<slug>/<phase>/` also match fixed paths.
 urlpatterns = [
     *worker.urlpatterns,
     *campaigns.urlpatterns,

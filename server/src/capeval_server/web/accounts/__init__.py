@@ -1,1 +1,1 @@
-"""Pages of user accounts."""
+"""Pages for user accounts."""

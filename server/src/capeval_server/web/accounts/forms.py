@@ -1,4 +1,4 @@
-"""The forms of users' own pages."""
+"""Forms of the account pages."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ __all__ = [
     "SignUpForm",
     "TokenForm",
 ]
-# In the site's words and in sentence case, by the names of allauth's fields.
+# Labels in the style of the site, by the names of allauth's fields.
 _LABELS = {"login": "Username or email", "remember": "Remember me", "oldpassword": "Current password"}
 
 
 class _Plain(forms.Form):
-    """A form of allauth as the site's own are: nothing in a field repeats its label."""
+    """Allauth form in the style of the site: no placeholder repeats a label."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -59,29 +59,29 @@ class _Plain(forms.Form):
 
 
 class SignInForm(_Plain, LoginForm):  # type: ignore[misc]
-    """The form to sign in by."""
+    """Form to sign in."""
 
 
 class ConfirmPasswordForm(_Plain, ReauthenticateForm):  # type: ignore[misc]
-    """Asks for the password of somebody who is signed in."""
+    """Form that asks a signed-in user for the password again."""
 
 
 class AddressForm(_Plain, AddEmailForm):  # type: ignore[misc]
-    """Adds an email address."""
+    """Form to add an email address."""
 
 
 class ForgottenForm(_Plain, ResetPasswordForm):  # type: ignore[misc]
-    """Asks whose password is forgotten."""
+    """Form to request a password reset."""
 
 
 class SignUpForm(_Plain, SignupForm):  # type: ignore[misc]
-    """The sign-up form. Its visible effects do not depend on whether the address has an account."""
+    """Form to sign up. It does not reveal whether the address has an account."""
 
     def try_save(self, request: HttpRequest) -> Any:
         """Create the account, or send mail to the existing owner of the address."""
         given = self.cleaned_data
         if self.account_already_exists:
-            # Most of the time that an account takes is that of this.
+            # Hashing takes most of the time of creating an account, so the response times stay similar.
             make_password(given["password1"])
         reservation = reserve(given["username"], given["email"])
         user, answer = super().try_save(request)
@@ -91,23 +91,23 @@ class SignUpForm(_Plain, SignupForm):  # type: ignore[misc]
 
 
 class AppForm(_Plain, ActivateTOTPForm):  # type: ignore[misc]
-    """Sets up an authenticator app."""
+    """Form to set up an authenticator app."""
 
 
 class CodeForm(_Plain, AuthenticateForm):  # type: ignore[misc]
-    """Asks for the code of a second factor."""
+    """Form that asks for the code of a second factor."""
 
 
 class ConfirmByCodeForm(_Plain, CodeAgainForm):  # type: ignore[misc]
-    """Asks for such a code of somebody who is signed in."""
+    """Form that asks a signed-in user for the code of a second factor."""
 
 
 class _Revoking(_Plain):
-    """A form for a new password, which offers to revoke the user's tokens."""
+    """Form for a new password that offers to revoke the user's tokens."""
 
     revoke = forms.BooleanField(
         label="Revoke my API tokens",
-        help_text="If somebody else may have known your password, they may have made tokens too.",
+        help_text="If someone else may have known your password, they may have created tokens as well.",
         required=False,
     )
 
@@ -122,7 +122,7 @@ class _Revoking(_Plain):
         return Token.objects.filter(user=self.user, revoked=None)  # type: ignore[attr-defined]
 
     def save(self) -> None:
-        """Sets the password."""
+        """Set the password and, if chosen, revoke the user's tokens."""
         with transaction.atomic():
             super().save()  # type: ignore[misc]
             if self.cleaned_data.get("revoke"):
@@ -130,18 +130,21 @@ class _Revoking(_Plain):
 
 
 class ChangeForm(_Revoking, ChangePasswordForm):  # type: ignore[misc]
-    """Changes a password."""
+    """Form to change a password."""
 
 
 class SetForm(_Revoking, SetPasswordForm):  # type: ignore[misc]
-    """Sets the password of a user who has none."""
+    """Form to set the first password of a user."""
 
 
 class ResetForm(_Revoking, ResetPasswordKeyForm):  # type: ignore[misc]
-    """Sets a new password by a link in mail, which also confirms the address of a sign-up."""
+    """Form to set a new password through a mailed link.
+
+    Following the link also confirms the address of a sign-up.
+    """
 
     def save(self) -> None:
-        """Set the password, and confirm the address if no mail to it was followed before."""
+        """Set the password, and confirm the address if the sign-up is still pending."""
         with transaction.atomic():
             super().save()
             if is_pending(self.user):
@@ -150,13 +153,15 @@ class ResetForm(_Revoking, ResetPasswordKeyForm):  # type: ignore[misc]
 
 
 class TokenForm(forms.Form):
-    """Says what a new token is to be."""
+    """Form to create an API token."""
 
     name = forms.CharField(
-        max_length=100, help_text="To recognize it, such as the machine that will use it.", strip=True
+        max_length=100,
+        help_text="Identifies the token, for example the machine that uses it.",
+        strip=True,
     )
     scope = forms.ChoiceField(
-        label="What it allows",
+        label="Scope",
         choices=Token.Scope.choices,
         initial=Token.Scope.SUBMIT,
         widget=forms.RadioSelect,
@@ -165,7 +170,7 @@ class TokenForm(forms.Form):
 
 
 class DeletionForm(forms.Form):
-    """Has users type their name before their account is deleted."""
+    """Form that asks users to type their name before their account is deleted."""
 
     username = forms.CharField(label="Your username", widget=forms.TextInput({"autocomplete": "off"}))
 
@@ -174,7 +179,11 @@ class DeletionForm(forms.Form):
         self._user = user
 
     def clean_username(self) -> str:
-        """The name, if it is the user's."""
+        """Return the name.
+
+        Raises:
+            ValidationError: It is not the user's name.
+        """
         name: str = self.cleaned_data["username"]
         if name != self._user.get_username():
             raise forms.ValidationError("This is not your username.")

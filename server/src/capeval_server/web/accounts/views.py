@@ -1,4 +1,4 @@
-"""Users' own pages besides allauth's: the profile, tokens of the API, deleting the account."""
+"""Account pages that allauth lacks: profile, API tokens and account deletion."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["urlpatterns"]
 
 @login_required
 def profile(request: HttpRequest) -> HttpResponse:
-    """What the server knows of the user."""
+    """Show the profile of the user."""
     return render(request, "account/profile.html")
 
 
@@ -33,10 +33,11 @@ def profile(request: HttpRequest) -> HttpResponse:
 @reauthentication_required(allow_get=True)  # type: ignore[untyped-decorator]
 @never_cache
 def tokens(request: HttpRequest) -> HttpResponse:
-    """The user's tokens; makes one, once the user has given their password again, and shows its text.
+    """List the user's tokens; create one and show its text.
 
-    The answer to the form itself shows the text: to show it after a redirect, the server would have to keep
-    it. Sending the form again makes nothing, as the name is taken by then.
+    The user must have entered their password recently. The response to the form contains the text, because
+    showing it after a redirect would require storing it. Sending the form again creates nothing, because the
+    name is then taken.
     """
     form = TokenForm(request.POST or None)
     made = None
@@ -57,16 +58,16 @@ def tokens(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_POST
 def revoke_token(request: HttpRequest, pk: int) -> HttpResponse:
-    """Revokes one of the user's tokens."""
+    """Revoke one of the user's tokens."""
     token = get_object_or_404(user_of(request).tokens, pk=pk, revoked=None)
     token.revoke()
-    messages.success(request, f"Token {token.name} is revoked.")
+    messages.success(request, f"Token {token.name} has been revoked.")
     return redirect("accounts_tokens")
 
 
 @login_required
 def delete(request: HttpRequest) -> HttpResponse:
-    """Deletes the user's account; what belongs to teams stays."""
+    """Delete the user's account. Data of teams is kept."""
     user = user_of(request)
     form = DeletionForm(user, request.POST or None)
     if form.is_valid():
@@ -79,7 +80,7 @@ def delete(request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         return render(request, "account/delete.html", {"form": form}, status=422 if form.errors else 200)
     logout(request)
-    messages.success(request, "Your account is deleted.")
+    messages.success(request, "Your account has been deleted.")
     return redirect("home")
 
 

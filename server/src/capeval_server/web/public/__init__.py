@@ -1,4 +1,4 @@
-"""The pages that everybody may see: challenges, leaderboards, jobs."""
+"""Public pages: challenges, leaderboards and jobs."""
 
 from django.urls import path, register_converter
 from django.urls.converters import SlugConverter
@@ -10,7 +10,7 @@ __all__ = ["urlpatterns"]
 
 
 class ChallengeConverter(SlugConverter):
-    """A challenge's slug in an address; it can't be a word that other addresses begin with."""
+    """Path converter for challenge slugs, without words that other paths begin with."""
 
     regex = rf"(?!(?:{'|'.join(sorted(NOT_CHALLENGES))})(?:/|$)){SlugConverter.regex}"
 

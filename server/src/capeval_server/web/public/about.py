@@ -1,4 +1,4 @@
-"""The pages of a challenge's texts, its announcements, and the pictures in them."""
+"""Pages of a challenge's texts and announcements, and the images in them."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ _PAGE = 20
 
 
 def pictures_of(challenge: Challenge) -> dict[str, str]:
-    """The addresses of a challenge's pictures, by their names."""
+    """Return the URLs of a challenge's images, by name."""
     names = challenge.pictures.values_list("name", flat=True)
     return {name: reverse("picture", args=[challenge.slug, name]) for name in names}
 
 
 @require_safe
 def faq(request: HttpRequest, slug: str) -> HttpResponse:
-    """Questions that are often asked about a challenge."""
+    """Show the FAQ of a challenge."""
     challenge = get_object_or_404(Challenge, slug=slug)
     return _show_text(request, challenge, "faq", "FAQ", challenge.faq)
 
 
 @require_safe
 def contact(request: HttpRequest, slug: str) -> HttpResponse:
-    """How to reach the organizers of a challenge."""
+    """Show the contact page of a challenge."""
     challenge = get_object_or_404(Challenge, slug=slug)
     return _show_text(request, challenge, "contact", "Contact", challenge.contact)
 
@@ -50,7 +50,7 @@ def _show_text(
 
 @require_safe
 def announcements(request: HttpRequest, slug: str) -> HttpResponse:
-    """What the organizers announced, the latest first."""
+    """List the announcements of a challenge, latest first."""
     challenge = get_object_or_404(Challenge, slug=slug)
     found = Paginator(challenge.announcements.order_by("-created", "-pk"), _PAGE)
     page = found.get_page(request.GET.get("page"))
@@ -62,8 +62,8 @@ def announcements(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_safe
 def show_picture(_: HttpRequest, slug: str, name: str) -> HttpResponseBase:
-    """A picture in a challenge's texts."""
-    # PostgreSQL's text has no zero character, so nothing has a name with one.
+    """Send an image of a challenge's texts."""
+    # PostgreSQL rejects queries with NUL characters, and no stored name contains one.
     if "\0" in name:
         raise NotFoundError
     picture = get_object_or_404(Picture, challenge__slug=slug, name=name)

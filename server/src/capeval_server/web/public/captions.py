@@ -1,4 +1,4 @@
-"""The page of captions: what methods say of each image, side by side, as `capeval browse` shows it."""
+"""Caption browser: captions of methods side by side, as in `capeval browse`."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _OFFERED = 50
 _LONGEST_SEARCH = 200
 _PLACES = {"": "everything", "candidates": "candidates", "references": "references"}
 _ORDERS = {"highest": "highest first", "lowest": "lowest first", "file": "as in the split"}
-_MENTIONED = {"": "all or not", "all": "all objects", "some": "not all objects"}
+_MENTIONED = {"": "any", "all": "all objects", "some": "not all objects"}
 _WORDS = re.compile(r'"([^"]+)"?|[^\s"]+')
 
 
 @require_safe
 def show_captions(request: HttpRequest, slug: str, name: str) -> HttpResponse:
-    """The captions of a split by the methods that everybody may see, an image at a time."""
+    """Show the public captions of a split by image, with the methods side by side."""
     phase, now = phase_named(slug, name), timezone.now()
     splits = shown_splits(phase, now)
     if not splits:
@@ -45,7 +45,7 @@ def show_captions(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     sets = sorted((one for one in split.reference_sets.all() if one.public), key=lambda one: one.name)
     references = _named(sets, request.GET.get("references")) if sets else None
     if references is not None:
-        # The set's split is the one that was already read.
+        # Reuses the split that is already loaded.
         references.split = split
     captions = ShownCaptions(split=split, references=references, shown=shown)
     wanted = _filter(request.GET, captions)
@@ -64,7 +64,7 @@ def _named(among: list[Any], name: str | None) -> Any:
 
 
 def _filter(query: QueryDict, captions: ShownCaptions) -> Filter:
-    """What the address asks for, with defaults for what is missing or not valid."""
+    """Return the filter in the query string, with defaults for invalid values."""
     names, shown = captions.names, captions.shown
     default = captions.split.sort_by if captions.split.sort_by in names else "".join(names[:1])
     score = _one_of(query, "score", names, default)
@@ -135,7 +135,7 @@ def _context(
         "last": (page - 1) * _PER_PAGE + len(listed),
         "before": _address(request.GET, page - 1) if page > 1 else "",
         "after": _address(request.GET, page + 1) if page < pages else "",
-        # It has no "<", so that no caption ends the element that it is in.
+        # `script_json` escapes "<", so no caption can close the script element.
         "data": mark_safe(script_json(data)),  # noqa: S308
     }
 

@@ -1,4 +1,4 @@
-"""The pages of all challenges, and of one."""
+"""Home page, and the pages of a challenge."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _BEST = 5
 
 
 def home(request: HttpRequest) -> HttpResponse:
-    """All challenges."""
+    """List all challenges."""
     now = timezone.now()
     found = Challenge.objects.prefetch_related("phases").annotate(
         submissions=Count("phases__submissions", filter=~Q(phases__submissions__state="withdrawn"))
@@ -45,7 +45,7 @@ def home(request: HttpRequest) -> HttpResponse:
 
 
 def _timeline(challenge: Challenge, now: datetime) -> dict[str, list[tuple[Phase, bool]]]:
-    """The phases by their state, each with whether everybody may see its leaderboard."""
+    """Return the phases by state, each with whether its leaderboard is public."""
     found: dict[str, list[tuple[Phase, bool]]] = {"upcoming": [], "open": [], "closed": []}
     for phase in sorted(challenge.phases.all(), key=lambda phase: (phase.closes, phase.pk)):
         found[phase.when(now)].append((phase, phase.shows_leaderboard(now)))
@@ -53,7 +53,7 @@ def _timeline(challenge: Challenge, now: datetime) -> dict[str, list[tuple[Phase
 
 
 def _best(challenge: Challenge, now: datetime) -> dict[str, Any]:
-    """The first rows of the leaderboard that a visitor would open first; nothing where none is public."""
+    """Return the first rows of the most relevant public leaderboard, if any."""
     phases = [one for one in nearest(challenge.phases.all(), now) if one.shows_leaderboard(now)]
     phase = next((one for one in phases if one.when(now) != "upcoming"), None)
     if phase is None:
@@ -65,7 +65,7 @@ def _best(challenge: Challenge, now: datetime) -> dict[str, Any]:
 
 
 def challenge(request: HttpRequest, slug: str) -> HttpResponse:
-    """About a challenge: its description and its phases."""
+    """Show the description and the phases of a challenge."""
     found = get_object_or_404(Challenge.objects.prefetch_related("phases__splits"), slug=slug)
     now = timezone.now()
     phases = nearest(found.phases.all(), now)
@@ -90,7 +90,7 @@ def challenge(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def data(request: HttpRequest, slug: str) -> HttpResponse:
-    """What to caption, and what the captions are compared with: the splits of a challenge."""
+    """Show the splits of a challenge: their images and references."""
     found = get_object_or_404(Challenge, slug=slug)
     splits = found.splits.prefetch_related("reference_sets", "subsets").order_by("pk")
     context = {
@@ -102,7 +102,7 @@ def data(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def rules(request: HttpRequest, slug: str) -> HttpResponse:
-    """The rules of a challenge, its quotas, and what is declared with a submission."""
+    """Show the rules and quotas of a challenge, and its declared fields."""
     found = get_object_or_404(Challenge.objects.prefetch_related("phases"), slug=slug)
     context = {
         "challenge": found,

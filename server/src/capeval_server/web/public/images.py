@@ -1,4 +1,4 @@
-"""What to caption: the images of a split as a page and as a file, and all that is needed to begin."""
+"""Images of a split as a page and as a file, and the starter kit."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _split(slug: str, split: str) -> Split:
 
 
 def show_images(request: HttpRequest, slug: str, split: str) -> HttpResponse:
-    """The images of a split: ids, file names, sizes, licenses, and where each can be had."""
+    """List the images of a split with file names, sizes, licenses and links."""
     found = _split(slug, split)
     images = images_of(found)
     wanted = request.GET.get("image", "").strip()[:200]
@@ -69,7 +69,7 @@ def _page(request: HttpRequest, pages: int) -> int:
 
 
 def send_images(_: HttpRequest, slug: str, split: str) -> HttpResponse:
-    """The images of a split as a file of COCO's form, `image_info`."""
+    """Send the images of a split as a COCO `image_info` file."""
     found = _split(slug, split)
     answer = HttpResponse(as_image_info(found), content_type="application/json")
     answer["Content-Disposition"] = f'attachment; filename="{_file_name(found)}"'
@@ -81,7 +81,10 @@ def _file_name(split: Split) -> str:
 
 
 def kit(request: HttpRequest, slug: str) -> HttpResponse:
-    """All that is needed to begin, as a zip: lists of images, results that are valid, how to submit."""
+    """Send the starter kit of a challenge as a zip.
+
+    It contains image lists, valid example results and instructions for submitting.
+    """
     found = get_object_or_404(Challenge, slug=slug)
     server = request.build_absolute_uri("/").rstrip("/")
     packed = kept_by(lambda: _kit_key(found.pk), f"kit {server}", lambda: _kit(found.pk, server))
@@ -95,7 +98,7 @@ def kit(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _kit_key(challenge: int) -> str:
-    """Return a key of everything that a kit contains."""
+    """Return a cache key that depends on all data in a kit."""
     rows = [
         list(kind.objects.filter(**{name: challenge}).order_by("pk").values_list())
         for kind, name in ((Challenge, "pk"), (Phase, "challenge"), (Split, "challenge"))
@@ -129,5 +132,5 @@ def _kit(pk: int, server: str) -> bytes:
 
 
 def _example(split: Split) -> str:
-    """Results that are valid, with one caption for all images."""
+    """Return valid example results, with the same caption for each image."""
     return json.dumps([{"image_id": image, "caption": _CAPTION} for image in split.image_ids])

@@ -1,4 +1,4 @@
-"""The page of what waits to be scored."""
+"""Page of the scoring queue."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["show_jobs"]
 
 
 def show_jobs(request: HttpRequest) -> HttpResponse:
-    """The queue and the workers."""
+    """Show the scoring queue and its workers."""
     now = database_time()
     found = jobs(now)
     most = max(scored for _, scored in found.by_hour)

@@ -1,4 +1,4 @@
-"""The page of what people think of a challenge's systems."""
+"""Page of human judgments of a challenge's systems."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["judgments"]
 
 @require_safe
 def judgments(request: HttpRequest, slug: str) -> HttpResponse:
-    """Judgments of systems, for those who may see one of the challenge's leaderboards."""
+    """Show human judgments, to users with access to one of the leaderboards."""
     challenge = get_object_or_404(Challenge.objects.prefetch_related("phases"), slug=slug)
     if not any(may_see(request.user, phase) for phase in challenge.phases.all()):
         raise NotFoundError

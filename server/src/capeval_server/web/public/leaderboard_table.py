@@ -1,4 +1,4 @@
-"""A leaderboard as the table of a page: texts and links, ready for its template."""
+"""Template context of a leaderboard table: texts and links."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _METHOD = 200
 
 
 class ChoiceLink(NamedTuple):
-    """A choice among others."""
+    """A link that selects a value of a filter."""
 
     text: str
     address: str
@@ -39,8 +39,8 @@ def query(question: LeaderboardQuery, *, pinned: bool = False, **changes: str) -
 
     Args:
         question: The query.
-        pinned: Whether to name what an address may omit, so that its meaning never changes.
-        changes: Other or more parameters. Empty ones are omitted.
+        pinned: Whether to include parameters with default values, so that the meaning never changes.
+        changes: Additional or replaced parameters. Empty ones are omitted.
     """
     sorted_by_default = question.sort_by == question.split.sort_by and not pinned
     asked = {
@@ -57,7 +57,7 @@ def query(question: LeaderboardQuery, *, pinned: bool = False, **changes: str) -
 
 
 def time_asked(time: datetime) -> str:
-    """Return the query parameter of a leaderboard at a time."""
+    """Return the query parameter that selects the leaderboard at a time."""
     return f"as_of={_time(time)}"
 
 
@@ -68,13 +68,13 @@ def _time(time: datetime) -> str:
 def address(
     question: LeaderboardQuery, *, pinned: bool = False, view: str = "leaderboard", **changes: str
 ) -> str:
-    """Return the address of a page of a leaderboard."""
+    """Return the URL of a page of a leaderboard."""
     place = reverse(view, args=(question.phase.challenge.slug, question.phase.name))
     return f"{place}?{query(question, pinned=pinned, **changes)}"
 
 
 def current(question: LeaderboardQuery) -> str:
-    """The address of the same leaderboard by the current references, as it is now."""
+    """Return the URL of the current leaderboard by the current references."""
     return _address(question, question.split.name, question.reference_set.name, question.subset)
 
 
@@ -99,7 +99,7 @@ def table(board: Leaderboard) -> dict[str, Any]:
         "json": f"{api}?{query(question)}",
         "tests": tests,
         "reported": [_reported(entry, question) for entry in board.reported],
-        # The names of the columns of scores that were reported elsewhere, which are those of all images.
+        # Scores reported elsewhere are on all images only.
         "reported_names": [column.name for column in _columns(question) if not column.subset],
         # The query string for scores by the current references.
         "newer": urlencode(
@@ -113,15 +113,19 @@ def table(board: Leaderboard) -> dict[str, Any]:
 
 
 def _columns(question: LeaderboardQuery) -> list[LeaderboardColumn]:
-    """The columns in order: that of the score that is sorted by is first, where a phone shows it too.
+    """Return the columns, beginning with the score that the table is sorted by.
 
-    Subsets of one score stay together, and in their order, so that tables can be compared.
+    The first column is visible even on phones. Subsets of one score stay together and in order, so that
+    tables can be compared.
     """
     return sorted(question.columns, key=lambda column: column.name != question.sort_by)
 
 
 def _heads(question: LeaderboardQuery) -> list[dict[str, Any]]:
-    """Return the headings of the scores; `above` is also of those after it, up to the next that has one."""
+    """Return the headings of the scores.
+
+    A heading in `above` spans the columns up to the next column with an `above`.
+    """
     heads = []
     columns = _columns(question)
     for place, column in enumerate(columns):
@@ -133,7 +137,7 @@ def _heads(question: LeaderboardQuery) -> list[dict[str, Any]]:
                 "address": _sorted_address(question, column, chosen),
                 "sort": ("descending" if question.descending else "ascending") if chosen else "",
                 "above": above,
-                # The interval of the score that ranks has its own column.
+                # The interval of the ranking score has its own column.
                 "width": sum(one.name == column.name for one in columns) + (column.name == question.sort_by),
             }
         )
@@ -146,7 +150,10 @@ def _sorted_address(question: LeaderboardQuery, column: LeaderboardColumn, chose
 
 
 def _choices(question: LeaderboardQuery) -> list[tuple[str, list[ChoiceLink]]]:
-    """What else can be seen: other phases, splits, references, columns and subsets, where there are any."""
+    """Return the filter links of the leaderboard, by filter.
+
+    The filters are phases, splits, references, columns and subsets with more than one value.
+    """
     split, references, subset = question.split, question.reference_set, question.subset
     images = split.images_of_subsets()
     subsets = ["", *references.scored_subsets(images)]
@@ -194,7 +201,7 @@ def _to(question: LeaderboardQuery, **changes: Any) -> str:
 
 
 def _phases(chosen: Phase) -> list[ChoiceLink]:
-    """The phases whose leaderboards everybody may see, and the one that is looked at."""
+    """Return links to the public leaderboards and to the current one."""
     shown = shown_phases(chosen.challenge)
     shown += [] if chosen in shown else [chosen]
     slug = chosen.challenge.slug
@@ -205,7 +212,10 @@ def _phases(chosen: Phase) -> list[ChoiceLink]:
 
 
 def _address(question: LeaderboardQuery, split: str, references: str, subset: str) -> str:
-    """Return the address of another current leaderboard of the phase, in the same order if possible."""
+    """Return the URL of a current leaderboard of the phase.
+
+    It keeps the order if possible.
+    """
     known = split == question.split.name and question.sort_by != question.split.sort_by
     return address(
         question,
@@ -219,7 +229,7 @@ def _address(question: LeaderboardQuery, split: str, references: str, subset: st
 
 
 def near_pages(page: int, pages: int) -> list[int]:
-    """The numbers of the first, the last and the nearest pages; none where there is one page alone."""
+    """Return the first, last and nearest page numbers, or [] for a single page."""
     return sorted({1, pages, *range(max(1, page - 2), min(pages, page + 2) + 1)}) if pages > 1 else []
 
 
@@ -244,7 +254,7 @@ def _lines(board: Leaderboard) -> list[dict[str, Any]]:
 
 
 def _line(row: LeaderboardEntry, board: Leaderboard, low: float, high: float) -> dict[str, Any]:
-    """Return the texts and links of a row: its method is the first declared text."""
+    """Return the texts and links of a row. Its method is the first declared text."""
     columns = COLUMNS.values()
     texts = {column.name: column.page(column.value(row)) for column in columns if column.page is not None}
     declared = [str(text) for text in row.declared.values() if str(text).strip()]

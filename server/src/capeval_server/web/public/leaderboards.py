@@ -1,4 +1,4 @@
-"""The pages of a leaderboard: its table, its plot, how to cite it."""
+"""Pages of a leaderboard: table, plot and citation."""
 
 from __future__ import annotations
 
@@ -55,13 +55,13 @@ def _page(request: HttpRequest) -> int:
 
 
 def _hidden(request: HttpRequest, phase: Phase) -> HttpResponse:
-    """The page for users who may not see a leaderboard: it only says when they may."""
+    """Render the page for users without access. It states when access begins."""
     context = {"phase": phase, "challenge": phase.challenge}
     return render(request, "web/public/hidden.html", context, status=403)
 
 
 def show_leaderboard(request: HttpRequest, slug: str, name: str) -> HttpResponse:
-    """The leaderboard of a phase."""
+    """Show the leaderboard of a phase."""
     phase = phase_named(slug, name)
     if not may_see(request.user, phase):
         return _hidden(request, phase)
@@ -82,16 +82,16 @@ def show_leaderboard(request: HttpRequest, slug: str, name: str) -> HttpResponse
         "cited": _cited(request, question),
         "state": phase.when(now),
     }
-    # Its names were escaped where it was rendered.
+    # The template that rendered it escaped the names.
     context["board"] = mark_safe(board.content.decode())  # noqa: S308
     about = (board.etag, context["public"], context["cited"], context["state"])
-    # A message is shown once: a page with one stands for no other, and no other for it.
+    # Messages are shown once, so a page with a message is not cached.
     etag = "" if get_messages(request) else _etag(request, *about)
     return answered(request, etag, lambda: render(request, "web/public/leaderboard.html", context))
 
 
 def _board(question: LeaderboardQuery, page: int, *, full: bool) -> bytes:
-    """The part of the page that is the same for all who may see it."""
+    """Render the part of the page that is the same for all users with access."""
     board = leaderboard(question, page=page, full=full)
     if page > board.pages:
         raise NotFoundError
@@ -109,14 +109,14 @@ def _board(question: LeaderboardQuery, page: int, *, full: bool) -> bytes:
 
 
 def _etag(request: HttpRequest, *about: object) -> str:
-    """The ETag of a page whose head is its reader's own, with forms that only their session may send."""
+    """Return the ETag of a page with a user-specific header and CSRF-protected forms."""
     user = request.user
     reader = (user.pk, user.get_username(), getattr(user, "is_staff", False), request.META.get("CSRF_COOKIE"))
     return f"W/{etag_of(repr((request.get_full_path(), get_language(), reader, about)).encode())}"
 
 
 def _cited(request: HttpRequest, question: LeaderboardQuery) -> str:
-    """Whether a leaderboard that was cited is still the same."""
+    """Return "same" or "changed" for a cited leaderboard, or "" without a citation."""
     cited = request.GET.get("fingerprint", "")
     if not cited:
         return ""
@@ -135,12 +135,12 @@ def _mark(question: LeaderboardQuery) -> tuple[str, int]:
 
 
 def cite(request: HttpRequest, slug: str, name: str) -> HttpResponse:
-    """How to cite a leaderboard as it is now."""
+    """Show how to cite a leaderboard in its current state."""
     phase = phase_named(slug, name)
     if not may_see(request.user, phase):
         return _hidden(request, phase)
     question = _question(request, phase)
-    # In whole seconds, as it is in the address.
+    # Whole seconds, the precision of the URL.
     at = timezone.now().replace(microsecond=0) + timedelta(seconds=1)
     question = replace(question, as_of=question.as_of or at)
     mark, rows = _mark(question)
@@ -158,7 +158,7 @@ def cite(request: HttpRequest, slug: str, name: str) -> HttpResponse:
 
 
 def show_plot(request: HttpRequest, slug: str, name: str) -> HttpResponse:
-    """The best rows of a leaderboard as a plot."""
+    """Send a plot of the best rows of a leaderboard."""
     phase = phase_named(slug, name)
     if not may_see(request.user, phase):
         return _hidden(request, phase)
