@@ -1,4 +1,4 @@
-//! Big-endian numbers out of a slice of bytes.
+//! Big-endian numbers in a byte slice.
 
 use crate::Error;
 

@@ -1,14 +1,14 @@
-//! The class file format: constants, fields and the code of methods.
+//! The class file format: constants, fields and method code.
 
 use std::collections::HashMap;
 
 use crate::Error;
 use crate::bytes::Bytes;
 
-/// One entry of a class's constant pool.
+/// An entry of a class's constant pool.
 #[derive(Debug, Clone)]
 pub(crate) enum Constant {
-    /// Text as UTF-16 units: generated classes pack numbers into strings that are no valid Unicode.
+    /// Text as UTF-16 units. Generated classes pack numbers into strings that are not valid Unicode.
     Utf8(Vec<u16>),
     Integer(i32),
     Class(u16),
@@ -21,15 +21,15 @@ pub(crate) enum Constant {
         name: u16,
         descriptor: u16,
     },
-    /// A call site made at run time (a lambda); only its name and type are known.
+    /// A call site created at run time (a lambda). Only its name and type are known.
     Dynamic {
         name_and_type: u16,
     },
-    /// A kind that nothing here reads.
+    /// Any other kind, which is not used.
     Other,
 }
 
-/// A class, method or field that an instruction names.
+/// A class, method or field that an instruction refers to.
 #[derive(Debug, Clone)]
 pub(crate) struct Member {
     pub class: String,
@@ -45,13 +45,13 @@ pub(crate) struct Method {
     pub locals: usize,
 }
 
-/// One class, as far as it is read.
+/// The parts of a class that are read.
 #[derive(Debug)]
 pub(crate) struct Class {
     pub name: String,
     pub parent: Option<String>,
     constants: Vec<Constant>,
-    /// The compile-time constants of static fields.
+    /// Compile-time constants of static fields.
     pub constant_fields: HashMap<String, u16>,
     pub methods: Vec<Method>,
 }
@@ -148,7 +148,7 @@ impl Class {
 
     fn utf8(&self, index: u16) -> Result<String, Error> {
         String::from_utf16(self.units(index)?)
-            .map_err(|_| format_error(&self.name, format!("constant {index} is no Unicode text")))
+            .map_err(|_| format_error(&self.name, format!("constant {index} is not valid Unicode")))
     }
 
     pub fn class_name(&self, index: u16) -> Result<String, Error> {
@@ -211,9 +211,9 @@ fn constants(bytes: &mut Bytes<'_>) -> Result<Vec<Constant>, Error> {
             15 => skip(bytes, 3)?,
             16 => skip(bytes, 2)?,
             5 | 6 => skip(bytes, 8)?,
-            _ => return Err(format_error("", format!("constants of kind {kind} are unknown"))),
+            _ => return Err(format_error("", format!("unknown constant kind {kind}"))),
         });
-        // Numbers of eight bytes take two places of the pool.
+        // Eight-byte numbers occupy two entries of the pool.
         if matches!(kind, 5 | 6) {
             constants.push(Constant::Other);
         }
@@ -226,7 +226,7 @@ fn skip(bytes: &mut Bytes<'_>, length: usize) -> Result<Constant, Error> {
     Ok(Constant::Other)
 }
 
-/// Class files write each UTF-16 unit by itself in one to three bytes.
+/// Decodes a string, in which each UTF-16 unit has its own one to three bytes.
 fn utf16(data: &[u8]) -> Result<Vec<u16>, Error> {
     let mut units = Vec::with_capacity(data.len());
     let mut bytes = Bytes::new(data);
@@ -239,7 +239,7 @@ fn utf16(data: &[u8]) -> Result<Vec<u16>, Error> {
                 let middle = continuation(&mut bytes)?;
                 (first & 0x0F) << 12 | middle << 6 | continuation(&mut bytes)?
             }
-            _ => return Err(format_error("", format!("text can't have the byte {first:02x}"))),
+            _ => return Err(format_error("", format!("invalid byte {first:02x} in text"))),
         });
     }
     Ok(units)
@@ -248,7 +248,7 @@ fn utf16(data: &[u8]) -> Result<Vec<u16>, Error> {
 fn continuation(bytes: &mut Bytes<'_>) -> Result<u16, Error> {
     let byte = u16::from(bytes.u8()?);
     if byte & 0xC0 != 0x80 {
-        return Err(format_error("", format!("text can't have the byte {byte:02x} inside a character")));
+        return Err(format_error("", format!("invalid byte {byte:02x} within a character")));
     }
     Ok(byte & 0x3F)
 }

@@ -1,58 +1,58 @@
-//! What can be wrong with a jar or its classes.
+//! Errors of jars and classes.
 
-/// Why a jar could not be read.
+/// Error of reading a jar.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The file is not the pinned one.
+    /// The file's checksum differs from the pinned one.
     #[error("{jar} must have the SHA-256 {expected}, but has {found}")]
     WrongFile {
-        /// Which jar was expected.
+        /// Name of the expected jar.
         jar: String,
-        /// The pinned sum.
+        /// The pinned SHA-256.
         expected: String,
-        /// The sum of the file.
+        /// SHA-256 of the file.
         found: String,
     },
     /// The file is not a readable zip archive.
     #[error("a jar must be a zip archive: {0}")]
     Archive(String),
-    /// A class that is needed is in none of the jars.
+    /// A required class is missing from all jars.
     #[error("class {0} is in none of the jars")]
     MissingClass(String),
-    /// A class file ends too early.
-    #[error("a class file ends too early, at byte {position}")]
+    /// A class file is truncated.
+    #[error("a class file is truncated at byte {position}")]
     Cut {
-        /// Where more bytes were expected.
+        /// Position of the missing bytes.
         position: usize,
     },
-    /// A class file breaks the format.
-    #[error("{class} is not a class file that can be read: {problem}")]
+    /// A class file is invalid.
+    #[error("cannot read the class file {class}: {problem}")]
     Format {
-        /// Which class.
+        /// Name of the class.
         class: String,
-        /// What is wrong.
+        /// Description of the problem.
         problem: String,
     },
-    /// The code does something that the evaluator does not know.
+    /// The code uses a feature that the evaluator does not support.
     #[error("{class}.{method} at byte {position}: {problem}")]
     Unknown {
-        /// Which class.
+        /// Name of the class.
         class: String,
-        /// Which method.
+        /// Name of the method.
         method: String,
-        /// The byte of the instruction in the method's code.
+        /// Byte offset of the instruction in the method's code.
         position: usize,
-        /// What the evaluator met.
+        /// Description of the unsupported feature.
         problem: String,
     },
-    /// A value has another form than expected.
+    /// A value has an unexpected form.
     #[error("{what}: expected {expected}, found {found}")]
     Shape {
-        /// Which value, by class and field.
+        /// Class and field of the value.
         what: String,
-        /// The form that was expected.
+        /// The expected form.
         expected: &'static str,
-        /// The form that was found.
+        /// The form found.
         found: String,
     },
 }

@@ -1,7 +1,7 @@
-//! Runs static initializers and constructors as far as rules and lists need it.
+//! Evaluates static initializers and constructors as far as rules and lists need it.
 //!
-//! Nothing is guessed: code of a class outside of `opened` is not run but recorded as a call with
-//! its arguments, and whatever depends on such a result (a branch, a dropped result) is an error.
+//! Nothing is guessed. Code of classes outside `opened` is not run: the call is recorded with its arguments.
+//! Anything that depends on its result (a branch, a dropped result) is an error.
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -14,15 +14,15 @@ use crate::library;
 use crate::value::{Call, Content, Value};
 use crate::{Error, Jar};
 
-/// How a run of instructions ended.
+/// How an evaluation ended.
 #[derive(Debug)]
 pub(crate) enum End {
     Return(Option<Value>),
-    /// At a branch that depends on a recorded call, or at a jump back.
+    /// At a branch that depends on a recorded call, or at a backward jump.
     Branch,
 }
 
-/// A long loop is no initializer of a list.
+/// Limit on evaluated instructions. List initializers have no long loops.
 const MOST_INSTRUCTIONS: usize = 5_000_000;
 
 pub(crate) struct Evaluator {
@@ -31,13 +31,13 @@ pub(crate) struct Evaluator {
     opened: HashSet<String>,
     statics: HashMap<(String, String), Value>,
     initialized: HashSet<String>,
-    /// The calls on recorded objects while one action of a generated lexer is traced.
+    /// Calls on recorded objects during the trace of a generated lexer's action.
     trace: Option<Vec<Call>>,
     instructions: usize,
 }
 
 impl Evaluator {
-    /// Only static code of the `opened` classes is run.
+    /// Creates an evaluator that runs only the static code of the `opened` classes.
     pub fn new(jars: Vec<Jar>, opened: &[&str]) -> Self {
         Self {
             jars,
@@ -67,17 +67,17 @@ impl Evaluator {
         Ok(self.classes[name].clone())
     }
 
-    /// The value of a static field after its class was initialized.
+    /// Returns the value of a static field, after initializing its class.
     pub fn static_field(&mut self, class_name: &str, field: &str) -> Result<Value, Error> {
         self.initialize(class_name)?;
         let value = self.statics.get(&(class_name.to_owned(), field.to_owned())).cloned();
         value.ok_or_else(|| Error::Format {
             class: class_name.to_owned(),
-            problem: format!("there is no static field {field}"),
+            problem: format!("no static field {field}"),
         })
     }
 
-    /// The value of a field of an object from `construct`.
+    /// Returns a field of an object from `construct`.
     pub fn field(object: &Value, field: &str) -> Result<Value, Error> {
         if let Value::Object(target) = object
             && let Content::Fields(fields) = &*target.content.borrow()
@@ -88,7 +88,7 @@ impl Evaluator {
         Err(object.shape(field, "an object with this field"))
     }
 
-    /// Makes an object by running its constructor and those of its parents.
+    /// Creates an object by running its constructor and those of its superclasses.
     pub fn construct(&mut self, class: &str, descriptor: &str, arguments: &[Value]) -> Result<Value, Error> {
         let object = Value::object(class, Content::Fields(Vec::new()));
         let mut locals = vec![object.clone()];
@@ -97,7 +97,9 @@ impl Evaluator {
         Ok(object)
     }
 
-    /// Runs the longest constructor of a class until it does something unknown; the named fields must be set by then.
+    /// Runs the longest constructor of a class up to the first unsupported instruction.
+    ///
+    /// The named fields must be set by then.
     pub fn run_constructors(&mut self, object: &Value, fields: &[&str]) -> Result<(), Error> {
         let Value::Object(target) = object else {
             return Err(object.shape("an object", "an object"));
@@ -117,7 +119,7 @@ impl Evaluator {
         }
     }
 
-    /// Runs the instructions from one position on an unknown object; gives what was called and how it ended.
+    /// Runs the instructions from `start` on an unknown object. Returns the calls, and how the run ended.
     pub fn trace(
         &mut self,
         class: &Rc<Class>,
@@ -153,7 +155,7 @@ impl Evaluator {
         Ok(())
     }
 
-    /// Runs a method of a class or of its nearest parent that has it.
+    /// Runs a method of a class or of its nearest superclass that has it.
     fn run(
         &mut self,
         class: &str,
@@ -180,7 +182,7 @@ impl Evaluator {
         frame.locals.resize(method.locals.max(frame.locals.len()), Value::Null);
         match self.execute(&mut frame, method, 0)? {
             End::Return(value) => Ok(value),
-            End::Branch => Err(frame.unknown("a branch depends on code that is not run")),
+            End::Branch => Err(frame.unknown("the branch depends on code that is not run")),
         }
     }
 
@@ -189,7 +191,7 @@ impl Evaluator {
         loop {
             self.instructions += 1;
             if self.instructions > MOST_INSTRUCTIONS {
-                return Err(frame.unknown("it runs longer than an initializer should"));
+                return Err(frame.unknown("the initializer runs too many instructions"));
             }
             frame.position = bytes.position();
             let instruction = bytes.u8()?;
@@ -200,7 +202,7 @@ impl Evaluator {
                     let target = target.ok_or_else(|| frame.unknown("a jump out of the method"))?;
                     match frame.is_taken(instruction)? {
                         None => return Ok(End::Branch),
-                        // While an action is traced, a jump back leads to the next token.
+                        // During a trace, a backward jump continues with the next token.
                         Some(true) if self.trace.is_some() && offset < 0 => return Ok(End::Branch),
                         Some(true) => bytes.set_position(target),
                         Some(false) => {}
@@ -305,10 +307,10 @@ impl Evaluator {
             (true, Some(value)) => frame.stack.push(value),
             (false, None) => {}
             (true, None) => {
-                return Err(frame.unknown(&format!("{}.{} gave no result", member.class, member.name)));
+                return Err(frame.unknown(&format!("{}.{} returned no result", member.class, member.name)));
             }
             (false, Some(_)) => {
-                return Err(frame.unknown(&format!("{}.{} is not known", member.class, member.name)));
+                return Err(frame.unknown(&format!("{}.{} is not supported", member.class, member.name)));
             }
         }
         Ok(())
@@ -345,7 +347,7 @@ impl Evaluator {
         }
     }
 
-    /// A method of an object whose own code is run.
+    /// Calls a method of an object whose own code is run.
     fn call_own(
         &mut self,
         instruction: u8,
@@ -388,7 +390,9 @@ impl Evaluator {
         match (has_result, is_traced) {
             (true, _) => Ok(Some(Value::call(&member.class, &member.name, all))),
             (false, true) => Ok(None),
-            (false, false) => Err(frame.unknown(&format!("{}.{} is not known", member.class, member.name))),
+            (false, false) => {
+                Err(frame.unknown(&format!("{}.{} is not supported", member.class, member.name)))
+            }
         }
     }
 }
@@ -408,7 +412,7 @@ fn get_field(object: &Value, member: &Member, frame: &Frame) -> Result<Value, Er
     }
 }
 
-/// How many arguments a method takes and whether it gives a result.
+/// Returns the number of arguments of a method, and whether it returns a value.
 fn signature(descriptor: &str) -> (usize, bool) {
     let (inside, result) = descriptor.trim_start_matches('(').split_once(')').unwrap_or(("", "V"));
     let (mut count, mut in_name) = (0, false);

@@ -50,14 +50,14 @@ impl Assembler {
             self.methods.extend(number.to_be_bytes());
         }
         self.methods.extend((length + 12).to_be_bytes());
-        // Sizes of stack and variables, code, no handlers, no attributes.
+        // Stack and variable counts, code, no handlers, no attributes.
         self.methods.extend([0, 9, 0, 9]);
         self.methods.extend(length.to_be_bytes());
         self.methods.extend(code);
         self.methods.extend([0; 4]);
     }
 
-    /// A jar with the class alone, opened.
+    /// Returns an evaluator of a jar that contains only this class, which is opened.
     fn evaluator(mut self, name: &str) -> Evaluator {
         let this = self.class(name);
         let parent = self.class("java/lang/Object");
@@ -150,7 +150,7 @@ fn unknown_calls_are_kept_with_their_arguments() {
     );
 }
 
-/// The message for an initializer that ends with these instructions.
+/// Returns the error message of an initializer that ends with these instructions.
 fn problem(code: &[u8]) -> String {
     let mut class = Assembler::default();
     let [high, low] = class.member("B", "size", "()I");
@@ -164,10 +164,10 @@ fn what_is_not_known_is_told() {
     assert_eq!(problem(&[0x57, RETURN]), "A.<clinit> at byte 3: the result of B.size is dropped");
     assert_eq!(
         problem(&[0x9A, 0, 3, RETURN]),
-        "A.<clinit> at byte 3: a branch depends on code that is not run"
+        "A.<clinit> at byte 3: the branch depends on code that is not run"
     );
-    assert_eq!(problem(&[0x78]), "A.<clinit> at byte 3: the instruction 0x78 is not known");
-    assert_eq!(problem(&[0xA7, 0, 0]), "A.<clinit> at byte 3: it runs longer than an initializer should");
-    assert_eq!(problem(&[0x3A, 1]), "a class file ends too early, at byte 5");
+    assert_eq!(problem(&[0x78]), "A.<clinit> at byte 3: the instruction 0x78 is not supported");
+    assert_eq!(problem(&[0xA7, 0, 0]), "A.<clinit> at byte 3: the initializer runs too many instructions");
+    assert_eq!(problem(&[0x3A, 1]), "a class file is truncated at byte 5");
     assert!(static_field(Assembler::default(), "X").unwrap_err().to_string().contains("no static field X"));
 }

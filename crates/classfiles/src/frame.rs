@@ -1,4 +1,4 @@
-//! The local variables and the stack of a method that is run, and the instructions that need no more.
+//! Local variables and stack of a running method, and the instructions that need only these.
 
 use std::rc::Rc;
 
@@ -8,13 +8,13 @@ use crate::class::{Class, Constant};
 use crate::instruction as code;
 use crate::value::{Content, Value};
 
-/// Where an evaluation is, and what it works on.
+/// State of a running method.
 pub(crate) struct Frame {
     pub class: Rc<Class>,
     pub method: String,
     pub locals: Vec<Value>,
     pub stack: Vec<Value>,
-    /// Where the current instruction begins.
+    /// Start of the current instruction.
     pub position: usize,
 }
 
@@ -41,7 +41,7 @@ impl Frame {
     }
 
     fn local(&mut self, index: usize) -> Result<&mut Value, Error> {
-        let error = self.unknown("there is no such local variable");
+        let error = self.unknown("no such local variable");
         self.locals.get_mut(index).ok_or(error)
     }
 
@@ -57,7 +57,7 @@ impl Frame {
         Ok(())
     }
 
-    /// Whether a jump is taken; None when that depends on a recorded call.
+    /// Returns whether a jump is taken, or `None` if that depends on a recorded call.
     pub fn is_taken(&mut self, instruction: u8) -> Result<Option<bool>, Error> {
         if instruction == code::GOTO {
             return Ok(Some(true));
@@ -87,7 +87,7 @@ impl Frame {
         })
     }
 
-    /// Instructions that touch only this frame.
+    /// Runs an instruction that uses only this frame.
     pub fn plain_instruction(&mut self, instruction: u8, bytes: &mut Bytes<'_>) -> Result<(), Error> {
         match instruction {
             code::NOP => {}
@@ -136,7 +136,7 @@ impl Frame {
                 let name = self.class.class_name(bytes.u16()?)?;
                 self.stack.push(Value::object(&name, Content::Allocated));
             }
-            // A cast changes nothing here.
+            // Casts have no effect here.
             code::CHECKCAST => {
                 bytes.u16()?;
             }
@@ -144,7 +144,7 @@ impl Frame {
             code::MONITORENTER | code::MONITOREXIT => {
                 self.pop()?;
             }
-            _ => return Err(self.unknown(&format!("the instruction {instruction:#04x} is not known"))),
+            _ => return Err(self.unknown(&format!("the instruction {instruction:#04x} is not supported"))),
         }
         Ok(())
     }
@@ -152,7 +152,7 @@ impl Frame {
     fn stack_instruction(&mut self, instruction: u8) -> Result<(), Error> {
         let top = self.pop()?;
         match instruction {
-            // The result of code that was not run may not get lost.
+            // The result of code that was not run must not be lost.
             code::POP if matches!(top, Value::Call(_)) => {
                 return Err(self.unknown(&format!("{} is dropped", top.short())));
             }
@@ -166,7 +166,7 @@ impl Frame {
                 let below = self.pop()?;
                 self.stack.extend([top, below]);
             }
-            _ => return Err(self.unknown(&format!("the instruction {instruction:#04x} is not known"))),
+            _ => return Err(self.unknown(&format!("the instruction {instruction:#04x} is not supported"))),
         }
         Ok(())
     }
@@ -190,7 +190,8 @@ impl Frame {
                 let (index, array) = (self.pop_int()?, self.pop()?);
                 let items = array.items("an array")?;
                 let item = usize::try_from(index).ok().and_then(|index| items.get(index)).cloned();
-                let item = item.ok_or_else(|| self.unknown(&format!("an array has no place {index}")))?;
+                let item =
+                    item.ok_or_else(|| self.unknown(&format!("array index {index} is out of range")))?;
                 self.stack.push(item);
             }
             _ => {
@@ -209,7 +210,7 @@ impl Frame {
             *place = value;
             return Ok(());
         }
-        Err(self.unknown(&format!("{} has no place {index}", array.short())))
+        Err(self.unknown(&format!("index {index} of {} is out of range", array.short())))
     }
 
     fn arithmetic(&mut self, instruction: u8) -> Result<(), Error> {
@@ -236,7 +237,7 @@ pub(crate) fn constant_value(class: &Class, index: u16) -> Result<Value, Error> 
         Constant::Integer(number) => Value::Int(*number),
         Constant::Text(text) => Value::Text(class.units(*text)?.into()),
         Constant::Class(_) => Value::call(&class.class_name(index)?, "class", Vec::new()),
-        // Numbers of other kinds occur beside the lists and are never used by them.
+        // Constants of other types occur next to the lists but are not used by them.
         _ => Value::call(&class.name, "constant", vec![Value::Int(i32::from(index))]),
     })
 }

@@ -1,4 +1,4 @@
-//! Instructions of class files, by the names that the specification of the Java virtual machine gives them.
+//! Class file instructions, with the names of the Java virtual machine specification.
 
 pub(crate) const NOP: u8 = 0x00;
 pub(crate) const ACONST_NULL: u8 = 0x01;

@@ -1,4 +1,4 @@
-//! Jars: zip archives with class files.
+//! Jars: zip archives of class files.
 
 use std::io::{Cursor, Read};
 
@@ -9,27 +9,27 @@ use zip::result::ZipError;
 use crate::Error;
 use crate::class::Class;
 
-/// One opened jar.
+/// An open jar.
 #[derive(Debug)]
 pub struct Jar {
     archive: ZipArchive<Cursor<Vec<u8>>>,
 }
 
 impl Jar {
-    /// Opens a jar whatever its content.
+    /// Opens a jar without checking its checksum.
     ///
     /// # Errors
-    /// When the bytes are no zip archive.
+    /// Returns an error if the bytes are not a zip archive.
     pub fn open(data: Vec<u8>) -> Result<Self, Error> {
         let archive =
             ZipArchive::new(Cursor::new(data)).map_err(|error| Error::Archive(error.to_string()))?;
         Ok(Self { archive })
     }
 
-    /// Opens a jar that must have one SHA-256, written in lower-case hexadecimal.
+    /// Opens a jar with a pinned SHA-256 in lower-case hexadecimal.
     ///
     /// # Errors
-    /// When the sum is another one, or the bytes are no zip archive.
+    /// Returns an error if the checksum differs, or if the bytes are not a zip archive.
     pub fn open_pinned(data: Vec<u8>, name: &str, expected: &str) -> Result<Self, Error> {
         let found = Sha256::digest(&data).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
         if found != expected {

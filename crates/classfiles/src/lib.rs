@@ -1,10 +1,10 @@
-//! Reads lists and rules out of Java class files, without Java.
+//! Reads lists and rules from Java class files, without Java.
 //!
-//! SPICE's reference keeps its rules in code: patterns, word lists and tables are arguments of
-//! constructors and fields of classes. They are no part of this project. [`Reference::read`] takes
-//! them from the user's own jars, which are pinned by SHA-256: it parses the class files and
-//! evaluates their static initializers as far as they make lists and strings. It is no Java
-//! machine: code that it does not know is an error.
+//! SPICE's reference implementation keeps its rules in code: patterns, word lists and tables are constructor
+//! arguments and class fields. They are not part of this project. [`Reference::read`] extracts them from the
+//! user's own jars, which are pinned by SHA-256. It parses the class files and evaluates their static
+//! initializers as far as these create lists and strings. It is not a Java virtual machine: unsupported code
+//! is an error.
 
 mod bytes;
 mod class;

@@ -1,11 +1,11 @@
-//! What the Java library's strings, lists, sets and maps do, as far as initializers use it.
+//! Java library methods of strings, lists, sets and maps, as far as initializers use them.
 
 use std::rc::Rc;
 
 use crate::class::Member;
 use crate::value::{Content, Object, Value};
 
-/// What a known method did.
+/// Effect of a supported method.
 pub(crate) enum Outcome {
     Nothing,
     Value(Value),
@@ -34,7 +34,7 @@ fn items(value: &Value) -> Result<Vec<Value>, String> {
     value.items("a collection").map_err(|error| error.to_string())
 }
 
-/// A call of a static method; None when it is not known.
+/// Calls a static method. Returns `None` if it is not supported.
 pub(crate) fn static_call(member: &Member, arguments: &[Value]) -> Result<Option<Outcome>, String> {
     let class = member.class.rsplit('/').next().unwrap_or_default();
     if let ("System", "arraycopy", [from, from_place, to, to_place, length]) =
@@ -68,7 +68,7 @@ pub(crate) fn static_call(member: &Member, arguments: &[Value]) -> Result<Option
             Value::Int(i32::from(changed))
         }
         ("StringUtils", "join", [array, Value::Text(separator)]) => join(&items(array)?, separator)?,
-        // Switches for debugging are not set.
+        // Debugging properties are not set.
         ("System", "getProperty", [_, default]) => default.clone(),
         _ => return Ok(None),
     })))
@@ -82,16 +82,14 @@ fn copy_items(
     length: &Value,
 ) -> Result<(), String> {
     let size = |value: &Value| match value {
-        Value::Int(number) => {
-            usize::try_from(*number).map_err(|_| format!("{number} is no place in an array"))
-        }
-        other => Err(format!("{} is no place in an array", other.short())),
+        Value::Int(number) => usize::try_from(*number).map_err(|_| format!("{number} is not an array index")),
+        other => Err(format!("{} is not an array index", other.short())),
     };
     let (from_place, to_place, length) = (size(from_place)?, size(to_place)?, size(length)?);
     let from = items(from)?;
     let source = from.get(from_place..from_place + length).ok_or("an array is too short to copy from")?;
     let Value::Object(target) = to else {
-        return Err(format!("{} is no array", to.short()));
+        return Err(format!("{} is not an array", to.short()));
     };
     match &mut *target.content.borrow_mut() {
         Content::Items(items) => {
@@ -100,7 +98,7 @@ fn copy_items(
             place.clone_from_slice(source);
             Ok(())
         }
-        _ => Err(format!("{} is no array", to.short())),
+        _ => Err(format!("{} is not an array", to.short())),
     }
 }
 
@@ -128,10 +126,10 @@ fn join(parts: &[Value], separator: &[u16]) -> Result<Value, String> {
     Ok(Value::Text(joined.into()))
 }
 
-/// Adds to a list or set; gives whether it changed.
+/// Adds an item to a list or set, and returns whether it changed.
 fn add(collection: &Value, item: Value) -> Result<bool, String> {
     let Value::Object(object) = collection else {
-        return Err(format!("{} is no collection", collection.short()));
+        return Err(format!("{} is not a collection", collection.short()));
     };
     let is_set = object.class == "set" || object.class.ends_with("HashSet");
     match &mut *object.content.borrow_mut() {
@@ -140,11 +138,11 @@ fn add(collection: &Value, item: Value) -> Result<bool, String> {
             items.push(item);
             Ok(true)
         }
-        _ => Err(format!("{} is no collection", collection.short())),
+        _ => Err(format!("{} is not a collection", collection.short())),
     }
 }
 
-/// Gives a new object its content.
+/// Initializes the content of a new object.
 pub(crate) fn construct(object: &Object, arguments: Vec<Value>) -> Result<(), String> {
     let content = match object.class.as_str() {
         "java/lang/StringBuilder" if arguments.is_empty() => Content::Builder(Vec::new()),
@@ -162,7 +160,7 @@ pub(crate) fn construct(object: &Object, arguments: Vec<Value>) -> Result<(), St
     Ok(())
 }
 
-/// A call of a method of an object or string; None when it is not known.
+/// Calls a method of an object or string. Returns `None` if it is not supported.
 pub(crate) fn call(
     member: &Member,
     receiver: &Value,
@@ -174,7 +172,7 @@ pub(crate) fn call(
     Ok(match (member.name.as_str(), receiver, arguments) {
         ("desiredAssertionStatus", _, []) => Some(Outcome::Value(Value::Int(0))),
         ("toLowerCase", Value::Text(units), []) => {
-            let text = String::from_utf16(units).map_err(|_| "text is no valid Unicode".to_owned())?;
+            let text = String::from_utf16(units).map_err(|_| "the text is not valid Unicode".to_owned())?;
             Some(Outcome::Value(Value::text(&text.to_lowercase())))
         }
         ("replaceAll", Value::Text(units), [Value::Text(set), Value::Text(replacement)]) => {
@@ -185,7 +183,7 @@ pub(crate) fn call(
     })
 }
 
-/// A string without the characters of a set such as `[()]`; other expressions are not known.
+/// Removes the characters of a set such as `[()]` from a string. Other regular expressions are not supported.
 fn without(units: &[u16], set: &[u16], replacement: &[u16]) -> Result<Value, String> {
     let plain = |unit: &u16| !"[]^-&\\".encode_utf16().any(|special| special == *unit);
     match set {
@@ -196,7 +194,7 @@ fn without(units: &[u16], set: &[u16], replacement: &[u16]) -> Result<Value, Str
         {
             Ok(Value::Text(units.iter().copied().filter(|unit| !inside.contains(unit)).collect()))
         }
-        _ => Err("replaceAll is only known for deleting a set of characters".to_owned()),
+        _ => Err("replaceAll is supported only for deleting a set of characters".to_owned()),
     }
 }
 
@@ -260,7 +258,7 @@ fn append(units: &mut Vec<u16>, part: &Value, descriptor: &str) -> Result<(), St
     match part {
         Value::Text(text) => units.extend_from_slice(text),
         Value::Int(character) if descriptor.starts_with("(C)") => {
-            units.push(u16::try_from(*character).map_err(|_| format!("{character} is no character"))?);
+            units.push(u16::try_from(*character).map_err(|_| format!("{character} is not a character"))?);
         }
         other => return Err(format!("{} can't be appended to a string", other.short())),
     }

@@ -1,4 +1,4 @@
-//! SPICE's model, compiled from the reference's files.
+//! Compilation of SPICE's model from the files of the reference implementation.
 
 use std::io::{Read, Seek};
 
@@ -10,32 +10,32 @@ use capeval_tables::write;
 
 use crate::{Error, Jars, Reference};
 
-/// Why the model can't be compiled.
+/// Error of compiling the model.
 #[derive(Debug, thiserror::Error)]
 pub enum ModelCompileError {
-    /// The rules can't be read from their jars.
+    /// The rules cannot be read from their jars.
     #[error(transparent)]
     Reference(#[from] Error),
-    /// The grammar can't be read from the models jar.
+    /// The grammar cannot be read from the models jar.
     #[error(transparent)]
     Grammar(#[from] ModelError),
-    /// The rules can't be written.
+    /// The rules cannot be serialized.
     #[error(transparent)]
     Rules(#[from] RulesError),
-    /// The tables of the lemmas are not as they must be.
+    /// The lemma tables are invalid.
     #[error(transparent)]
     Lemmas(#[from] SectionsError),
-    /// The synonyms are not as they must be.
+    /// The synonyms are invalid.
     #[error(transparent)]
     Synonyms(#[from] CompileError),
 }
 
-/// The bytes of a table file with everything that SPICE needs, for [`Model::open`].
+/// Returns the bytes of a table file with all of SPICE's data, for [`Model::open`].
 ///
-/// `models` is CoreNLP's models jar; `synsets` and `exceptions` are METEOR's lists of synonyms.
+/// `models` is CoreNLP's models jar. `synsets` and `exceptions` are METEOR's synonym lists.
 ///
 /// # Errors
-/// A [`ModelCompileError`] if a file is not that of the reference.
+/// Returns a [`ModelCompileError`] if a file differs from the reference implementation's.
 pub fn compile_model<R: Read + Seek>(
     jars: Jars,
     models: R,

@@ -1,4 +1,4 @@
-//! Where the rules and word lists stand in the reference's classes.
+//! Locations of the rules and word lists in the reference implementation's classes.
 
 use capeval_dependencies::{HeadRules, RelationRule, RewritingRule};
 use capeval_lemmas::Tables;
@@ -26,10 +26,10 @@ const AMERICANIZE: &str = "edu/stanford/nlp/process/Americanize";
 const PRONOUNS: &str = "edu/stanford/nlp/dcoref/Dictionaries";
 const QUANTIFIERS: &str = "edu/stanford/nlp/scenegraph/SemanticGraphEnhancer";
 const TUPLE_FILTER: &str = "edu/anu/spice/TupleFilter";
-/// Their static code is run when another class needs it.
+/// Classes whose static code is run when another class needs it.
 const OPENED: [&str; 5] = [RELATIONS, RELATION, WORD_PATTERNS, HEAD_FINDER, LANGUAGE];
 
-/// The reference's three jars, as bytes.
+/// The three jars of the reference implementation, as bytes.
 #[derive(Debug)]
 pub struct Jars {
     /// `stanford-corenlp-3.6.0.jar`
@@ -40,24 +40,24 @@ pub struct Jars {
     pub spice: Vec<u8>,
 }
 
-/// What SPICE needs of the reference's code.
+/// The rules and tables that SPICE takes from the reference implementation's code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reference {
-    /// Relations, heads, tree rewriting and word lists.
+    /// Relations, head rules, tree rewriting and word lists.
     pub rules: Rules,
-    /// The lexer that makes lemmas.
+    /// Lexer tables of the lemmatizer.
     pub lemmas: Tables,
-    /// Pairs of a spelling and the one under which the parser's lexicon has it: "grey" and "gray".
+    /// Pairs of a British spelling and the American one in the parser's lexicon.
     pub spellings: Vec<(String, String)>,
-    /// Words on -our that are no British spellings.
+    /// Words in -our that are not British spellings.
     pub our_words: Vec<String>,
 }
 
 impl Reference {
-    /// Reads everything from the reference's jars.
+    /// Reads all rules and tables from the reference implementation's jars.
     ///
     /// # Errors
-    /// When a jar is not the pinned one or holds something unexpected.
+    /// Returns an error if a jar is not the pinned one, or has unexpected content.
     pub fn read(jars: Jars) -> Result<Self, Error> {
         let jars = vec![
             Jar::open_pinned(jars.corenlp, "stanford-corenlp-3.6.0.jar", CORENLP_SHA256)?,
@@ -91,7 +91,7 @@ fn compiled(evaluator: &mut Evaluator, class: &str, field: &str) -> Result<Strin
     evaluator.static_field(class, field)?.compiled_text(field)
 }
 
-/// The texts of one compiled pattern or of an array of them.
+/// Returns the texts of one compiled pattern or of an array of them.
 fn patterns(evaluator: &mut Evaluator, class: &str, field: &str) -> Result<Vec<String>, Error> {
     let value = evaluator.static_field(class, field)?;
     match &value {
@@ -105,8 +105,8 @@ fn relations(evaluator: &mut Evaluator) -> Result<Vec<RelationRule>, Error> {
     values.items("the relations")?.iter().map(relation).collect()
 }
 
-/// A relation from its constructor's arguments: language, name, long name, parent, then either
-/// nothing, the specific name, or source pattern, compiler, patterns and perhaps the specific name.
+/// Builds a relation from its constructor's arguments: language, name, long name and parent, followed by
+/// nothing, by the specific name, or by source pattern, compiler, patterns and an optional specific name.
 fn relation(value: &Value) -> Result<RelationRule, Error> {
     let arguments = value.made("a relation")?;
     let [_, short, _, parent, rest @ ..] = arguments.as_slice() else {
@@ -137,7 +137,7 @@ fn relation(value: &Value) -> Result<RelationRule, Error> {
 fn heads(evaluator: &mut Evaluator) -> Result<HeadRules, Error> {
     let descriptor = "(Ledu/stanford/nlp/trees/TreebankLanguagePack;Z)V";
     let language = evaluator.construct(LANGUAGE, "()V", &[])?;
-    // The argument says that copulas are no heads.
+    // The argument 1 means that copulas are not heads.
     let finder = evaluator.construct(HEAD_FINDER, descriptor, &[language, Value::Int(1)])?;
     let mut table = Vec::new();
     for (category, lists) in Evaluator::field(&finder, "nonTerminalInfo")?.entries("the head rules")? {
@@ -161,18 +161,18 @@ fn heads(evaluator: &mut Evaluator) -> Result<HeadRules, Error> {
     })
 }
 
-/// Where a step of the rewriting is found.
+/// Location of a rewriting step.
 enum RewritingFields {
-    /// Class, field with the patterns, field with the operations.
+    /// Class, field of the patterns, field of the operations.
     Operations(&'static str, &'static str, &'static str),
-    /// Class, field with the pattern.
+    /// Class, field of the pattern.
     Date(&'static str, &'static str),
     Coordination,
 }
 
 use RewritingFields as Fields;
 
-/// The steps in their order.
+/// The rewriting steps in order.
 const REWRITINGS: [RewritingFields; 20] = [
     Fields::Operations(TREE_CLEANER, "matchPattern", "operation"),
     Fields::Operations(COORDINATION, "MWE_PATTERNS", "MWE_OPERATION"),
@@ -229,7 +229,7 @@ fn lists(evaluator: &mut Evaluator) -> Result<WordLists, Error> {
     })
 }
 
-/// The words that a graph pattern for quantifiers begins with: `{word:/(?i:lot|number)/} ...`.
+/// Returns the first words of a quantifier pattern such as `{word:/(?i:lot|number)/} ...`.
 fn first_words(evaluator: &mut Evaluator, field: &str) -> Result<Vec<String>, Error> {
     let value = evaluator.static_field(QUANTIFIERS, field)?;
     let pattern = value.compiled_text(field)?;
@@ -243,7 +243,7 @@ fn pairs(evaluator: &mut Evaluator, field: &str) -> Result<Vec<(String, String)>
     entries.iter().map(|(from, to)| Ok((from.to_text(field)?, to.to_text(field)?))).collect()
 }
 
-/// The words are written as expressions, such as `de[tv]our`.
+/// The words are regular expressions, such as `de[tv]our`.
 fn our_words(evaluator: &mut Evaluator) -> Result<Vec<String>, Error> {
     let expressions = texts(evaluator, AMERICANIZE, "OUR_EXCEPTIONS")?;
     Ok(expressions.iter().flat_map(|expression| spelled_out(expression)).collect())
@@ -259,7 +259,7 @@ fn spelled_out(expression: &str) -> Vec<String> {
     }
 }
 
-/// The constructor goes on to read large files; the list is set before.
+/// The constructor reads large files after it has set the list.
 fn singular_pronouns(evaluator: &mut Evaluator) -> Result<Vec<String>, Error> {
     let object = Value::object(PRONOUNS, Content::Fields(Vec::new()));
     evaluator.run_constructors(&object, &["singularPronouns"])?;

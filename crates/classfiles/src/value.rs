@@ -1,4 +1,4 @@
-//! What code leaves in its variables.
+//! Values of the evaluated code.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -10,14 +10,14 @@ use crate::Error;
 pub(crate) enum Value {
     Null,
     Int(i32),
-    /// A string, in UTF-16 units.
+    /// A string in UTF-16 units.
     Text(Rc<[u16]>),
     Object(Rc<Object>),
-    /// The result of code that was not run, kept as what was called with what.
+    /// The result of code that was not run: the recorded call with its arguments.
     Call(Rc<Call>),
 }
 
-/// Code that was not run: a method, a field of an unknown object, a sum with such a value.
+/// Code that was not run: a method, a field of an unknown object, or a sum with such a value.
 #[derive(Debug)]
 pub(crate) struct Call {
     pub class: String,
@@ -33,19 +33,19 @@ pub(crate) struct Object {
 
 #[derive(Debug)]
 pub(crate) enum Content {
-    /// Allocated; its constructor has not been called.
+    /// Allocated, before the call of its constructor.
     Allocated,
-    /// An array, a list or a set.
+    /// An array, list or set.
     Items(Vec<Value>),
     /// A map.
     Entries(Vec<(Value, Value)>),
-    /// A string under construction.
+    /// A string builder.
     Builder(Vec<u16>),
     /// An object whose constructor is not run: the constructor's arguments.
     Made(Vec<Value>),
     /// An object whose constructor and methods are run.
     Fields(Vec<(String, Value)>),
-    /// A position in a list.
+    /// An iterator over a list.
     Iterator { items: Vec<Value>, next: usize },
 }
 
@@ -62,7 +62,7 @@ impl Value {
         Self::Call(Rc::new(Call { class: class.to_owned(), name: name.to_owned(), arguments }))
     }
 
-    /// Whether two values are one map key: equal text or number, or the same object.
+    /// Returns whether two values are the same map key: equal text or number, or the same object.
     pub fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Null, Self::Null) => true,
@@ -88,7 +88,7 @@ impl Value {
         }
     }
 
-    /// The values of an array, list or set.
+    /// Returns the values of an array, list or set.
     pub fn items(&self, what: &str) -> Result<Vec<Self>, Error> {
         if let Self::Object(object) = self
             && let Content::Items(items) = &*object.content.borrow()
@@ -111,7 +111,7 @@ impl Value {
         self.items(what)?.iter().map(|item| item.to_text(what)).collect()
     }
 
-    /// The arguments of a recorded constructor.
+    /// Returns the arguments of a recorded constructor.
     pub fn made(&self, what: &str) -> Result<Vec<Self>, Error> {
         if let Self::Object(object) = self
             && let Content::Made(arguments) = &*object.content.borrow()
@@ -121,7 +121,7 @@ impl Value {
         Err(self.shape(what, "an object with recorded arguments"))
     }
 
-    /// The text in a call such as `Pattern.compile(text)`.
+    /// Returns the text in a call such as `Pattern.compile(text)`.
     pub fn compiled_text(&self, what: &str) -> Result<String, Error> {
         match self {
             Self::Call(call) => match call.arguments.as_slice() {
@@ -137,7 +137,7 @@ impl Value {
         Error::Shape { what: what.to_owned(), expected, found: self.short() }
     }
 
-    /// The value in a few words, for messages.
+    /// Describes the value for error messages.
     pub fn short(&self) -> String {
         match self {
             Self::Null => "null".to_owned(),

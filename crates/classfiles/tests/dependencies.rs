@@ -1,10 +1,12 @@
-//! Basic dependencies from the parser's trees, with the rules of the reference's jars, against CoreNLP
-//! 3.6.0, when asked: `cargo test -p capeval-classfiles -- --ignored`. Paths come from the environment:
+//! Compares basic dependencies of the parser's trees with CoreNLP 3.6.0, using the rules of the reference
+//! jars.
 //!
-//! - `CAPEVAL_SPICE_JARS`: a folder with `stanford-corenlp-3.6.0.jar`, `SceneGraphParser-1.0.jar`
-//!   and `spice-1.0.jar`, in it or in its folder `lib`;
-//! - `CAPEVAL_SPICE_GOLDENS`: files (with `:` between them) of JSON lines, a caption each, perhaps gzipped:
-//!   `s` has the sentences, each with its `tree` and `b`, the basic dependencies.
+//! Run it with `cargo test -p capeval-classfiles -- --ignored`. Paths come from the environment:
+//!
+//! - `CAPEVAL_SPICE_JARS`: a folder with `stanford-corenlp-3.6.0.jar`, `SceneGraphParser-1.0.jar` and
+//!   `spice-1.0.jar`, directly or in its folder `lib`.
+//! - `CAPEVAL_SPICE_GOLDENS`: JSON Lines files separated by `:`, optionally gzipped, with one caption per
+//!   line: `s` has the sentences, each with its `tree` and `b`, the basic dependencies.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -61,7 +63,7 @@ impl Comparison {
         Comparison { converter, lemmas, labels, scratch: ConverterScratch::default(), spent: Duration::ZERO }
     }
 
-    /// Whether a sentence's edges are equal; prints those that are not.
+    /// Returns whether a sentence's edges are equal, and prints the different ones.
     fn is_equal(&mut self, sentence: &Value, number: u32) -> bool {
         let text = sentence["tree"].as_str().unwrap();
         let mut tree = Tree::read(text, &mut self.labels).unwrap();

@@ -1,14 +1,16 @@
-//! Compares with the reference's own program, when asked: `cargo test -p capeval-classfiles -- --ignored`.
-//! Paths come from the environment:
+//! Compares the extracted rules with the reference program.
 //!
-//! - `CAPEVAL_SPICE_JARS`: a folder with `stanford-corenlp-3.6.0.jar`, `SceneGraphParser-1.0.jar`
-//!   and `spice-1.0.jar`, in it or in its folder `lib`;
-//! - `CAPEVAL_SPICE_RULES`: relations, heads, tree operations, word lists and spellings as JSON,
-//!   printed by Java reflection;
-//! - `CAPEVAL_SPICE_GOLDENS`: files with one dumped caption a line, separated by colons (`.gz` or not);
-//! - `CAPEVAL_SPICE_LEMMAS`: a file with one `[word, tag, lemma]` a line;
-//! - `CAPEVAL_SPICE_REWRITTEN`: files, separated by colons, with a bracketed tree, the tree after the
-//!   reference's rewriting, and the numbers of its leaves' tokens in each line, separated by tabs.
+//! Run it with `cargo test -p capeval-classfiles -- --ignored`. Paths come from the environment:
+//!
+//! - `CAPEVAL_SPICE_JARS`: a folder with `stanford-corenlp-3.6.0.jar`, `SceneGraphParser-1.0.jar` and
+//!   `spice-1.0.jar`, directly or in its folder `lib`.
+//! - `CAPEVAL_SPICE_RULES`: relations, head rules, tree operations, word lists and spellings as JSON, printed
+//!   by Java reflection.
+//! - `CAPEVAL_SPICE_GOLDENS`: files separated by `:`, with one dumped caption per line, optionally gzipped
+//!   (`.gz`).
+//! - `CAPEVAL_SPICE_LEMMAS`: a file with one `[word, tag, lemma]` per line.
+//! - `CAPEVAL_SPICE_REWRITTEN`: files separated by `:`. Each line has a bracketed tree, the tree after the
+//!   reference's rewriting, and the token numbers of its leaves, separated by tabs.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -63,7 +65,7 @@ fn sorted(value: &Value) -> Vec<String> {
     texts
 }
 
-/// A relation's name and more, as reflection has them.
+/// Returns a relation's names and other fields as Java reflection prints them.
 fn expected_relation(relation: &Value) -> Value {
     let short = relation["short"].as_str().unwrap_or_default();
     let name =
@@ -136,7 +138,7 @@ fn compare_rewriting(rules: &Rules, classes: &Value) {
         match step {
             RewritingRule::Coordination => {}
             RewritingRule::Date { pattern } => assert!(values.contains(&vec![pattern.clone()]), "{pattern}"),
-            // The operations have no text in the reference any more; rewritten trees compare them.
+            // The reference does not keep the text of operations. Rewritten trees cover them.
             RewritingRule::Operations { patterns, .. } => assert!(values.contains(patterns), "{patterns:?}"),
         }
     }
@@ -232,7 +234,7 @@ fn rewritten_trees_equal_the_reference() -> Outcome {
             let outcome = rewriter.rewrite(&mut tree, &mut labels, &mut scratch);
             seconds += begun.elapsed().as_secs_f64();
             let leaves = tree.preorder().filter(|&node| tree.is_leaf(node));
-            // A node without children that a step made is no token: 0 here, -1 there.
+            // A childless node created by a step is not a token: 0 here, -1 in the reference.
             let number = |leaf| if tree.token(leaf) == 0 { -1 } else { i64::from(tree.token(leaf)) };
             let numbers: Vec<String> = leaves.map(|leaf| number(leaf).to_string()).collect();
             let found = (tree.to_text(&labels), numbers.join(","));

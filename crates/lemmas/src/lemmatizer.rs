@@ -1,30 +1,30 @@
-//! Words with tags in, lemmas out.
+//! Lemmas of words with part-of-speech tags.
 
 use crate::scanner::Scanner;
 use crate::{NumberError, Tables};
 
-/// Characters that the lexer reads as the end of a word, and what stands for them meanwhile.
+/// Characters that end a word in the lexer, with temporary replacements.
 const MASKS: [(char, char); 3] = [('_', '\u{1CF0}'), (' ', '\u{1CF1}'), ('\n', '\u{1CF2}')];
 
-/// Gives lemmas.
+/// A lemmatizer of tagged English words.
 #[derive(Debug)]
 pub struct Lemmatizer {
     tables: Tables,
 }
 
 impl Lemmatizer {
-    /// Checks the tables.
+    /// Creates a lemmatizer after checking the tables.
     ///
     /// # Errors
-    /// When a number points outside of the tables.
+    /// Returns an error if a number in the tables is out of range.
     pub fn new(tables: Tables) -> Result<Self, NumberError> {
         tables.check()?;
         Ok(Self { tables })
     }
 
-    /// The lemma of a word with its part-of-speech tag.
+    /// Returns the lemma of a word with its part-of-speech tag.
     ///
-    /// A verb and a particle with an underscore between them keep the particle.
+    /// The lemma of a verb and a particle joined by an underscore keeps the particle.
     #[must_use]
     pub fn lemma(&self, word: &str, tag: &str) -> String {
         if let Some((verb, particle)) = self.phrasal_verb(word, tag) {

@@ -1,8 +1,8 @@
-//! Lemmas of English words by their part-of-speech tags.
+//! Lemmas of English words by part-of-speech tag.
 //!
-//! The rules are those of Morpha (Minnen, Carroll and Pearce) as Stanford CoreNLP ships them: a
-//! generated lexer that reads `word_TAG`. They are no part of this crate: [`Tables`] holds the
-//! lexer's tables and actions, read elsewhere from the user's copy, and [`Lemmatizer`] runs them.
+//! The rules are Morpha's (Minnen, Carroll and Pearce) as shipped with Stanford CoreNLP: a generated lexer
+//! that reads `word_TAG`. They are not part of this crate. [`Tables`] holds the lexer's tables and actions,
+//! extracted from the user's copy, and [`Lemmatizer`] runs them.
 
 mod lemmatizer;
 mod scanner;

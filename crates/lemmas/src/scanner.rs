@@ -2,7 +2,7 @@
 
 use crate::{Action, Rule, Tables, TokenEnd};
 
-/// Text in UTF-16 units: the rules count in them.
+/// Text in UTF-16 units, in which the rules count.
 pub(crate) type Units = Vec<u16>;
 
 pub(crate) struct Scanner<'a> {
@@ -17,10 +17,10 @@ impl<'a> Scanner<'a> {
         Self { tables, text, position: 0, state: tables.lexer.word_state }
     }
 
-    /// The next token's lemma; None at the end of the text.
+    /// Returns the next token's lemma, or `None` at the end of the text.
     pub fn next(&mut self) -> Option<Units> {
         let mut before: Option<Units> = None;
-        // Every step but the change of the state reads on; damaged tables must not run for ever.
+        // Every step consumes text, except for a state change. The limit stops loops in damaged tables.
         for _ in 0..=2 * self.text.len() + self.tables.lexer.starts.len() {
             let start = self.position;
             let Some((rule, length)) = self.longest_match() else {
@@ -50,7 +50,7 @@ impl<'a> Scanner<'a> {
         before
     }
 
-    /// The longest match's rule; the table itself settles which rule wins among equally long ones.
+    /// Returns the rule and length of the longest match. The table decides between rules of equal length.
     fn longest_match(&self) -> Option<(&'a Rule, usize)> {
         let mut state = self.tables.lexer.starts[self.state as usize] as usize;
         let mut found = None;
@@ -112,7 +112,7 @@ fn join(before: Option<Units>, lemma: Units) -> Units {
     }
 }
 
-/// How long the endings -s, -ed and -ing are, with the letter that -s and -ed may follow.
+/// Returns the length of the ending -s, -ed or -ing, including the letter that replaces or precedes it.
 fn ending_length(last: u16) -> Option<i32> {
     match u8::try_from(last).ok()? {
         b's' | b'S' | b'd' | b'D' => Some(2),
@@ -137,7 +137,7 @@ pub(crate) fn lower_case(units: &[u16]) -> Units {
     {
         return capeval_ptb::lowercase(&text).encode_utf16().collect();
     }
-    // Half a character has no case.
+    // A lone surrogate has no case.
     units.iter().map(|&unit| if is_ascii_upper(unit) { unit + 0x20 } else { unit }).collect()
 }
 
@@ -149,9 +149,9 @@ fn is_ascii_upper(unit: u16) -> bool {
 mod tests {
     use super::lower_case;
 
-    /// As Java 17 gives them.
+    /// The expected values are Java 17's.
     #[test]
-    fn lower_case_is_that_of_java() {
+    fn lower_case_matches_java() {
         for (text, lower) in
             [("DOG\u{e9}\u{c9}", "dog\u{e9}\u{e9}"), ("ΑΣ's", "ασ's"), ("a\u{200d}Σ@", "a\u{200d}ς@")]
         {

@@ -1,4 +1,4 @@
-//! The tables as sections of a table file.
+//! The lemma tables as sections of a table file.
 
 use capeval_tables::{Contents, TableError, TableFile};
 
@@ -10,38 +10,38 @@ const TRANSITIONS: &str = "lemmas.transitions";
 const ACCEPTED: &str = "lemmas.accepted";
 const RULES: &str = "lemmas.rules";
 
-/// Tables on their way into a file.
+/// Serialized lemma tables.
 #[derive(Debug)]
 pub struct Sections<'a> {
     tables: &'a Tables,
     rules: Vec<u8>,
 }
 
-/// Why tables can't be read from a file.
+/// Error of reading the lemma tables from a file.
 #[derive(Debug, thiserror::Error)]
 pub enum SectionsError {
     /// A section is missing.
     #[error(transparent)]
     Table(#[from] TableError),
-    /// The rules' section is not that of rules.
-    #[error("the section lemmas.rules must hold the lexer's rules as JSON: {0}")]
+    /// The rules section is invalid.
+    #[error("the section lemmas.rules must contain the lexer's rules as JSON: {0}")]
     Json(#[from] serde_json::Error),
-    /// A number points outside of the tables.
+    /// A number in the tables is out of range.
     #[error(transparent)]
     Number(#[from] NumberError),
 }
 
 impl<'a> Sections<'a> {
-    /// Prepares tables.
+    /// Serializes the tables.
     ///
     /// # Errors
-    /// When a number points outside of the tables.
+    /// Returns an error if a number in the tables is out of range.
     pub fn new(tables: &'a Tables) -> Result<Self, SectionsError> {
         tables.check()?;
         Ok(Self { tables, rules: serde_json::to_vec(&tables.lexer)? })
     }
 
-    /// The sections.
+    /// Returns the sections to write.
     #[must_use]
     pub fn contents(&self) -> [Contents<'_>; 5] {
         [
@@ -58,7 +58,7 @@ impl Lemmatizer {
     /// Reads the tables from a file and checks them.
     ///
     /// # Errors
-    /// A [`SectionsError`] if a section is missing or damaged.
+    /// Returns a [`SectionsError`] if a section is missing or damaged.
     pub fn open<B: AsRef<[u8]>>(file: &TableFile<B>) -> Result<Self, SectionsError> {
         let tables = Tables {
             classes: file.numbers(file.section::<u8>(CLASSES)?)?.to_vec(),

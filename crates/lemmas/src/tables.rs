@@ -1,108 +1,109 @@
-//! The tables of the lexer: plain numbers and strings, checked before they are used.
+//! The lexer's tables: plain numbers and strings, validated before use.
 
 use serde::{Deserialize, Serialize};
 
-/// What becomes of the matched text.
+/// How the lemma is formed from the matched text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Action {
-    /// The matched text is the lemma, in lower case.
+    /// The lemma is the matched text in lower case.
     LowerCase,
-    /// The matched text is the lemma as it stands.
+    /// The lemma is the matched text unchanged.
     AsWritten,
-    /// The last `delete` characters go, the rest is put into lower case, and `add` is appended.
+    /// Deletes the last `delete` characters, converts the rest to lower case, and appends `add`.
     Replace {
-        /// How many characters go.
+        /// Number of characters to delete.
         delete: i32,
-        /// What is appended.
+        /// Text to append.
         add: String,
     },
-    /// As `Replace`, for what is left without its ending -s, -ed or -ing.
+    /// Like `Replace`, after removing the ending -s, -ed or -ing.
     ReplaceBeforeEnding {
-        /// How many characters go besides the ending.
+        /// Number of characters to delete in addition to the ending.
         delete: i32,
-        /// What is appended.
+        /// Text to append.
         add: String,
     },
-    /// The ending goes, and the doubled consonant before it unless the stem has one of its own.
+    /// Deletes the ending, and the consonant before it if the remaining stem is in
+    /// [`LexerRules::doubling_stems`].
     Undouble {
-        /// How many characters the ending has.
+        /// Number of characters in the ending.
         delete: i32,
     },
-    /// The matched text, in lower case, followed by the lemma of what comes next.
+    /// The matched text in lower case, followed by the lemma of the next token.
     LowerCaseAndNext,
-    /// The same text is matched again in another state of the lexer.
+    /// Matches the same text again in another lexer state.
     Enter {
-        /// Which state, as a place in `Tables::starts`.
+        /// The state, an index into [`LexerRules::starts`].
         state: u32,
     },
-    /// A tag was read: back to the state in which words are read.
+    /// Ends a tag and returns to the state that reads words.
     EndTag {
-        /// The state for the next word.
+        /// The lexer state for the next word.
         state: u32,
     },
-    /// A character of no use: the next token is looked for.
+    /// Skips the character and continues with the next token.
     Skip,
 }
 
-/// Where a token ends whose rule looked beyond its end.
+/// The end of a token whose rule has lookahead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TokenEnd {
-    /// Where the match ends.
+    /// The end of the match.
     Match,
-    /// This many characters before the match ends.
+    /// This many characters before the end of the match.
     BeforeEnd(u32),
-    /// This many characters after the match begins.
+    /// This many characters after the start of the match.
     AfterStart(u32),
 }
 
-/// One rule's consequence.
+/// The result of a rule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rule {
-    /// Where the token ends.
+    /// The end of the token.
     pub end: TokenEnd,
-    /// What becomes of it.
+    /// The action on the token.
     pub action: Action,
 }
 
-/// The lexer: an automaton over classes of characters, and the rules of its accepting states.
+/// The lexer: an automaton over character classes, with the rules of its accepting states.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tables {
-    /// The class of each UTF-16 unit.
+    /// Character class of each UTF-16 unit.
     pub classes: Vec<u8>,
-    /// Where each state's row begins in `transitions`.
+    /// Offset of each state's row in `transitions`.
     pub rows: Vec<u32>,
-    /// The next state plus one by row and class, or 0.
+    /// The next state plus 1 by row and class, or 0 for none.
     pub transitions: Vec<u16>,
-    /// For each state its place in the rules plus one, or 0 where nothing is accepted.
+    /// The rule index plus 1 of each state, or 0 if the state is not accepting.
     pub accepted: Vec<u16>,
-    /// The rules and what they need.
+    /// The rules and their data.
     pub lexer: LexerRules,
 }
 
-/// What the lexer does with the texts that its automaton accepts.
+/// Actions of the lexer on the text that its automaton accepts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LexerRules {
-    /// The automaton's first state for each lexer state.
+    /// First automaton state of each lexer state.
     pub starts: Vec<u32>,
-    /// The lexer state in which a word is begun.
+    /// Lexer state at the beginning of a word.
     pub word_state: u32,
     /// The rules.
     pub rules: Vec<Rule>,
-    /// Verb stems that end in one consonant which is doubled before an ending, sorted.
+    /// Verb stems whose final consonant is doubled before an ending, sorted.
     pub doubling_stems: Vec<String>,
     /// Particles that may follow a verb after an underscore, sorted.
     pub particles: Vec<String>,
 }
 
-/// Why tables can't be used.
+/// Error of invalid tables.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum NumberError {
-    /// A number points outside of the tables.
+    /// A number is out of range.
     #[error("the lemma tables are damaged: {what} must be below {limit} (got {found})")]
     OutOfBounds {
-        /// Which number.
+        /// Name of the number.
         what: &'static str,
-        /// What it has to be below.
+        /// Exclusive upper limit.
         limit: usize,
         /// The number found.
         found: usize,
@@ -110,11 +111,11 @@ pub enum NumberError {
     /// A table has the wrong length.
     #[error("the lemma tables are damaged: there must be {expected} {what} (got {found})")]
     Length {
-        /// What the table holds.
+        /// Name of the table's entries.
         what: &'static str,
-        /// How many there must be.
+        /// Expected number of entries.
         expected: usize,
-        /// How many there are.
+        /// Number of entries found.
         found: usize,
     },
 }
@@ -122,10 +123,10 @@ pub enum NumberError {
 const UNITS: usize = 0x1_0000;
 
 impl Tables {
-    /// Checks every number, so that reading the tables can't fail.
+    /// Checks every number, so that using the tables cannot fail.
     ///
     /// # Errors
-    /// When a number points outside of the tables.
+    /// Returns an error if a number is out of range or a table has the wrong length.
     pub fn check(&self) -> Result<(), NumberError> {
         let states = self.rows.len();
         let class_count = self.classes.iter().max().map_or(0, |&class| usize::from(class) + 1);

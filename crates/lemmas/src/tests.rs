@@ -6,7 +6,7 @@ const KIND: Kind = Kind { name: "TEST", version: 1 };
 const WORDS: u32 = 0;
 const VERBS: u32 = 1;
 
-/// A lexer whose rules are texts: in which state, which text, what then.
+/// Builds a lexer whose rules match fixed texts: lexer state, text and result.
 fn tables(rules: &[(u32, &str, Rule)]) -> Tables {
     const CLASSES: usize = 128;
     let classes = (0..0x1_0000_usize).map(|unit| if unit < CLASSES { unit as u8 } else { 0 }).collect();
@@ -100,7 +100,7 @@ fn particles_stay_with_their_verbs() {
     let lemmatizer = Lemmatizer::new(example()).unwrap();
     assert_eq!(lemmatizer.lemma("shut_off", "VB"), "shut_off");
     assert_eq!(lemmatizer.lemma("Went_up_", "VBD"), "wgo_up");
-    // No particle: the underscore is part of the word, which no rule here reads.
+    // "in" is not in the particles, so the underscore is part of the word, which matches no rule.
     assert_eq!(lemmatizer.lemma("shut_in", "VB"), "");
 }
 

@@ -1,4 +1,4 @@
-//! Tables of other libraries, which give a stream of Arrow's C data interface.
+//! Tables of other libraries, read through Arrow's C data interface.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -14,7 +14,7 @@ use crate::captions::Captions;
 use crate::errors::{caption_error, format_error, internal};
 use crate::threads::detached;
 
-/// The name that Arrow's capsules of streams have.
+/// Name of the capsules that contain Arrow streams.
 const STREAM: &std::ffi::CStr = c"arrow_array_stream";
 
 /// A table that can be read once.
@@ -29,13 +29,13 @@ impl ArrowTable {
     #[new]
     fn new(py: Python<'_>, stream: &Bound<'_, PyCapsule>) -> PyResult<Self> {
         let pointer = stream.pointer_checked(Some(STREAM))?.cast::<FFI_ArrowArrayStream>();
-        // SAFETY: a capsule of this name holds a stream, and what is taken from it is marked as taken.
+        // SAFETY: a capsule of this name contains a stream, and the stream is marked as taken.
         #[expect(unsafe_code, reason = "Arrow's C data interface")]
         let taken = unsafe { FFI_ArrowArrayStream::from_raw(pointer.as_ptr()) };
         let stream = ArrayStreamReader::try_new(taken).map_err(|error| unreadable(py, &error.to_string()))?;
         let field = stream.field();
         let DataType::Struct(fields) = field.data_type() else {
-            return Err(unreadable(py, &format!("it is one column of {}", field.data_type())));
+            return Err(unreadable(py, &format!("it is a single column of {}", field.data_type())));
         };
         Ok(Self { schema: Schema::new(fields.clone()), stream: Mutex::new(Some(stream)) })
     }
@@ -55,8 +55,9 @@ impl ArrowTable {
     ) -> PyResult<Captions> {
         let columns = Columns { image, caption, split, is_single };
         let stream = self.stream.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let stream = stream.ok_or_else(|| internal("the table was read before"))?;
-        // Without the interpreter's lock, which a stream may need in threads of its own.
+        let stream =
+            stream.ok_or_else(|| internal("the table can be read only once, and was read before"))?;
+        // The GIL is released because a stream may need it in its own threads.
         let read = detached(py, || {
             let batches = batches(stream)?;
             Ok(read_batches(&self.schema, &batches, &columns))
@@ -81,7 +82,7 @@ fn batches(stream: ArrayStreamReader) -> Result<Vec<RecordBatch>, String> {
 }
 
 fn unreadable(py: Python<'_>, reason: &str) -> PyErr {
-    caption_error(py, &format!("the table can't be read ({reason})"))
+    caption_error(py, &format!("cannot read the table ({reason})"))
 }
 
 pub fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -1,4 +1,4 @@
-//! Captions grouped by image, and the readers that make them.
+//! Captions grouped by image, and their readers.
 
 use capeval_formats::{self as formats, ImageId, ImageIds, Looks, ReadError};
 use numpy::{IntoPyArray, PyArray1};
@@ -12,13 +12,13 @@ use std::sync::OnceLock;
 use crate::errors::{caption_error, format_error, internal};
 use crate::threads::detached;
 
-/// The keys under which an object can have a list of results.
+/// Keys that may contain a list of results.
 const RESULT_LISTS: [&str; 3] = ["annotations", "predictions", "results"];
 
 #[pyclass(frozen, module = "capeval._native")]
 pub struct Captions(pub formats::Captions, OnceLock<Positions>);
 
-/// The position of each image, made when it is first needed.
+/// The position of each image, computed on first use.
 enum Positions {
     Integers(FxHashMap<i64, usize>),
     Strings(FxHashMap<String, usize>),
@@ -80,7 +80,7 @@ impl Captions {
         offsets.map(|pair| (pair[1] - pair[0]) as i64).collect::<Vec<_>>().into_pyarray(py)
     }
 
-    /// A fingerprint of each image, of its id and its captions.
+    /// Returns a fingerprint of each image's id and captions.
     fn fingerprints<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u64>>> {
         let fingerprints = detached(py, || {
             let images = (0..self.0.len()).into_par_iter().with_min_len(1024);
@@ -94,7 +94,7 @@ impl Captions {
         selected.map(Self::made).map_err(|error| caption_error(py, &error.to_string()))
     }
 
-    /// For each image here, its position in `other` (-1 where it has no such image).
+    /// Returns the position of each image in `other`, or -1 if `other` does not have it.
     fn positions_in<'py>(&self, py: Python<'py>, other: &Self) -> Bound<'py, PyArray1<i64>> {
         let positions: Vec<i64> = py.detach(|| {
             if self.0.ids() == other.0.ids() {
@@ -112,14 +112,14 @@ fn image_ids(ids: &Bound<'_, PyList>) -> PyResult<ImageIds> {
     if strings {
         let id = |(i, id): (usize, Bound<'_, PyAny>)| match id.cast::<PyString>() {
             Ok(id) => {
-                text(id).ok_or_else(|| caption_error(py, &format!("image id {i} holds a lone surrogate")))
+                text(id).ok_or_else(|| caption_error(py, &format!("image id {i} contains a lone surrogate")))
             }
             Err(_) => Err(unlike(&id, i, "a string, as the first id is")),
         };
         return ids.iter().enumerate().map(id).collect::<PyResult<_>>().map(ImageIds::Strings);
     }
     let id = |(i, id): (usize, Bound<'_, PyAny>)| {
-        // numpy's integers count as integers; a bool is a mistake.
+        // numpy integers are accepted as integers. Booleans are rejected as likely mistakes.
         let integer =
             !id.is_instance_of::<PyBool>() && (id.is_instance_of::<PyInt>() || id.hasattr("__index__")?);
         match id.extract::<i64>() {
@@ -163,7 +163,7 @@ fn texts(ids: &ImageIds, image: usize, group: &Bound<'_, PyAny>) -> PyResult<Vec
         };
         text(caption).ok_or_else(|| {
             let message =
-                format!("caption {i} of image {} holds a lone surrogate, which is no character", of());
+                format!("caption {i} of image {} contains a lone surrogate, which is not a character", of());
             caption_error(py, &message)
         })
     };
@@ -200,7 +200,7 @@ fn read_results_strictly(py: Python<'_>, data: &[u8]) -> PyResult<Captions> {
 #[pyfunction]
 fn read_results_under(py: Python<'_>, data: &[u8], key: &str) -> PyResult<Captions> {
     let Some(key) = RESULT_LISTS.into_iter().find(|known| *known == key) else {
-        return Err(internal("the key of a list of results must be known"));
+        return Err(internal("unknown key of a list of results"));
     };
     read(py, data, |data| formats::read_results_under(data, key))
 }
@@ -217,15 +217,15 @@ fn read_karpathy(
     Ok((Captions::made(captions), splits))
 }
 
-/// What a JSON file looks like: the value at the top, whether something follows it, and whether nothing is
-/// wrong with the beginning.
+/// Returns the structure of a JSON file's top-level value, whether more text follows it, and whether the
+/// beginning is valid.
 #[pyfunction]
 fn read_outline<'py>(py: Python<'py>, data: &[u8]) -> PyResult<(Bound<'py, PyTuple>, bool, bool)> {
     let outline = py.detach(|| formats::read_outline(data));
     Ok((looks(py, &outline.top)?, outline.is_followed, outline.is_sound))
 }
 
-/// The kind of a value, its fields, and the first element of a list.
+/// Returns the type of a value, its fields, and the first element of a list.
 fn looks<'py>(py: Python<'py>, value: &Looks) -> PyResult<Bound<'py, PyTuple>> {
     let fields = PyDict::new(py);
     for (key, field) in &value.fields {

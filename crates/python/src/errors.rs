@@ -1,4 +1,4 @@
-//! Errors of the pure crates as exceptions of `capeval.errors`.
+//! Conversion of the other crates' errors to the exceptions of `capeval.errors`.
 
 use capeval_formats::ReadError;
 use pyo3::exceptions::PyValueError;
@@ -14,7 +14,7 @@ fn raise(py: Python<'_>, class: &str, message: &str, fields: Option<&Bound<'_, P
     made().map_or_else(|error| error, PyErr::from_value)
 }
 
-/// A `FormatError` that says what is wrong with a file, and where.
+/// Creates a `FormatError` with the problem in a file and its place.
 pub fn format_error(py: Python<'_>, error: &ReadError) -> PyErr {
     let fields = || -> PyResult<Bound<'_, PyDict>> {
         let fields = PyDict::new(py);
@@ -31,22 +31,22 @@ pub fn format_error(py: Python<'_>, error: &ReadError) -> PyErr {
     }
 }
 
-/// A `CaptionError`: an image id or a caption given from Python is not one.
+/// Creates a `CaptionError` for an invalid image id or caption from Python.
 pub fn caption_error(py: Python<'_>, message: &str) -> PyErr {
     raise(py, "CaptionError", message, None)
 }
 
-/// An `OptionError`: an option is out of its range.
+/// Creates an `OptionError` for an option that is out of range.
 pub fn option_error(py: Python<'_>, message: &str) -> PyErr {
     raise(py, "OptionError", message, None)
 }
 
-/// A `ResourceError`: tables are damaged, or can't be made.
+/// Creates a `ResourceError` for tables that are damaged or cannot be compiled.
 pub fn resource_error(py: Python<'_>, message: &str) -> PyErr {
     raise(py, "ResourceError", message, None)
 }
 
-/// For arguments that only a mistake in `capeval` itself can make wrong.
+/// Creates a `ValueError` for invalid arguments that only a bug in `capeval` can cause.
 pub fn internal(message: &str) -> PyErr {
     PyValueError::new_err(message.to_owned())
 }

@@ -1,4 +1,4 @@
-//! Document frequencies: counted, converted to arrays for saving, and made from arrays.
+//! Document frequencies: counting, and conversion from and to arrays.
 
 use std::sync::Arc;
 
@@ -39,7 +39,9 @@ impl DocumentFrequencies {
         Ok(Self(Arc::new(counted)))
     }
 
-    /// `orders[k]` holds the n-grams of `k + 1` words, a row of word numbers each, and their counts.
+    /// Creates document frequencies from arrays.
+    ///
+    /// `orders[k]` has one row of `k + 1` word ids per n-gram, and the counts.
     #[staticmethod]
     fn from_arrays(
         words: Vec<String>,
@@ -49,7 +51,7 @@ impl DocumentFrequencies {
         let mut vocabulary = Vocabulary::default();
         words.iter().for_each(|word| _ = vocabulary.intern(word));
         if vocabulary.len() != words.len() {
-            return Err(internal("a word stands twice"));
+            return Err(internal("duplicate word"));
         }
         let mut ngrams = Vec::new();
         for (rows, counts) in &orders {
@@ -66,7 +68,7 @@ impl DocumentFrequencies {
         Ok(Self(Arc::new(made)))
     }
 
-    /// The sum of a fingerprint of each n-gram, of those of its words.
+    /// Returns the sum of the n-grams' fingerprints, which combine the fingerprints of their words.
     fn fingerprint(
         &self,
         py: Python<'_>,
@@ -75,18 +77,19 @@ impl DocumentFrequencies {
     ) -> PyResult<u64> {
         let words = words.as_slice()?;
         if words.len() != self.0.vocabulary().len() {
-            return Err(internal("there must be a fingerprint of each word"));
+            return Err(internal("words and fingerprints differ in length"));
         }
         detached(py, || self.0.fingerprint(words, max_order))
     }
 
-    /// The words, the number of images of each, and the longer n-grams that two or more images have.
+    /// Returns the words, the number of images of each, and the longer n-grams that occur in at least two
+    /// images.
     fn to_parts<'py>(&self, py: Python<'py>) -> PyResult<Arrays<'py>> {
         let (counts, longer) = detached(py, || self.0.to_parts())?;
         Ok(arrays(py, self.0.vocabulary(), self.0.images(), counts, longer))
     }
 
-    /// Takes what `to_parts` gave.
+    /// Creates document frequencies from the result of `to_parts`.
     #[staticmethod]
     fn from_parts(
         py: Python<'_>,
@@ -99,7 +102,8 @@ impl DocumentFrequencies {
         let made = detached(py, || {
             frequencies::DocumentFrequencies::from_parts(vocabulary, images, counts, &longer)
         })?;
-        made.map(|made| Self(Arc::new(made))).ok_or_else(|| internal("n-grams and their parts do not fit"))
+        made.map(|made| Self(Arc::new(made)))
+            .ok_or_else(|| internal("n-grams and their parts are inconsistent"))
     }
 
     fn words(&self) -> Vec<String> {
@@ -110,7 +114,7 @@ impl DocumentFrequencies {
         self.0.images()
     }
 
-    /// The n-grams of `order` words, a row of word numbers each, and their counts.
+    /// Returns the n-grams of `order` words, one row of word ids each, and their counts.
     fn of_order<'py>(&self, py: Python<'py>, order: usize) -> PyResult<Order<'py>> {
         let ngrams = detached(py, || self.0.of_order(order))?;
         let counts: Vec<u32> = ngrams.iter().map(|(_, count)| *count).collect();
@@ -120,7 +124,7 @@ impl DocumentFrequencies {
     }
 }
 
-/// The number of images of a part with each n-gram.
+/// Document frequencies of one part of the images.
 #[pyclass(frozen, module = "capeval._native")]
 pub struct PartialFrequencies(Arc<partial::PartialFrequencies>);
 
@@ -131,7 +135,7 @@ type Given<'py> = PyReadonlyArray1<'py, u32>;
 
 #[pymethods]
 impl PartialFrequencies {
-    /// Counts several sets of references together, which takes less than each alone.
+    /// Counts several sets of references together, which is faster than counting each.
     #[staticmethod]
     fn of_references(py: Python<'_>, references: Vec<Py<TokenizedReferences>>, stem: bool) -> PyResult<Self> {
         let references: Vec<_> = references.iter().map(|part| Arc::clone(&part.get().0)).collect();
@@ -171,16 +175,17 @@ impl PartialFrequencies {
         self.0.size(order)
     }
 
-    /// N-grams in a range of numbers: their texts, where each ends, and the number of images.
+    /// Returns a range of n-grams: their concatenated texts, the end offset of each, and the numbers of
+    /// images.
     fn rows<'py>(&self, py: Python<'py>, order: usize, start: usize, end: usize) -> PyResult<Rows<'py>> {
         if !(1..=capeval_metrics::MAX_ORDER).contains(&order) || start > end || end > self.0.size(order) {
-            return Err(internal("there are no such n-grams"));
+            return Err(internal("n-gram range out of bounds"));
         }
         let (text, ends, images) = detached(py, || self.0.rows(order, start..end))?;
         Ok((PyBytes::new(py, text.as_bytes()), ends.into_pyarray(py), images.into_pyarray(py)))
     }
 
-    /// Takes rows: text `i` ends at byte `ends[i]`, and begins where the one before ends.
+    /// Creates frequencies from rows. Text `i` ends at byte `ends[i]` and begins where the previous one ends.
     #[staticmethod]
     fn from_rows(
         py: Python<'_>,
@@ -225,7 +230,8 @@ impl PartialFrequencies {
     ) -> PyResult<Self> {
         let (vocabulary, longer) = (vocabulary(&words), slices(&longer)?);
         let made = partial::PartialFrequencies::from_arrays(vocabulary, images, counts.as_slice()?, &longer);
-        made.map(|made| Self(Arc::new(made))).ok_or_else(|| internal("n-grams and their parts do not fit"))
+        made.map(|made| Self(Arc::new(made)))
+            .ok_or_else(|| internal("n-grams and their parts are inconsistent"))
     }
 }
 

@@ -1,4 +1,4 @@
-//! JSON files as Python's own objects.
+//! JSON files as Python objects.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -9,7 +9,7 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
 
 use crate::errors::format_error;
 
-/// Makes Python's objects; the first exception in making one stays here.
+/// Builds Python objects and keeps the first exception.
 struct Objects<'py> {
     py: Python<'py>,
     raised: RefCell<Option<PyErr>>,
@@ -20,7 +20,7 @@ impl<'py> Objects<'py> {
         Self { py, raised: RefCell::new(None) }
     }
 
-    /// Records the exception of a failed call.
+    /// Keeps the exception of a failed call.
     fn keep(&self, error: PyErr) {
         self.raised.borrow_mut().get_or_insert(error);
     }
@@ -73,7 +73,7 @@ impl<'py> Build for Objects<'py> {
     fn object(&self, keys: &[Cow<'_, str>], values: Vec<Self::Value>) -> Self::Value {
         let object = PyDict::new(self.py);
         for (key, value) in keys.iter().zip(values) {
-            // The entries of a list have the same few keys.
+            // Keys are interned because the entries of a list repeat them.
             if let Err(error) = object.set_item(PyString::intern(self.py, key), value) {
                 self.keep(error);
             }
@@ -96,7 +96,7 @@ fn read_json_lines<'py>(py: Python<'py>, data: &[u8]) -> PyResult<Vec<(usize, Bo
     objects.finished(read)
 }
 
-/// The kinds of errors that readers raise.
+/// Returns the names of the readers' error kinds.
 #[pyfunction]
 fn read_error_kinds() -> Vec<&'static str> {
     ReadErrorKind::ALL.iter().map(|kind| kind.name()).collect()

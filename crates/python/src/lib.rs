@@ -1,7 +1,7 @@
-//! The native module `capeval._native`: whole batches in, flat arrays out.
+//! The native module `capeval._native`: batches in, flat arrays out.
 //!
-//! Everything here converts arguments, releases the interpreter while the pure crates work, and turns
-//! their errors into those of `capeval.errors`. `src/capeval/_native.pyi` documents the surface.
+//! This crate converts arguments, releases the GIL while the other crates work, and converts their errors to
+//! the exceptions of `capeval.errors`. `src/capeval/_native.pyi` documents the interface.
 
 mod arrow;
 mod captions;
@@ -19,7 +19,7 @@ mod tokens;
 
 use pyo3::prelude::*;
 
-/// Gives freed memory back to the system, which the allocator keeps otherwise, where it can do so.
+/// Returns freed memory to the system, if the allocator supports it.
 #[pyfunction]
 fn release_memory() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]

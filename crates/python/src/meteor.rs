@@ -1,4 +1,4 @@
-//! METEOR: its tables, prepared references and alignments.
+//! METEOR: tables, prepared references and alignments.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -30,7 +30,7 @@ struct MeteorOptions(Options);
 impl MeteorOptions {
     #[new]
     #[pyo3(signature = (*, language, stages, alpha, beta, gamma, delta, beam_size, normalize, penalize_perfect))]
-    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python, one an option")]
+    #[expect(clippy::too_many_arguments, reason = "one Python keyword argument per option")]
     fn new(
         py: Python<'_>,
         language: &str,
@@ -62,7 +62,7 @@ create_exception!(
     capeval._native,
     TooManyMatchesError,
     PyValueError,
-    "Two captions that are too long: the candidate's position, which reference of its image, and the limits."
+    "Captions that are too long to align. Arguments: candidate index, reference index in its image, and limits."
 );
 
 fn raised(py: Python<'_>, error: &MeteorError) -> PyErr {
@@ -81,7 +81,7 @@ struct MeteorTables(Arc<Tables<Mmap>>);
 
 #[pymethods]
 impl MeteorTables {
-    /// Maps compiled tables into memory; reads their header only.
+    /// Maps compiled tables into memory, reading only their header.
     #[staticmethod]
     fn open(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         let map = map_file(&path)?;
@@ -89,13 +89,13 @@ impl MeteorTables {
         Ok(Self(Arc::new(tables)))
     }
 
-    /// Reads all of the tables and compares their checksum.
+    /// Reads the whole tables and verifies their checksum.
     fn verify(&self, py: Python<'_>) -> PyResult<()> {
         py.detach(|| self.0.verify()).map_err(|error| resource_error(py, &error.to_string()))
     }
 }
 
-/// The compiled tables as bytes.
+/// Returns the compiled tables as bytes.
 #[pyfunction]
 #[pyo3(signature = (*, synsets, exceptions, function_words, prefixes, paraphrases, progress))]
 fn compile_meteor_tables<'py>(
@@ -164,7 +164,7 @@ impl MeteorReferences {
     }
 }
 
-/// The score of each row of statistics.
+/// Returns the score of each row of statistics.
 #[pyfunction]
 fn meteor_scores<'py>(
     py: Python<'py>,
@@ -173,7 +173,7 @@ fn meteor_scores<'py>(
 ) -> PyResult<Bound<'py, PyArray1<f64>>> {
     let rows = statistics.as_array();
     if rows.ncols() != Statistics::LEN {
-        return Err(internal("rows are not METEOR's statistics"));
+        return Err(internal("the rows are not METEOR statistics"));
     }
     let score = |row: numpy::ndarray::ArrayView1<'_, f64>| {
         let mut numbers = [0.0; Statistics::LEN];
@@ -184,7 +184,7 @@ fn meteor_scores<'py>(
 }
 
 type Match = (usize, usize, usize, usize, &'static str, f64);
-/// Words of both sides, matches, chunks, and precision, recall, F mean, penalty, score.
+/// Words of both sides, matches, number of chunks, and precision, recall, F mean, penalty and score.
 type Aligned = (Vec<String>, Vec<String>, Vec<Match>, usize, [f64; 5]);
 
 #[pyfunction]

@@ -1,4 +1,4 @@
-//! The kernels of the metrics: a row of statistics for each candidate.
+//! Metric kernels, which return one row of statistics per candidate.
 
 use std::sync::Arc;
 
@@ -74,11 +74,11 @@ fn rouge_s_statistics<'py>(
 #[pyclass(frozen, module = "capeval._native")]
 struct CiderReferences {
     prepared: cider::PreparedReferences,
-    /// The references in stems, when the metric compares those.
+    /// The stemmed references, if the metric compares stems.
     stemmed: Option<Replaced>,
 }
 
-/// Where document frequencies come from; `None` weighs every n-gram alike.
+/// The source of document frequencies. `None` gives all n-grams the same weight.
 enum Source {
     References,
     Given(Option<Arc<frequencies::DocumentFrequencies>>),
@@ -88,7 +88,7 @@ enum Source {
 impl CiderReferences {
     #[new]
     #[pyo3(signature = (references, frequencies, *, max_order, sigma, clip, pooling, relative, stem))]
-    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python, one an option")]
+    #[expect(clippy::too_many_arguments, reason = "one Python keyword argument per option")]
     fn new(
         py: Python<'_>,
         references: &TokenizedReferences,

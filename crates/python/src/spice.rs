@@ -1,4 +1,4 @@
-//! SPICE: its model, parsed captions and prepared references.
+//! SPICE: model, parsed captions and prepared references.
 
 use std::fs::File;
 use std::ops::ControlFlow;
@@ -27,7 +27,7 @@ create_exception!(
     capeval._native,
     SentenceTooLongError,
     PyValueError,
-    "A sentence that is too long: the caption's position, and the sentence's number of tokens."
+    "A sentence that is too long to parse. Arguments: caption index and number of tokens."
 );
 
 fn analysis_error(py: Python<'_>, error: &AnalysisError) -> PyErr {
@@ -41,7 +41,7 @@ fn damaged(py: Python<'_>, error: &impl ToString) -> PyErr {
     resource_error(py, &error.to_string())
 }
 
-/// Goes on until the caller wants to stop.
+/// Returns a callback that continues until the flag is set.
 fn until(stop: &AtomicBool) -> impl Fn(usize) -> ControlFlow<()> + Sync {
     |_| if stop.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
 }
@@ -62,18 +62,18 @@ impl SpiceModel {
         Ok(Self(Arc::new(model)))
     }
 
-    /// Reads all of the model and compares its checksum.
+    /// Reads the whole model and verifies its checksum.
     fn verify(&self, py: Python<'_>) -> PyResult<()> {
         py.detach(|| self.0.verify()).map_err(|error| damaged(py, &error))
     }
 
-    /// What tells this model from others.
+    /// Returns the fingerprint that identifies the model.
     #[getter]
     fn fingerprint(&self) -> String {
         format!("{:08x}", self.0.fingerprint())
     }
 
-    /// The parse of each text.
+    /// Returns the parse of each text.
     fn parse<'py>(
         &self,
         py: Python<'py>,
@@ -85,7 +85,7 @@ impl SpiceModel {
         Ok(parsed.iter().map(|tuples| PyBytes::new(py, &Tuple::pack(tuples))).collect())
     }
 
-    /// All stages of the sentences of each text.
+    /// Returns all analysis stages of the sentences of each text.
     fn stages(
         &self,
         py: Python<'_>,
@@ -98,7 +98,7 @@ impl SpiceModel {
     }
 }
 
-/// What is known of a sentence.
+/// The analysis stages of a sentence.
 #[pyclass(frozen, module = "capeval._native", get_all)]
 struct SentenceStages {
     tokens: Vec<String>,
@@ -118,7 +118,7 @@ impl From<Stages> for SentenceStages {
     }
 }
 
-/// The compiled model as bytes.
+/// Returns the compiled model as bytes.
 #[pyfunction]
 #[pyo3(signature = (*, models, corenlp, scene_graph_parser, spice, synsets, exceptions))]
 fn compile_spice_model<'py>(
@@ -141,7 +141,7 @@ fn compile_spice_model<'py>(
     Ok(PyBytes::new(py, &compiled.map_err(|error| damaged(py, &error))?))
 }
 
-/// The tuples of a parse: one to three strings each.
+/// Returns the tuples of a parse, of one to three strings each.
 #[pyfunction]
 fn spice_tuples(py: Python<'_>, parse: &[u8]) -> PyResult<Vec<Vec<String>>> {
     let tuples = Tuple::unpack(parse).map_err(|error| damaged(py, &error))?;
@@ -159,7 +159,7 @@ type Drawn = (Vec<(String, bool, Vec<(String, bool)>)>, Vec<(usize, String, usiz
 
 #[pymethods]
 impl SpiceReferences {
-    /// Merges the scene graphs of the references of each image; a list of parses an image.
+    /// Merges the scene graphs of each image's references, given as one list of parses per image.
     #[new]
     fn new(py: Python<'_>, model: &SpiceModel, parses: Vec<Vec<Vec<u8>>>) -> PyResult<Self> {
         let model = Arc::clone(&model.0);
@@ -174,7 +174,7 @@ impl SpiceReferences {
         Ok(Self { model, graphs })
     }
 
-    /// The statistics of candidates: rows of numbers for each category.
+    /// Returns the statistics of candidates, one row per candidate in each category.
     fn statistics<'py>(
         &self,
         py: Python<'py>,
@@ -197,7 +197,7 @@ impl SpiceReferences {
         values.into_pyarray(py).reshape([images.len(), Category::LIST.len(), Comparison::COLUMNS])
     }
 
-    /// The scene graphs of a candidate of an image and of its references.
+    /// Returns the scene graphs of a candidate and of its image's references.
     fn compare(&self, py: Python<'_>, image: usize, parse: Vec<u8>) -> PyResult<(Drawn, Drawn)> {
         let references = self.graphs.get(image).ok_or_else(|| internal("no such image"))?;
         let candidates = graphs(&self.model, &[parse], &[0, 1]).map_err(|error| damaged(py, &error))?;
@@ -208,7 +208,7 @@ impl SpiceReferences {
     }
 }
 
-/// The scene graph of each group of parses, or what is damaged.
+/// Merges the scene graphs of each group of parses. Returns a message if a parse is damaged.
 fn graphs(model: &Model<Mmap>, parses: &[Vec<u8>], starts: &[usize]) -> Result<Vec<GraphTuples>, String> {
     let tuples = parses.par_iter().with_min_len(256).map(|parse| Tuple::unpack(parse));
     let tuples = tuples.collect::<Result<Vec<_>, _>>().map_err(|error| error.to_string())?;

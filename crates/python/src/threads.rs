@@ -1,4 +1,4 @@
-//! Runs work without the interpreter's lock, also in a forked child.
+//! Work without the GIL, also in forked child processes.
 
 use std::process;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -13,21 +13,22 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::errors::internal;
 
-/// The process that loaded the module, in which rayon's own threads do the work.
+/// The process that loaded the module and uses rayon's global threads.
 static HOME: OnceLock<u32> = OnceLock::new();
 
-/// How often long work looks for Ctrl-C.
+/// Interval of Ctrl-C checks during long work.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Threads of our own, and what they are: those of a forked child, or as many as were asked for. It is locked
-/// only while the interpreter is held, as it is to fork: so no child finds it locked by a thread that the fork
-/// left behind.
+/// Our own threads: those of a forked child, or the requested number.
+///
+/// The mutex is locked only while the GIL is held. Forking needs the GIL too, so a child never inherits a
+/// mutex locked by a thread that no longer exists.
 static OWN: Mutex<Option<(Pool, Arc<ThreadPool>)>> = Mutex::new(None);
 
-/// How many threads were asked for; 0 for as many as rayon takes.
+/// Requested number of threads, or 0 for rayon's default.
 static WANTED: AtomicUsize = AtomicUsize::new(0);
 
-/// The process that threads belong to, and how many there are.
+/// The process that a thread pool belongs to, and its number of threads.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Pool {
     process: u32,
@@ -39,22 +40,22 @@ pub fn start() {
     HOME.get_or_init(process::id);
 }
 
-/// Sets how many threads do the work from now on; 0 for as many as rayon takes.
+/// Sets the number of threads, or 0 for rayon's default.
 #[pyfunction]
 fn set_threads(count: usize) {
     WANTED.store(count, Ordering::Relaxed);
 }
 
-/// How many threads do the work.
+/// Returns the number of threads.
 #[pyfunction]
 fn threads(py: Python<'_>) -> PyResult<usize> {
     detached(py, rayon::current_num_threads)
 }
 
-/// Releases the interpreter while `work` runs.
+/// Releases the GIL while `work` runs.
 ///
-/// A forked child has none of its parent's threads and would wait for rayon's forever, so it gets
-/// threads of its own.
+/// A forked child has none of its parent's threads and would wait for rayon's threads forever, so it gets its
+/// own.
 pub fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
     let own = own_threads(py)?;
     Ok(py.detach(|| on_threads(own, work)))
@@ -67,8 +68,10 @@ fn on_threads<T: Send>(own: Option<Arc<ThreadPool>>, work: impl FnOnce() -> T + 
     }
 }
 
-/// As [`detached`], for work that takes long: Ctrl-C, or what else a handler of a signal raises, sets the
-/// flag that `work` gets, and is raised when `work` has ended.
+/// Releases the GIL like [`detached`] and can be interrupted, for long work.
+///
+/// Ctrl-C, or any exception of a signal handler, sets the flag passed to `work`. The exception is raised once
+/// `work` has ended.
 pub fn interruptible<T: Send>(py: Python<'_>, work: impl FnOnce(&AtomicBool) -> T + Send) -> PyResult<T> {
     let own = own_threads(py)?;
     let flag = AtomicBool::new(false);
@@ -77,14 +80,14 @@ pub fn interruptible<T: Send>(py: Python<'_>, work: impl FnOnce(&AtomicBool) -> 
     let receiver = Mutex::new(receiver);
     let wait = || receiver.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(LOOK);
     thread::scope(|scope| {
-        // This thread is the one that Python handles signals in.
+        // Work runs on another thread because Python handles signals in this one.
         scope.spawn(move || sender.send(on_threads(own, || work(stop))));
         let mut interrupted = Ok(());
         loop {
             match py.detach(wait) {
                 Ok(done) => return interrupted.map(|()| done),
                 Err(RecvTimeoutError::Disconnected) => {
-                    return Err(internal("the work has ended without a result"));
+                    return Err(internal("the work ended without a result"));
                 }
                 Err(RecvTimeoutError::Timeout) if interrupted.is_err() => {}
                 Err(RecvTimeoutError::Timeout) => interrupted = py.check_signals(),
@@ -94,7 +97,7 @@ pub fn interruptible<T: Send>(py: Python<'_>, work: impl FnOnce(&AtomicBool) -> 
     })
 }
 
-/// The threads that are not rayon's own, where there shall be such.
+/// Returns our own threads, if rayon's global ones are not used.
 fn own_threads(_: Python<'_>) -> PyResult<Option<Arc<ThreadPool>>> {
     let pool = Pool { process: process::id(), threads: WANTED.load(Ordering::Relaxed) };
     if pool.threads == 0 && HOME.get().is_none_or(|&home| home == pool.process) {
@@ -106,13 +109,13 @@ fn own_threads(_: Python<'_>) -> PyResult<Option<Arc<ThreadPool>>> {
     {
         return Ok(Some(Arc::clone(threads)));
     }
-    let failed = |error| PyOSError::new_err(format!("can't start threads: {error}"));
+    let failed = |error| PyOSError::new_err(format!("cannot start threads: {error}"));
     let threads = ThreadPoolBuilder::new().num_threads(pool.threads).build().map_err(failed)?;
     let threads = Arc::new(threads);
     if let Some((made, former)) = own.replace((pool, Arc::clone(&threads)))
         && made.process != pool.process
     {
-        // A pool from before a fork would, when dropped, wait for threads that do not exist here.
+        // Dropping a pool created before a fork would wait for threads that do not exist in this process.
         std::mem::forget(former);
     }
     Ok(Some(threads))

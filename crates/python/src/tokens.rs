@@ -66,12 +66,12 @@ impl TokenizedReferences {
         self.0.images()
     }
 
-    /// How many words all references have together.
+    /// Returns the number of distinct words in all references.
     fn words(&self) -> usize {
         self.0.tokens().all_words().len()
     }
 
-    /// The references of one image as texts of tokens.
+    /// Returns the references of one image as tokenized texts.
     fn of<'py>(&self, py: Python<'py>, image: usize) -> PyResult<Bound<'py, PyList>> {
         let texts = self.0.of(image).map(|row| self.0.text(row));
         PyList::new(py, texts.collect::<Vec<_>>())
@@ -86,7 +86,7 @@ pub struct TokenizedCandidates {
 
 #[pymethods]
 impl TokenizedCandidates {
-    /// `images` are the positions, among the references, of the images of `captions`.
+    /// Tokenizes candidates. `images` has the index of each caption's image in the references.
     #[new]
     fn new(
         py: Python<'_>,
@@ -99,7 +99,7 @@ impl TokenizedCandidates {
         let images = images.as_slice()?;
         let known = 0..references.0.images() as i64;
         if images.len() != captions.0.len() || images.iter().any(|image| !known.contains(image)) {
-            return Err(internal("images do not fit the references"));
+            return Err(internal("images out of range"));
         }
         let references = Arc::clone(&references.0);
         let candidates = detached(py, || {
@@ -114,7 +114,7 @@ impl TokenizedCandidates {
         self.candidates.len()
     }
 
-    /// The candidates as texts of tokens.
+    /// Returns the candidates as tokenized texts.
     fn texts(&self) -> Vec<String> {
         (0..self.candidates.len()).map(|row| self.candidates.text(row)).collect()
     }
@@ -125,7 +125,7 @@ fn texts(captions: &Captions) -> Vec<&str> {
     texts.map(|caption| captions.0.caption(caption)).collect()
 }
 
-/// The tokens of each caption.
+/// Returns the tokens of each caption.
 #[pyfunction]
 fn tokenize(py: Python<'_>, captions: Vec<String>, options: &TokenizerOptions) -> PyResult<Vec<Vec<String>>> {
     let tokenization = options.tokenization()?;
@@ -133,7 +133,7 @@ fn tokenize(py: Python<'_>, captions: Vec<String>, options: &TokenizerOptions) -
     detached(py, || tokens::tokenize_all(&captions, tokenization))
 }
 
-/// A line of tokens for each line of text, ends of lines included.
+/// Tokenizes each line of a text, including the line ends.
 #[pyfunction]
 fn tokenize_lines<'py>(
     py: Python<'py>,

@@ -1,30 +1,30 @@
 //! Errors of table files.
 
-/// A table file cannot be used.
+/// Error of using a table file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TableError {
-    /// The bytes do not start with the mark of a table file.
-    #[error("expected a file of {kind} tables, found bytes that do not start with the mark of a table file")]
+    /// The bytes do not start with the magic bytes of a table file.
+    #[error("expected a file of {kind} tables, but the file has another format")]
     NotATable {
-        /// The kind that was asked for.
+        /// The requested kind.
         kind: &'static str,
     },
-    /// A table file of another kind.
+    /// The table file is of another kind.
     #[error("expected a file of {expected} tables, found {found:?} tables")]
     OtherKind {
-        /// The kind that was asked for.
+        /// The requested kind.
         expected: &'static str,
-        /// The kind that the file names.
+        /// The kind of the file.
         found: String,
     },
-    /// Another version of the format or of the kind.
+    /// The version of the format or of the kind is not supported.
     #[error("expected version {expected} of the {part}, found version {found}")]
     Version {
         /// The table file format, or the kind of tables.
         part: String,
-        /// The version this build reads.
+        /// The supported version.
         expected: u32,
-        /// The version in the file.
+        /// The version of the file.
         found: u32,
     },
     /// The file is shorter or longer than its header says.
@@ -32,12 +32,12 @@ pub enum TableError {
     Length {
         /// The kind of tables.
         kind: &'static str,
-        /// Bytes according to the header.
+        /// Length in the header, in bytes.
         expected: u64,
-        /// Bytes that there are.
+        /// Actual length in bytes.
         found: u64,
     },
-    /// A checksum differs.
+    /// A checksum is wrong.
     #[error(
         "the {part} of the {kind} tables is damaged: expected checksum {expected:08x}, found {found:08x}"
     )]
@@ -46,53 +46,53 @@ pub enum TableError {
         kind: &'static str,
         /// Header or body.
         part: &'static str,
-        /// Checksum in the file.
+        /// The checksum in the file.
         expected: u32,
-        /// Checksum of the bytes.
+        /// The checksum of the bytes.
         found: u32,
     },
-    /// The bytes do not start at an address that numbers can be read from.
+    /// The bytes are not aligned for reading numbers.
     #[error("the bytes of the {kind} tables must start at a multiple of 8 in memory")]
     Misaligned {
         /// The kind of tables.
         kind: &'static str,
     },
-    /// A section is not there.
+    /// A section is missing.
     #[error("expected a section {section:?} in the {kind} tables, found none")]
     NoSection {
         /// The kind of tables.
         kind: &'static str,
-        /// The section that was asked for.
+        /// The requested section.
         section: &'static str,
     },
-    /// A section holds numbers of another type.
+    /// A section contains numbers of another type.
     #[error("expected {expected} numbers in section {section:?} of the {kind} tables, found {found}")]
     ElementType {
         /// The kind of tables.
         kind: &'static str,
-        /// The section that was asked for.
+        /// The requested section.
         section: &'static str,
-        /// The type that was asked for.
+        /// The requested type.
         expected: &'static str,
         /// The type in the file.
         found: &'static str,
     },
-    /// An entry of the section directory points outside of the file.
+    /// A section extends beyond the end of the file.
     #[error("section {section:?} of the {kind} tables lies outside of the file")]
     OutsideFile {
         /// The kind of tables.
         kind: &'static str,
-        /// The name of the section in the file.
+        /// Name of the section in the file.
         section: String,
     },
-    /// A number in the tables points outside of a section, or a section has an impossible length.
+    /// A number in the tables is out of range for its section, or a section has an invalid length.
     #[error("the {kind} tables are damaged in section {section:?}: entry {entry} is out of bounds")]
     OutOfBounds {
         /// The kind of tables.
         kind: &'static str,
         /// The section that was read.
         section: &'static str,
-        /// The entry that was asked for.
+        /// The requested entry.
         entry: usize,
     },
 }

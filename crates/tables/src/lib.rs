@@ -1,7 +1,7 @@
-//! Table files: named sections of numbers in one file that is mapped into memory and read in place.
+//! Table files: named sections of numbers in a memory-mapped file that is read in place.
 //!
-//! [`write()`] makes the bytes of a file, [`TableFile::open`] reads any bytes, usually a memory map.
-//! Opening checks the header only; [`TableFile::verify`] reads the whole file.
+//! [`write()`] returns the bytes of a file, and [`TableFile::open`] reads any bytes, usually a memory map.
+//! Opening checks only the header. [`TableFile::verify`] reads the whole file.
 //!
 //! ```
 //! use capeval_tables::{Contents, Kind, TableFile, write};
@@ -30,7 +30,7 @@
 //! | 44 | u32 | number of sections |
 //! | 48 | u32 | CRC-32 of bytes 0..48 and of the section directory |
 //! | 52 | u32 | zero |
-//! | 56 | 40 bytes a section | the section directory |
+//! | 56 | 40 bytes per section | the section directory |
 //!
 //! An entry of the directory has the section's name (20 bytes, padded with zeros), the type of its
 //! numbers (u32, see [`Element`]), its offset and its length in bytes (u64 each).
@@ -44,7 +44,7 @@ pub use read::{Section, TableFile};
 pub use write::{Contents, write};
 
 #[cfg(target_endian = "big")]
-compile_error!("table files are read in place, which needs a little-endian machine");
+compile_error!("table files are read in place, which requires a little-endian machine");
 
 const MAGIC: [u8; 8] = *b"CAPTABLE";
 const FORMAT_VERSION: u32 = 1;
@@ -54,20 +54,20 @@ const SECTION_NAME: usize = 20;
 const KIND_NAME: usize = 16;
 const ALIGNMENT: usize = 8;
 
-/// What a table file holds.
+/// A kind of table file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind {
-    /// The name of what the file holds, at most 16 ASCII characters.
+    /// Name of the kind, at most 16 ASCII characters.
     pub name: &'static str,
-    /// Changes when other sections, or other meanings of them, are written.
+    /// Version, increased whenever the sections or their meanings change.
     pub version: u32,
 }
 
-/// A type of number that a section can hold.
+/// A number type that a section can contain.
 pub trait Element: bytemuck::Pod {
-    /// The number that stands for this type in the section directory.
+    /// Code of the type in the section directory.
     const CODE: u32;
-    /// The name of this type.
+    /// Name of the type.
     const NAME: &'static str;
 }
 

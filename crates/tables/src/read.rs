@@ -10,8 +10,8 @@ use crate::{
 
 /// A table file over any bytes, usually a memory map.
 ///
-/// Every read is checked against its section, so a damaged file gives a [`TableError`] or wrong
-/// numbers, never a panic.
+/// Every read is checked against its section, so a damaged file gives a [`TableError`] or wrong numbers,
+/// never a panic.
 #[derive(Debug)]
 pub struct TableFile<B> {
     bytes: B,
@@ -20,7 +20,7 @@ pub struct TableFile<B> {
     sections: Vec<DirectoryEntry>,
 }
 
-/// Where a section of a [`TableFile`] stands, and what type of numbers it holds.
+/// Location and number type of a section in a [`TableFile`].
 #[derive(Debug)]
 pub struct Section<T> {
     name: &'static str,
@@ -38,19 +38,19 @@ impl<T> Clone for Section<T> {
 impl<T> Copy for Section<T> {}
 
 impl<T: Element> Section<T> {
-    /// How many numbers the section holds.
+    /// Returns the number of elements in the section.
     #[must_use]
     pub fn len(&self) -> usize {
         (self.end - self.start) / size_of::<T>()
     }
 
-    /// Where the section's bytes stand in the file.
+    /// Returns the byte range of the section in the file.
     #[must_use]
     pub fn bytes(&self) -> Range<usize> {
         self.start..self.end
     }
 
-    /// Whether the section holds no number.
+    /// Returns whether the section is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -66,10 +66,11 @@ struct DirectoryEntry {
 }
 
 impl<B: AsRef<[u8]>> TableFile<B> {
-    /// Reads the header of a file that [`crate::write()`] made.
+    /// Opens a file written by [`crate::write()`], checking only its header.
     ///
     /// # Errors
-    /// The header is not that of a whole file of this kind, or the bytes do not start at a multiple of 8.
+    /// Returns an error if the header is not that of a complete file of this kind, or if the bytes are not
+    /// aligned to 8 bytes.
     pub fn open(bytes: B, kind: Kind) -> Result<Self, TableError> {
         let file = bytes.as_ref();
         let header = checked_header(file, kind)?;
@@ -83,10 +84,10 @@ impl<B: AsRef<[u8]>> TableFile<B> {
         Ok(Self { bytes, kind, fingerprint, sections })
     }
 
-    /// Reads the whole file and compares its checksum.
+    /// Reads the whole file and verifies its checksum.
     ///
     /// # Errors
-    /// [`TableError::Checksum`] if a byte differs from what was written.
+    /// [`TableError::Checksum`] if the content differs from what was written.
     pub fn verify(&self) -> Result<(), TableError> {
         let header = FIXED_HEADER + DIRECTORY_ENTRY * self.sections.len();
         let found = crc32fast::hash(self.bytes.as_ref().get(header..).unwrap_or_default());
@@ -97,16 +98,16 @@ impl<B: AsRef<[u8]>> TableFile<B> {
         Err(TableError::Checksum { kind, part: "body", expected, found })
     }
 
-    /// The checksum that tells these tables from others.
+    /// Returns the checksum that identifies these tables.
     #[must_use]
     pub fn fingerprint(&self) -> u32 {
         self.fingerprint
     }
 
-    /// The section with this name, to hand to the methods below.
+    /// Returns the section with a name, for the methods below.
     ///
     /// # Errors
-    /// There is no such section, or it holds another type of number.
+    /// Returns an error if there is no such section, or if it has another number type.
     pub fn section<T: Element>(&self, name: &'static str) -> Result<Section<T>, TableError> {
         let kind = self.kind.name;
         let entry = self.sections.iter().find(|entry| entry.name == name);
@@ -120,17 +121,17 @@ impl<B: AsRef<[u8]>> TableFile<B> {
         if whole { Ok(section) } else { Err(self.out_of_bounds(section, section.len())) }
     }
 
-    /// All numbers of a section.
+    /// Returns all numbers of a section.
     ///
     /// # Errors
-    /// The section belongs to another file.
+    /// Returns an error if the section belongs to another file.
     pub fn numbers<T: Element>(&self, section: Section<T>) -> Result<&[T], TableError> {
         let bytes = self.bytes.as_ref().get(section.start..section.end);
         let numbers = bytes.and_then(|bytes| bytemuck::try_cast_slice(bytes).ok());
         numbers.ok_or_else(|| self.out_of_bounds(section, 0))
     }
 
-    /// One number of a section.
+    /// Returns one number of a section.
     ///
     /// # Errors
     /// [`TableError::OutOfBounds`] if the section is shorter.
@@ -139,22 +140,22 @@ impl<B: AsRef<[u8]>> TableFile<B> {
         number.ok_or_else(|| self.out_of_bounds(section, entry))
     }
 
-    /// The numbers of a section from entry `start` up to `end`.
+    /// Returns the numbers of a section from entry `start` up to `end`.
     ///
     /// # Errors
-    /// [`TableError::OutOfBounds`] if the section is shorter, or `end` comes before `start`.
+    /// [`TableError::OutOfBounds`] if the section is shorter, or if `end` is less than `start`.
     pub fn range<T: Element>(&self, section: Section<T>, start: u32, end: u32) -> Result<&[T], TableError> {
         let numbers = self.numbers(section)?.get(start as usize..end as usize);
         numbers.ok_or_else(|| self.out_of_bounds(section, end as usize))
     }
 
-    /// The error for an entry that a section must have and has not.
+    /// Returns the error of a missing entry.
     pub fn out_of_bounds<T>(&self, section: Section<T>, entry: usize) -> TableError {
         TableError::OutOfBounds { kind: self.kind.name, section: section.name, entry }
     }
 }
 
-/// The header and the section directory, once they are sure to be whole.
+/// Returns the header and the section directory after validating them.
 fn checked_header(file: &[u8], kind: Kind) -> Result<&[u8], TableError> {
     if file.get(..8) != Some(&MAGIC) {
         return Err(TableError::NotATable { kind: kind.name });
@@ -202,7 +203,7 @@ fn padded_name(field: &[u8]) -> String {
     String::from_utf8_lossy(field).trim_end_matches('\0').to_owned()
 }
 
-/// A number of a header, whose length was checked.
+/// Reads a number of a header whose length was checked.
 fn u32_at(header: &[u8], offset: usize) -> u32 {
     bytemuck::pod_read_unaligned(&header[offset..offset + 4])
 }

@@ -25,7 +25,7 @@ fn refused(bytes: Vec<u8>) -> String {
     TableFile::open(bytes, KIND).map(|_| ()).unwrap_err().to_string()
 }
 
-/// The bytes with a header checksum that fits them.
+/// Returns the bytes with a matching header checksum.
 fn resealed(mut bytes: Vec<u8>) -> Vec<u8> {
     let sections = u32::from_le_bytes(bytes[44..48].try_into().unwrap()) as usize;
     let header = FIXED_HEADER + DIRECTORY_ENTRY * sections;
@@ -80,10 +80,7 @@ fn damaged_headers_are_named() {
         bytes
     };
     let whole = small().len();
-    assert_eq!(
-        refused(changed(0, b'x')),
-        "expected a file of TEST tables, found bytes that do not start with the mark of a table file"
-    );
+    assert_eq!(refused(changed(0, b'x')), "expected a file of TEST tables, but the file has another format");
     assert_eq!(refused(changed(8, 9)), "expected version 1 of the table file format, found version 9");
     assert_eq!(refused(resealed(changed(12, 2))), "expected version 3 of the TEST tables, found version 2");
     assert_eq!(refused(resealed(changed(16, b'R'))), "expected a file of TEST tables, found \"REST\" tables");

@@ -1,11 +1,11 @@
-//! Table files from numbers in memory.
+//! Writing of table files.
 
 use crate::{
     ALIGNMENT, DIRECTORY_ENTRY, Element, FIXED_HEADER, FORMAT_VERSION, KIND_NAME, Kind, MAGIC, SECTION_NAME,
     header_checksum,
 };
 
-/// A section to write: its name and its numbers.
+/// A section to write: its name and numbers.
 pub struct Contents<'a> {
     name: &'static str,
     element: u32,
@@ -13,17 +13,17 @@ pub struct Contents<'a> {
 }
 
 impl<'a> Contents<'a> {
-    /// A section of `numbers` with a name of at most 20 ASCII characters.
+    /// Creates a section of `numbers` with a name of at most 20 ASCII characters.
     #[must_use]
     pub fn of<T: Element>(name: &'static str, numbers: &'a [T]) -> Self {
         Self { name, element: T::CODE, bytes: bytemuck::cast_slice(numbers) }
     }
 }
 
-/// The bytes of a table file with these sections, in this order.
+/// Returns the bytes of a table file with these sections, in this order.
 ///
 /// # Panics
-/// A name is too long or not ASCII, or two sections have the same name.
+/// Panics if a name is too long or not ASCII, or if two sections have the same name.
 #[must_use]
 pub fn write(kind: Kind, sections: &[Contents<'_>]) -> Vec<u8> {
     let header = FIXED_HEADER + DIRECTORY_ENTRY * sections.len();

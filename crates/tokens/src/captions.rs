@@ -1,4 +1,4 @@
-//! The tokenized references and candidates of a set of images.
+//! Tokenized references and candidates of a set of images.
 
 use std::sync::Arc;
 
@@ -11,19 +11,21 @@ use crate::vocabulary::Vocabulary;
 pub struct References {
     vocabulary: Arc<Vocabulary>,
     tokens: TokenRows,
-    /// References of image `i` are the rows `starts[i]..starts[i + 1]`.
+    /// The references of image `i` are the rows `starts[i]..starts[i + 1]`.
     starts: Vec<usize>,
 }
 
 impl References {
-    /// Tokenizes the references of all images: those of image `i` are
-    /// `captions[starts[i]..starts[i + 1]]`, so `starts` has one entry more than there are images.
+    /// Tokenizes the references of all images.
+    ///
+    /// The references of image `i` are `captions[starts[i]..starts[i + 1]]`, so `starts` has one more entry
+    /// than there are images.
     pub fn new(captions: &[&str], starts: Vec<usize>, tokenization: Tokenization) -> Self {
         let (tokens, vocabulary) = tokenize(captions, &Vocabulary::default(), tokenization);
         Self { vocabulary: Arc::new(vocabulary), tokens, starts }
     }
 
-    /// The references of several sets of images as those of one set.
+    /// Concatenates the references of several sets of images.
     pub fn joined(parts: &[&Self]) -> Self {
         let mut vocabulary = Vocabulary::default();
         let mut tokens = TokenRows::with_capacity(parts.iter().map(|part| part.tokens.len()).sum());
@@ -37,32 +39,32 @@ impl References {
         Self { vocabulary: Arc::new(vocabulary), tokens, starts }
     }
 
-    /// How many images there are.
+    /// Returns the number of images.
     pub fn images(&self) -> usize {
         self.starts.len() - 1
     }
 
-    /// The rows of [`Self::tokens`] that are the references of `image`.
+    /// Returns the rows of an image's references in [`Self::tokens`].
     pub fn of(&self, image: usize) -> std::ops::Range<usize> {
         self.starts[image]..self.starts[image + 1]
     }
 
-    /// The references as rows of words.
+    /// Returns the references as rows of words.
     pub fn tokens(&self) -> &TokenRows {
         &self.tokens
     }
 
-    /// A reference as tokens joined by single spaces.
+    /// Returns a reference as tokens joined by single spaces.
     pub fn text(&self, row: usize) -> String {
         join(self.tokens.spaced(row), |word| self.vocabulary.word(word))
     }
 
-    /// The words that the references use.
+    /// Returns the vocabulary of the references.
     pub fn vocabulary(&self) -> &Arc<Vocabulary> {
         &self.vocabulary
     }
 
-    /// The same references with each word replaced by `form(word)`, such as its stem.
+    /// Replaces each word by `form(word)`, such as its stem.
     pub fn replaced(&self, form: impl Fn(&str) -> String) -> Replaced {
         let mut vocabulary = Vocabulary::default();
         let forms: Vec<u32> = self.vocabulary.words().map(|word| vocabulary.intern(&form(word))).collect();
@@ -72,16 +74,16 @@ impl References {
     }
 }
 
-/// References whose words were replaced, and what each word became.
+/// References with replaced words, and the replacement of each word.
 pub struct Replaced {
-    /// The references in their new words.
+    /// The references with the new words.
     pub references: Arc<References>,
-    /// The number of the new word of each old word.
+    /// New word id of each old word id.
     pub forms: Vec<u32>,
 }
 
 impl Replaced {
-    /// Candidates of the original references, with each word replaced in the same way.
+    /// Replaces the words of candidates of the original references in the same way.
     pub fn candidates(&self, candidates: &Candidates, form: impl Fn(&str) -> String) -> Candidates {
         let vocabulary = &self.references.vocabulary;
         let base = vocabulary.len() as u32;
@@ -100,10 +102,10 @@ impl Replaced {
     }
 }
 
-/// The tokenized candidates of images that have references; several may belong to one image.
+/// The tokenized candidates of images that have references. An image may have several candidates.
 #[derive(Clone)]
 pub struct Candidates {
-    /// The words of the references.
+    /// The vocabulary of the references.
     known: Arc<Vocabulary>,
     new: Vocabulary,
     tokens: TokenRows,
@@ -111,7 +113,7 @@ pub struct Candidates {
 }
 
 impl Candidates {
-    /// Tokenizes `captions`, of which `captions[i]` describes image `images[i]` of `references`.
+    /// Tokenizes `captions`. `captions[i]` describes image `images[i]` of `references`.
     pub fn new(
         references: &References,
         captions: &[&str],
@@ -123,42 +125,44 @@ impl Candidates {
         Self { known, new, tokens, images }
     }
 
-    /// How many candidates there are.
+    /// Returns the number of candidates.
     pub fn len(&self) -> usize {
         self.images.len()
     }
 
-    /// Whether there is no candidate.
+    /// Returns whether there are no candidates.
     pub fn is_empty(&self) -> bool {
         self.images.is_empty()
     }
 
-    /// The image of each candidate.
+    /// Returns the image of each candidate.
     pub fn images(&self) -> &[u32] {
         &self.images
     }
 
-    /// The candidates as rows of words: numbers from the references' vocabulary on are [`Self::new_words`].
+    /// Returns the candidates as rows of words.
+    ///
+    /// Ids from the size of the references' vocabulary on are [`Self::new_words`].
     pub fn tokens(&self) -> &TokenRows {
         &self.tokens
     }
 
-    /// Words that no reference has, numbered on from the references' vocabulary.
+    /// Returns the words that are not in the references. Their ids follow the references' vocabulary.
     pub fn new_words(&self) -> &Vocabulary {
         &self.new
     }
 
-    /// A candidate as tokens joined by single spaces.
+    /// Returns a candidate as tokens joined by single spaces.
     pub fn text(&self, row: usize) -> String {
         join(self.tokens.spaced(row), |word| self.word(word))
     }
 
-    /// How many words the references and the candidates have together.
+    /// Returns the number of distinct words in the references and candidates.
     pub fn word_count(&self) -> usize {
         self.known.len() + self.new.len()
     }
 
-    /// The text of a word of the candidates.
+    /// Returns the text of a word of the candidates.
     pub fn word(&self, word: u32) -> &str {
         match word.checked_sub(self.known.len() as u32) {
             None => self.known.word(word),
@@ -212,7 +216,8 @@ mod tests {
 
     #[test]
     fn words_are_numbered_in_their_order_on_any_number_of_threads() {
-        // Latin words, in part new to several chunks; others; long ones; and many that begin alike.
+        // Latin words, some of them new in several chunks, other words, long words, and many words with a
+        // common prefix.
         let alike = |i: usize| {
             let letter = |part: usize| char::from(b'a' + (part % 26) as u8);
             format!("beginnings{}{}{}", letter(i), letter(i / 26), letter(i / 676))
@@ -256,7 +261,7 @@ mod tests {
 
     #[test]
     fn captions_are_read_before_those_that_follow_them_in_many_chunks() {
-        // A capital after it makes the period of an abbreviation a token of its own.
+        // Before a capital, the period of an abbreviation becomes a separate token.
         let pattern = ["section B.", "A dog", "section B."];
         let captions: Vec<&str> = pattern.into_iter().cycle().take(3 * CHUNK + 1).collect();
         let options = capeval_ptb::Options { lowercase: true, punctuation: capeval_ptb::Punctuation::Keep };

@@ -1,7 +1,7 @@
-//! Captions as rows of words that are numbers.
+//! Tokenized captions as rows of word ids.
 //!
-//! Captions are tokenized and their words numbered once; every metric then works on the same `u32`
-//! words. No I/O and no Python here.
+//! Captions are tokenized and their words numbered once. All metrics then work on the same `u32` word ids.
+//! This crate has no I/O and no Python code.
 
 mod captions;
 mod rows;

@@ -1,4 +1,4 @@
-//! Rows of words as numbers.
+//! Rows of word ids.
 
 use capeval_ptb::{Short, Token, is_python_space};
 use hashbrown::HashMap;
@@ -8,17 +8,19 @@ use rustc_hash::FxBuildHasher;
 use crate::tokenization::{Splitter, Tokenization};
 use crate::vocabulary::Vocabulary;
 
-/// The most captions of one parallel task: enough to have most words that captions are made of, and few enough that
-/// all threads finish at about the same time.
+/// Maximum number of captions per parallel task.
+///
+/// It is large enough that a task sees most of the vocabulary, and small enough that all threads finish at
+/// about the same time.
 pub(crate) const CHUNK: usize = 4096;
-/// The fewest captions of one parallel task: fewer cost more to start than they save.
+/// Minimum number of captions per parallel task, below which starting a task costs more than it saves.
 const SMALL_CHUNK: usize = 128;
 
 /// Rows of words in one block of memory.
 ///
-/// The reference splits a tokenized caption on Python's white space for BLEU and CIDEr-D, and on single
-/// spaces for ROUGE-L. The two agree unless a token holds other white space ("25 1/2" with a
-/// no-break space) or is empty, so only rows that differ are kept twice.
+/// The reference implementation splits tokenized captions on Python's white space for BLEU and CIDEr-D, and
+/// on single spaces for ROUGE-L. The results differ only if a token contains other white space ("25 1/2" with
+/// a no-break space) or is empty, so only such rows are stored twice.
 #[derive(Clone)]
 pub struct TokenRows {
     words: Vec<u32>,
@@ -35,35 +37,35 @@ impl TokenRows {
         }
     }
 
-    /// How many rows there are.
+    /// Returns the number of rows.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether there is no row.
+    /// Returns whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// The words of all rows, one row after the other, split on any white space.
+    /// Returns the words of all rows, concatenated, split on any white space.
     pub fn all_words(&self) -> &[u32] {
         &self.words
     }
 
-    /// Where the words of a row stand in [`Self::all_words`].
+    /// Returns the range of a row's words in [`Self::all_words`].
     #[inline]
     pub fn range(&self, row: usize) -> std::ops::Range<usize> {
         let start = if row == 0 { 0 } else { self.ends[row - 1] };
         start..self.ends[row]
     }
 
-    /// The words of a row, split on any white space.
+    /// Returns the words of a row, split on any white space.
     #[inline]
     pub fn words(&self, row: usize) -> &[u32] {
         &self.words[self.range(row)]
     }
 
-    /// The words of a row, split on single spaces (an empty caption is one empty word).
+    /// Returns the words of a row, split on single spaces. An empty caption is one empty word.
     #[inline]
     pub fn spaced(&self, row: usize) -> &[u32] {
         if !self.spaced.is_empty()
@@ -84,7 +86,7 @@ impl TokenRows {
     ) {
         let start = self.words.len();
         let mut tokens = 0;
-        // The words split on single spaces, from the first token on at which the two ways differ.
+        // The words split on single spaces, created at the first token for which the two splits differ.
         let mut spaced: Option<Vec<u32>> = None;
         splitter.split(caption, following, |token| {
             tokens += 1;
@@ -134,22 +136,23 @@ impl TokenRows {
     }
 }
 
-/// The numbers of the words that came last: most words of captions are among a few hundred.
+/// Cache of recent word ids. Most words in captions are among a few hundred.
 struct Recent(Vec<(u128, u32)>);
 
 impl Recent {
-    /// At most as many as the nearest memory of a processor has room for.
+    /// Maximum number of entries, so that the cache fits into the L1 cache of a processor.
     const MOST: usize = 1 << 9;
 
-    /// With fewer places for little text: making many would take longer than tokenizing it.
+    /// Creates a cache with fewer entries for small texts, which would take less time to tokenize than a full
+    /// cache to create.
     fn new(captions: &[&str]) -> Self {
         let bytes: usize = captions.iter().map(|caption| caption.len()).sum();
         let places = (bytes / 32).next_power_of_two().clamp(2, Self::MOST);
-        // No short text has this number.
+        // No short text has this key.
         Self(vec![(u128::MAX, 0); places])
     }
 
-    /// The number of a word, which `look_up` finds where it is not among the last.
+    /// Returns the id of a word, calling `look_up` if the word is not cached.
     #[inline(always)]
     fn number(&mut self, word: Short, look_up: impl FnOnce() -> u32) -> u32 {
         let number = word.number();
@@ -163,30 +166,32 @@ impl Recent {
     }
 }
 
-/// Whether a token is something, without white space.
+/// Returns whether a token is non-empty and has no white space.
 fn is_one_word(token: &str) -> bool {
     let is_plain = token.bytes().all(|byte| byte > b' ' && byte < 0x80);
     !token.is_empty() && (is_plain || !token.contains(is_python_space))
 }
 
-/// Some of the captions, tokenized by one thread. It does not know how many new words the others have.
+/// A chunk of captions, tokenized by one thread without knowing the new words of the other chunks.
 struct Part {
     rows: TokenRows,
-    /// From which number on words are new.
+    /// First id of the chunk's new words.
     base: u32,
-    /// The numbers that its new words get among those of all parts.
+    /// Final ids of the chunk's new words.
     numbers: Vec<u32>,
 }
 
 impl Part {
-    /// The number that a word of its rows gets.
+    /// Returns the final id of a word of this chunk.
     fn number(&self, word: u32) -> u32 {
         word.checked_sub(self.base).map_or(word, |new| self.numbers[new as usize])
     }
 }
 
-/// Tokenizes captions in parallel. Words that `known` has keep its numbers; the others are numbered
-/// on from its length, in the order of the captions, whatever the number of threads.
+/// Tokenizes captions in parallel.
+///
+/// Words in `known` keep their ids. New words get the following ids, in the order of the captions, regardless
+/// of the number of threads.
 pub(crate) fn tokenize(
     captions: &[&str],
     known: &Vocabulary,
@@ -196,7 +201,7 @@ pub(crate) fn tokenize(
     let first = captions.len().min(threads * CHUNK);
     let mut vocabulary = Vocabulary::default();
     let mut parts = Vec::new();
-    // The first captions have most of the words, so that hardly any are new to several parts of the others.
+    // The first captions contain most of the words, so later chunks rarely share new words.
     for round in [0..first, first..captions.len()] {
         let size = round.len().div_ceil(threads).clamp(SMALL_CHUNK, CHUNK);
         let known = [known, &vocabulary];
@@ -222,7 +227,9 @@ pub(crate) fn tokenize(
     (joined(parts, captions.len()), vocabulary)
 }
 
-/// Tokenizes captions, the first ones of `following`. Words of neither vocabulary are numbered on from both.
+/// Tokenizes `captions`, the first elements of `following`.
+///
+/// Words in neither vocabulary get the ids that follow both.
 fn tokenize_part(
     captions: &[&str],
     following: &[&str],
@@ -249,10 +256,10 @@ fn tokenize_part(
     (rows, new)
 }
 
-/// The rows of all parts.
+/// Concatenates the rows of all chunks.
 fn joined(mut parts: Vec<Part>, rows: usize) -> TokenRows {
     if parts.len() == 1 {
-        // Its new words keep their numbers.
+        // With a single chunk, new words keep their ids.
         return parts.remove(0).rows;
     }
     let mut all = TokenRows {
@@ -260,7 +267,7 @@ fn joined(mut parts: Vec<Part>, rows: usize) -> TokenRows {
         ends: vec![0; rows],
         spaced: HashMap::default(),
     };
-    // Where each part goes, so that threads copy them at the same time.
+    // Slices for each chunk's output, so that threads copy in parallel.
     let (mut words, mut ends) = (&mut all.words[..], &mut all.ends[..]);
     let (mut first_row, mut first_word) = (0, 0);
     let mut copies = Vec::new();

@@ -1,26 +1,26 @@
-//! How a caption becomes tokens, and captions tokenized in parallel.
+//! Tokenization of captions, in parallel.
 
 use std::cell::Cell;
 
 use capeval_ptb::Token;
 use rayon::prelude::*;
 
-/// How captions become tokens.
+/// Tokenization of captions.
 #[derive(Clone, Copy)]
 pub enum Tokenization {
-    /// By the Penn Treebank tokenizer.
+    /// The Penn Treebank tokenizer.
     PennTreebank {
-        /// What it does to tokens.
+        /// Options for the processing of tokens.
         options: capeval_ptb::Options,
-        /// Whether each caption is tokenized as if it were alone, rather than as a line of a file.
+        /// Whether each caption is tokenized independently instead of as a line of a file.
         alone: bool,
     },
-    /// Not at all: captions already are tokens joined by single spaces.
+    /// No tokenization: captions are tokens joined by single spaces.
     None,
 }
 
 impl Tokenization {
-    /// What splits captions into tokens in one parallel task.
+    /// Creates the splitter of one parallel task.
     pub(crate) fn splitter(self) -> Splitter {
         match self {
             Self::PennTreebank { options, alone } => {
@@ -35,8 +35,10 @@ thread_local! {
     static TOKENIZER: Cell<Option<Box<capeval_ptb::Tokenizer>>> = const { Cell::new(None) };
 }
 
-/// The tokenizer of this thread, taken from it until this is dropped. A tokenizer builds its automaton while
-/// it reads, and small batches would spend most of their time on building a new one.
+/// The tokenizer of this thread, borrowed until this value is dropped.
+///
+/// A tokenizer builds its automaton while it reads. Small batches would spend most of their time on building
+/// a new one.
 pub(crate) struct ThreadTokenizer(Option<Box<capeval_ptb::Tokenizer>>);
 
 impl ThreadTokenizer {
@@ -62,13 +64,15 @@ pub(crate) enum Splitter {
 }
 
 impl Splitter {
-    /// Hands every token of a caption to `sink`, in order. The tokens joined by single spaces are
-    /// the tokenized caption. `following` are the captions after it in its batch.
+    /// Passes every token of a caption to `sink`, in order.
+    ///
+    /// The tokens joined by single spaces are the tokenized caption. `following` are the later captions of
+    /// its batch.
     #[inline(always)]
     pub(crate) fn split(&mut self, caption: &str, following: &[&str], mut sink: impl FnMut(Token<'_>)) {
         match self {
-            // The reference tokenizes all captions as the lines of one file and looks past the end of a
-            // line, so the captions that follow can change the last token.
+            // The reference tokenizes all captions as lines of one file and looks beyond the end of a line,
+            // so the following captions can change the last token.
             Self::PennTreebank { tokenizer, options, alone } => {
                 let following = if *alone { &[] } else { following };
                 tokenizer.tokenizer().tokens_in_batch(caption, following, options, sink);
@@ -78,7 +82,7 @@ impl Splitter {
     }
 }
 
-/// Tokenizes a batch of captions in parallel; `add` takes the tokens of one.
+/// Tokenizes a batch of captions in parallel. `add` receives the tokens of one caption.
 fn in_batch<T: Default + Send>(
     captions: &[&str],
     tokenization: Tokenization,
@@ -93,12 +97,12 @@ fn in_batch<T: Default + Send>(
     rows.collect()
 }
 
-/// The tokens of each caption of a batch.
+/// Returns the tokens of each caption of a batch.
 pub fn tokenize_all(captions: &[&str], tokenization: Tokenization) -> Vec<Vec<String>> {
     in_batch(captions, tokenization, |tokens: &mut Vec<String>, token| tokens.push(token.to_owned()))
 }
 
-/// A line of tokens joined by single spaces for each line of `lines`.
+/// Tokenizes each line of `lines` and joins its tokens by single spaces.
 pub fn tokenize_lines(lines: &str, tokenization: Tokenization) -> String {
     let lines: Vec<&str> = lines.split_terminator('\n').collect();
     let rows = in_batch(&lines, tokenization, |row: &mut String, token| {

@@ -1,4 +1,4 @@
-//! Words as numbers.
+//! Vocabularies: word ids.
 
 use std::hash::BuildHasher;
 
@@ -7,7 +7,7 @@ use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use rustc_hash::FxBuildHasher;
 
-/// A bit of the keys of long words: the highest byte of a short one is its length, at most 15.
+/// Bit that marks the keys of long words. The highest byte of a short word's key is its length, at most 15.
 const LONG: u64 = 1 << 63;
 
 /// Distinct words, numbered from 0 in the order they were first interned.
@@ -19,32 +19,32 @@ pub struct Vocabulary {
 }
 
 impl Vocabulary {
-    /// How many words there are.
+    /// Returns the number of words.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether there is no word yet.
+    /// Returns whether there are no words.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// The word numbered `id`; `id` must come from this vocabulary.
+    /// Returns the word with an id of this vocabulary.
     pub fn word(&self, id: u32) -> &str {
         word_in(&self.text, &self.ends, id)
     }
 
-    /// All words, in the order of their numbers.
+    /// Iterates over all words in the order of their ids.
     pub fn words(&self) -> impl Iterator<Item = &str> {
         (0..self.len() as u32).map(|id| self.word(id))
     }
 
-    /// The number of `word`, if it is known.
+    /// Returns the id of `word`, if it is known.
     pub fn id(&self, word: &str) -> Option<u32> {
         self.id_of(Token::Text(word))
     }
 
-    /// The number of a token, if it is known.
+    /// Returns the id of a token, if it is known.
     pub(crate) fn id_of(&self, token: Token<'_>) -> Option<u32> {
         if self.is_empty() {
             return None;
@@ -54,12 +54,12 @@ impl Vocabulary {
         self.index.find(key.hash(), same).map(|&(_, id)| id)
     }
 
-    /// The number of `word`, which becomes known if it was not.
+    /// Returns the id of `word`, adding it if it is new.
     pub fn intern(&mut self, word: &str) -> u32 {
         self.intern_token(Token::Text(word))
     }
 
-    /// The number of a token, which becomes known if it was not.
+    /// Returns the id of a token, adding it if it is new.
     pub(crate) fn intern_token(&mut self, token: Token<'_>) -> u32 {
         let Self { text, ends, index } = self;
         let key = Key::of(token);
@@ -84,8 +84,10 @@ fn word_in<'a>(text: &'a str, ends: &[usize], id: u32) -> &'a str {
     &text[start..ends[id]]
 }
 
-/// What words are looked up by: the words themselves where they are short, as most are, which spares looking at
-/// the words in the index; of long ones a hash and their length.
+/// Lookup key of a word.
+///
+/// The key of a short word contains the whole word, which avoids reading the stored text. The key of a long
+/// word is its hash and length.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Key {
     low: u64,
@@ -107,7 +109,7 @@ impl Key {
         }
     }
 
-    /// Whether the key has all of its word.
+    /// Returns whether the key contains the whole word.
     fn is_whole(self) -> bool {
         self.high < LONG
     }
