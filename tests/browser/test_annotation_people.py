@@ -155,7 +155,7 @@ def test_no_images_with_warnings_by_keyboard(
     visitor.press("Save")
     expect(page.locator(".item:visible .warned summary")).to_have_text("Warning: blood. Show the image")
     visitor.press("Give me no images with a warning")
-    expect(page.get_by_text("You get no images with a warning.")).to_be_visible()
+    expect(page.get_by_text("You will not see images with a warning.")).to_be_visible()
     expect(page.get_by_text("There is no work for you now.")).to_be_visible()
 
 

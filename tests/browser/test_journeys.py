@@ -34,7 +34,7 @@ def _sign_up(visitor: Visitor, name: str) -> None:
 def _join(visitor: Visitor) -> None:
     visitor.go("/small/")
     visitor.press("Take part", "link")
-    visitor.tick("I have read the rules")
+    visitor.tick("I have read and accept the rules")
     visitor.press("Join")
 
 

@@ -137,13 +137,13 @@ def test_at_entry_and_later_by_page(campaign: Campaign) -> None:
     mine = client.get("/annotate/streets/leave/").content.decode()
     assert '<input type="checkbox" id="avoid" name="avoid" checked>' in mine
     answer_ = client.post("/annotate/streets/warnings/", {}, follow=True)
-    assert "You may get images with a warning." in answer_.content.decode()
+    assert "You may see images with a warning." in answer_.content.decode()
     for one in assignment.work(worker).assignments:
         assignment.set_aside(one, Assignment.State.SKIPPED)
     work = page(client, campaign)
     assert work.count("Warning: blood") == 3
     sent = client.post("/annotate/streets/warnings/", {"avoid": "on"}, follow=True)
-    assert "You get no images with a warning." in sent.content.decode()
+    assert "You will not see images with a warning." in sent.content.decode()
     assert "Warning: blood" not in page(client, campaign)
 
 

@@ -210,7 +210,7 @@ def test_what_the_organizer_does_not_show_only_the_team_and_organizers_see(
     for page in (ann.see(place), olga.see(f"/small/organize{place}")):
         assert "ann@secret.example" in page
     assert "seen by the organizers only" in bob.see("/small/rules/")
-    assert "Only the organizers see it." in bob.see("/small/open/submit/")
+    assert "Visible only to organizers." in bob.see("/small/open/submit/")
 
 
 def test_the_definition_says_which_fields_are_shown(tmp_path: Any) -> None:

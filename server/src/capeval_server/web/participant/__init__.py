@@ -1,4 +1,4 @@
-"""The pages of participants: joining, submitting, submissions with their scores and examples."""
+"""Participant pages: teams, submitting, and submissions with their scores."""
 
 from django.urls import path
 

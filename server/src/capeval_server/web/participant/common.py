@@ -1,4 +1,4 @@
-"""What the pages of participants have in common."""
+"""Helpers shared by the participant pages."""
 
 from __future__ import annotations
 
@@ -17,17 +17,23 @@ TEMPLATES = "web/participant"
 
 
 def member(request: HttpRequest, challenge: Challenge) -> Team | HttpResponse:
-    """The user's team; or a redirect to where they join or wait for approval, if they may not submit."""
+    """Return the user's team, or a redirect if the user is not allowed to submit.
+
+    The redirect leads to the page to join, or to the team's page if the user waits for approval.
+    """
     found = enrollment.membership_of(user_of(request), challenge)
     if found is not None and found.approved:
         return found.team
     if found is not None:
-        messages.info(request, "An organizer must approve you first.")
+        messages.info(request, "An organizer must approve you before you can submit.")
         return redirect("team", challenge.slug)
     messages.info(request, "Join the challenge first, alone or in a team.")
     return redirect("join", challenge.slug)
 
 
 def no_such_submission(request: HttpRequest) -> HttpResponse:
-    """The same page if there is no such submission and if the user may not see it: it tells neither."""
+    """Render the same 404 page for missing and for inaccessible submissions.
+
+    It does not reveal whether the submission exists.
+    """
     return render(request, f"{TEMPLATES}/not_found.html", status=404)

@@ -1,4 +1,4 @@
-"""The page that compares a submission with another one."""
+"""Page that compares two submissions."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from capeval_server.web.participant.common import TEMPLATES, no_such_submission
 
 __all__ = ["compare"]
 
-# The most submissions that are offered, of one's own and of others.
+# The maximum number of submissions offered from each source: the user's own, published ones, baselines.
 _OFFERED = 200
-# The width of the drawn intervals.
+# Width of the interval plots, in pixels.
 _WIDTH = 160
 
 
 @require_safe
 @never_cache
 def compare(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """A submission and another one, their scores side by side, each difference with its interval."""
+    """Compare a submission with another: scores, and differences with intervals."""
     found = visibility.visible(request.user, pk)
     if found is None:
         return no_such_submission(request)
@@ -56,7 +56,10 @@ def compare(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 def _others(request: HttpRequest, submission: Submission) -> list[Submission]:
-    """What a submission can be compared with: one's own, and what is published, of the same challenge."""
+    """Return the submissions offered for comparison.
+
+    They are the user's own and published submissions, and human baselines, of the same challenge.
+    """
     found: dict[Any, Submission] = {}
     public = visibility.published(timezone.now())
     queries: list[QuerySet[Submission]] = [
@@ -76,7 +79,7 @@ def _p_text(value: float, *, full: bool) -> str:
 
 
 def _lines(part: ComparedSet, *, full: bool) -> list[dict[str, Any]]:
-    """Return the rows, each with its p-value and the place of its interval among those of the table."""
+    """Return the rows, each with its p-value and the coordinates of its interval."""
     ends = [0.0, *(end for row in part.rows for end in (row.low, row.high))]
     low, high = min(ends), max(ends)
     scale = (_WIDTH - 12) / ((high - low) or 1)

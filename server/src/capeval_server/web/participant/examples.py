@@ -1,4 +1,4 @@
-"""The example browser: the images of a split one by one, with the captions of methods."""
+"""Example browser: images of a split with the captions of several methods."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _ORDERS = {"worst": "worst first", "best": "best first", "image": "as in the spl
 
 
 class _Asked:
-    """What the address asks for, with defaults for what is missing or not valid."""
+    """Parameters of the query string, with defaults for missing and invalid values."""
 
     def __init__(self, submission: Submission, query: QueryDict) -> None:
         splits = image_browser.splits_of(submission)
@@ -42,7 +42,7 @@ class _Asked:
         sets = sorted(self.split.reference_sets.all(), key=lambda one: one.name)
         self.reference_sets: list[ReferenceSet] = sets
         self.references: ReferenceSet = _named(sets, query.get("references"))
-        # The set's split is the one that was already read.
+        # Reuses the split that is already loaded.
         self.references.split = self.split
         self.table = image_browser.image_table(submission, self.references)
         names = self.table.names if self.table else []
@@ -61,7 +61,7 @@ def _named(among: list[Any], name: str | None) -> Any:
 @require_safe
 @never_cache
 def examples(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """The images of a split, sorted by a score, with references and the captions of methods side by side."""
+    """Show the images of a split with references and captions, sorted by a score."""
     found = visibility.visible(request.user, pk)
     if found is None:
         return no_such_submission(request)
@@ -89,7 +89,7 @@ def examples(request: HttpRequest, pk: UUID) -> HttpResponse:
 def _methods(
     request: HttpRequest, submission: Submission, split: Split, references: ReferenceSet
 ) -> dict[str, Any]:
-    """The methods that can be compared, and those that are."""
+    """Return the methods offered for comparison, and the selected ones."""
     public = visibility.published(timezone.now()).exclude(pk=submission.pk)
     offered = image_browser.methods(split, references, public, _OFFERED)
     mine = visibility.own(request.user).exclude(pk__in=[submission.pk, *(one.pk for one in offered)])
@@ -109,7 +109,7 @@ def _methods(
 
 
 def _page(request: HttpRequest, asked: _Asked, shown: list[Submission]) -> dict[str, Any]:
-    assert asked.split is not None  # noqa: S101 - there is no page without.
+    assert asked.split is not None  # noqa: S101 - without a split, another page is shown.
     image_ids = asked.split.image_ids
     descending = (asked.order == "best") == higher_is_better(asked.split, asked.sort_by)
     order = image_browser.ordered(asked.table, asked.sort_by, descending, len(image_ids))
@@ -137,7 +137,10 @@ def _page(request: HttpRequest, asked: _Asked, shown: list[Submission]) -> dict[
 
 
 def _columns(asked: _Asked, shown: list[Submission]) -> list[str]:
-    """The scores that are shown, the one to sort by first: on a narrow page it is seen without scrolling."""
+    """Return the shown scores, beginning with the one that the images are sorted by.
+
+    On a narrow page, the first score is visible without scrolling.
+    """
     names = image_browser.score_columns(image_browser.image_table(one, asked.references) for one in shown)
     return sorted(names, key=lambda name: name != asked.sort_by)
 
@@ -149,7 +152,7 @@ def _histogram(asked: _Asked) -> Histogram | None:
 def _place(image_ids: list[Any], text: str) -> int | None:
     wanted: int | str = text
     if isinstance(image_ids[0], int):
-        # Longer numbers than any id are not parsed: it would only take time.
+        # Parsing numbers longer than any id would only cost time.
         if not text.isascii() or not text.removeprefix("-").isdigit() or len(text) > 20:
             return None
         wanted = int(text)

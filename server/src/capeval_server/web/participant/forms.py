@@ -1,4 +1,4 @@
-"""The forms of those who take part."""
+"""Forms of the participant pages."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LONG = ("description", "training-data", "training_data", "abstract", "notes")
 
 
 class JoinForm(forms.Form):
-    """Says how somebody takes part."""
+    """Form to join a challenge."""
 
     how = forms.ChoiceField(
         label="How do you want to take part?",
@@ -35,16 +35,16 @@ class JoinForm(forms.Form):
         widget=forms.RadioSelect,
     )
     name = forms.CharField(
-        label="Name of the new team", max_length=60, required=False, help_text="It is shown on leaderboards."
+        label="Name of the new team", max_length=60, required=False, help_text="Shown on leaderboards."
     )
     code = forms.CharField(
         label="Code of the team",
         max_length=32,
         required=False,
-        help_text="Members find it on the team's page.",
+        help_text="Members can find it on the team's page.",
         widget=forms.TextInput({"autocomplete": "off", "spellcheck": "false"}),
     )
-    accept = forms.BooleanField(label="I have read the rules and accept them.")
+    accept = forms.BooleanField(label="I have read and accept the rules.")
 
     def __init__(self, challenge: Challenge, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -54,7 +54,7 @@ class JoinForm(forms.Form):
             del self.fields["accept"]
 
     def clean(self) -> dict[str, Any]:
-        """Checks that the field is filled in that the chosen way needs."""
+        """Validate that the field required by the chosen way to join is not empty."""
         given = self.cleaned_data
         needed = {"team": "name", "code": "code"}.get(given.get("how", ""))
         if needed and not given.get(needed) and needed not in self.errors:
@@ -64,10 +64,10 @@ class JoinForm(forms.Form):
         return given
 
     def join(self, user: User) -> Team:
-        """Has a user take part as the form says.
+        """Join the challenge in the chosen way.
 
         Raises:
-            TeamError: The user can't join in this way.
+            TeamError: The user cannot join in this way.
         """
         given = self.cleaned_data
         if given["how"] == "code":
@@ -75,13 +75,13 @@ class JoinForm(forms.Form):
         return enrollment.make_team(user, self._challenge, given["name"] if given["how"] == "team" else "")
 
     def refuse(self, message: str) -> None:
-        """Shows why the user can't join, at the field that it is about."""
+        """Add an error that prevents joining to the field that it concerns."""
         field = {"team": "name", "code": "code"}.get(self.cleaned_data["how"])
         self.add_error(field, message)
 
 
 class InvitationForm(forms.Form):
-    """Says how long a new code is valid."""
+    """Form that sets the validity of a new invitation code."""
 
     days = forms.IntegerField(
         label="Valid for (days)", min_value=1, max_value=enrollment.LONGEST_INVITATION, initial=7
@@ -89,9 +89,9 @@ class InvitationForm(forms.Form):
 
 
 class SubmitForm(forms.Form):
-    """An upload, and what is declared of it."""
+    """Form to upload a submission and fill in its declared fields."""
 
-    # An empty file gets the same checks, and messages, as any other.
+    # Empty files get the same checks and messages as other files.
     file = forms.FileField(
         label="File", allow_empty_file=True, widget=forms.ClearableFileInput({"accept": ".json,.zip"})
     )
@@ -101,8 +101,8 @@ class SubmitForm(forms.Form):
     ) -> None:
         given = {f"{_DECLARED}{name}": value for name, value in declared.items()}
         super().__init__(data, files, initial=given, label_suffix="")
-        # The same for the same form, however often it is sent: it makes one submission. It is part of the
-        # form's address, which is read before the file.
+        # The idempotency key: sending a form repeatedly creates one submission. It is part of the form's URL,
+        # which is read before the file.
         self.key = f"page-{uuid.uuid4()}"
         for field in challenge.fields:
             name = field["name"]
@@ -112,16 +112,16 @@ class SubmitForm(forms.Form):
                 required=field["required"],
                 max_length=LONGEST_FIELD,
                 widget=widget,
-                help_text="" if field.get("shown", True) else "Only the organizers see it.",
+                help_text="" if field.get("shown", True) else "Visible only to organizers.",
             )
 
     def about(self) -> Iterator[forms.BoundField]:
-        """The fields of what is declared."""
+        """Return the declared fields."""
         return (self[name] for name in self.fields if name.startswith(_DECLARED))
 
     def declared(self) -> dict[str, str]:
-        """What is declared, by the names of the challenge's fields; nothing is left out but the empty."""
+        """Return the non-empty declared values, by field name."""
         given = self.cleaned_data
         names = [name for name in self.fields if name.startswith(_DECLARED) and given[name]]
-        # A browser ends the lines of a text with two characters, a program with one.
+        # Browsers end lines with CRLF, programs with LF.
         return {name.removeprefix(_DECLARED): given[name].replace("\r\n", "\n") for name in names}

@@ -1,4 +1,4 @@
-"""The page where users say what they want mail about."""
+"""Page of email notification settings."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ class _Form(forms.ModelForm):  # type: ignore[type-arg]
         model = Preferences
         fields = ("submissions", "phases", "announcements")
         labels: ClassVar[dict[str, str]] = {
-            "submissions": "My submission is scored or failed",
-            "phases": "A phase of a challenge that I take part in opens, or closes within a day",
-            "announcements": "Organizers announce something in a challenge that I take part in",
+            "submissions": "Scoring of my submission has finished or failed",
+            "phases": "A phase of my challenges opens, or closes within a day",
+            "announcements": "Organizers of my challenges publish an announcement",
         }
 
 
 @login_required
 @never_cache
 def notices(request: HttpRequest) -> HttpResponse:
-    """What the user wants mail about."""
+    """Show and change the email notifications of the user."""
     found, _ = Preferences.objects.get_or_create(user=user_of(request))
     form = _Form(request.POST or None, instance=found)
     if request.method == "POST":
-        # Nothing chosen is no field sent.
+        # If no option is checked, browsers send no fields, so the form must be bound explicitly.
         form = _Form(request.POST, instance=found)
         form.save()
         messages.success(request, "Saved.")

@@ -1,4 +1,4 @@
-"""Where a submission's score lies among those on the leaderboard, as SVG within the page."""
+"""Placement of a submission's score among the leaderboard's scores, as inline SVG."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ FEWEST_OTHERS = 3
 
 @dataclass(frozen=True, kw_only=True)
 class Placing:
-    """A score among those of a leaderboard.
+    """Placement of a submission's score on a leaderboard, with plot coordinates.
 
     Attributes:
-        name: The score's name.
-        references: Which split and set of references gave it.
-        value: The submission's own.
-        low: The lowest that is drawn.
-        high: The highest that is drawn.
-        x: Where its own is drawn.
-        left: Where its interval begins.
-        width: How wide its interval is drawn.
-        others: Where the scores of other teams are drawn.
-        human_x: Where the human baseline is drawn; none where there is none.
-        human: The human baseline's score.
+        name: The name of the score.
+        references: The names of the split and the reference set.
+        value: The score of the submission.
+        low: The lowest value drawn.
+        high: The highest value drawn.
+        x: The position of the submission's score.
+        left: The position at which its interval begins.
+        width: The width of its interval.
+        others: The positions of other teams' scores.
+        human_x: The position of the human baseline, or "" if there is none.
+        human: The score of the human baseline, if there is one.
         comparison: `higher` or `lower`, whichever is better.
-        worse: How many others have a worse score.
+        worse: The number of other scores that are worse.
     """
 
     name: str
@@ -55,10 +55,16 @@ class Placing:
 
 
 def placings(submission: Submission, tables: Sequence[ScoreTable], now: datetime) -> list[Placing]:
-    """The placing by each set of references, in the order of the tables of current scores.
+    """Return the placement by each reference set, in the order of the tables.
 
-    There is none where not everybody may see the leaderboard, nor among fewer than three others, as a
-    strip with one or two lines says less than their names on the leaderboard.
+    Args:
+        submission: The submission.
+        tables: Its scores by the current references.
+        now: The current time.
+
+    Returns:
+        Nothing if the leaderboard is not public. Reference sets with fewer than three other scores are
+        omitted, because a plot of one or two values is less useful than the leaderboard.
     """
     phase = submission.phase
     if phase is None or not phase.shows_leaderboard(now):
@@ -68,7 +74,7 @@ def placings(submission: Submission, tables: Sequence[ScoreTable], now: datetime
 
 
 def _own(table: ScoreTable) -> ScoreWithInterval | None:
-    """The score of all images that the leaderboard is sorted by."""
+    """Return the score on all images that the leaderboard is sorted by."""
     cells = next((row.cells for row in table.rows if row.name == table.split.sort_by), [])
     return cells[table.groups.index("")] if cells and "" in table.groups else None
 
@@ -85,7 +91,7 @@ def _others(submission: Submission, phase: Phase, table: ScoreTable) -> list[Ran
         best_first=True,
         as_of=None,
     )
-    # Its own team's row is this submission, or would be replaced by it.
+    # The row of the submission's own team is this submission, or would be replaced by it.
     return [
         one for one in places(question) if one.score is not None and (one.baseline or one.entrant != team)
     ]

@@ -1,4 +1,4 @@
-"""The scores of a submission as one table: a row for each score, columns for each set of references."""
+"""Results table of a submission: one row per score, columns per reference set."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ __all__ = ["ReferenceSetCells", "ResultRow", "Results", "joined"]
 
 @dataclass(frozen=True, kw_only=True)
 class ReferenceSetCells:
-    """What a row has from one set of references: cells, or why its metric gave no scores."""
+    """Cells of a row for one reference set, or the reason why the metric failed."""
 
     cells: list[ScoreWithInterval | None]
     failure: str = ""
 
     @property
     def width(self) -> int:
-        """How many columns it takes."""
+        """The number of columns."""
         return len(self.cells)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ResultRow:
-    """A score by each set of references.
+    """A score by each reference set.
 
     Attributes:
-        name: The score's name, or the metric's where it failed.
-        leads: Whether leaderboards sort by it.
-        parts: One for each set of references.
+        name: The name of the score, or of the metric if it failed.
+        leads: Whether leaderboards sort by the score.
+        parts: One part per reference set.
     """
 
     name: str
@@ -40,11 +40,11 @@ class ResultRow:
 
 @dataclass(frozen=True, kw_only=True)
 class Results:
-    """The columns of some sets of references, side by side.
+    """Scores by several reference sets, side by side.
 
     Attributes:
-        tables: The scores by each set.
-        rows: A row for each score that one of them has.
+        tables: The scores by each reference set.
+        rows: One row for each score in any table.
     """
 
     tables: Sequence[ScoreTable]
@@ -52,12 +52,12 @@ class Results:
 
     @property
     def grouped(self) -> bool:
-        """Whether some columns are of subsets."""
+        """Whether some columns are for subsets."""
         return any(table.groups != [""] for table in self.tables)
 
 
 def joined(tables: Sequence[ScoreTable]) -> Results:
-    """The tables side by side, with the rows of all of them in the order in which they first come."""
+    """Join tables side by side, with all rows in the order of their first occurrence."""
     by_name = [{row.name: row for row in table.rows} for table in tables]
     names = list(dict.fromkeys(name for rows in by_name for name in rows))
     return Results(

@@ -1,4 +1,4 @@
-"""The pages of a team's submissions, and of one submission."""
+"""Pages of a team's submissions and of a single submission."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ from capeval_server.web.participant.results import joined
 __all__ = ["download", "stand", "state", "submission", "submissions", "take_back"]
 
 _PER_PAGE = 25
-# After how many seconds a page shows anew how long scoring has taken.
+# Seconds between announcements of the elapsed scoring time.
 _ANNOUNCED = 10
 
 
 @login_required
 @never_cache
 def submissions(request: HttpRequest, slug: str) -> HttpResponse:
-    """The submissions of the user's team to a phase."""
+    """List the submissions of the user's team to a phase."""
     challenge = get_object_or_404(Challenge.objects.prefetch_related("phases"), slug=slug)
     team = member(request, challenge)
     if isinstance(team, HttpResponse):
@@ -83,7 +83,7 @@ def _listed(request: HttpRequest, team: Team, phase: Phase) -> dict[str, Any]:
 @require_safe
 @never_cache
 def submission(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """A submission: all of it for its team, and for others what is published."""
+    """Show a submission: all details to its team, published data to others."""
     found = visibility.visible(request.user, pk)
     if found is None:
         return no_such_submission(request)
@@ -131,8 +131,8 @@ def _of_submission(submission: Submission, own: bool) -> dict[str, Any]:
 
 
 def _seen(submission: Submission, ahead: int, scoring: ScoringProgress | None, *, alone: bool) -> str:
-    """What a page shows of a state: the same while nothing else is to be shown, and announced."""
-    # The time alone is announced rarely.
+    """Return a key of the displayed state, which changes when the page must update."""
+    # Changes of only the elapsed time are announced rarely.
     far = f"-{scoring.number}-{int(scoring.elapsed / _ANNOUNCED)}" if scoring else ""
     return f"{submission.state}-{ahead}{far}{'-alone' if alone else ''}"
 
@@ -140,13 +140,13 @@ def _seen(submission: Submission, ahead: int, scoring: ScoringProgress | None, *
 @require_safe
 @never_cache
 def state(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """A submission's state: the part of its page that changes while it is scored."""
+    """Render the part of a submission's page that changes during scoring."""
     found = visibility.visible(request.user, pk)
     if found is None:
         raise NotFoundError
     context = _of_submission(*found)
     if request.GET.get("seen") == context["seen"]:
-        # Nothing changed: the page stays as it is, and nothing is announced again.
+        # Nothing changed, so screen readers announce nothing.
         return HttpResponse(status=204)
     return render(request, f"{TEMPLATES}/_state.html", {**context, "part": True})
 
@@ -158,7 +158,7 @@ def _own_submission(request: HttpRequest, pk: UUID) -> Submission:
 @login_required
 @require_POST
 def stand(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """Puts a submission on the leaderboard, or takes it off."""
+    """Add a submission to the leaderboard, or remove it."""
     stands = request.POST.get("stands") == "yes"
     try:
         set_standing(_own_submission(request, pk), stands)
@@ -173,13 +173,13 @@ def stand(request: HttpRequest, pk: UUID) -> HttpResponse:
 @login_required
 @require_POST
 def take_back(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """Withdraws a submission."""
+    """Withdraw a submission."""
     try:
         withdraw(_own_submission(request, pk))
     except SubmissionStateError as error:
         messages.error(request, f"This is not possible: {error}.")
     else:
-        messages.success(request, "The submission is withdrawn.")
+        messages.success(request, "The submission has been withdrawn.")
     return redirect("submission", pk)
 
 
@@ -187,7 +187,7 @@ def take_back(request: HttpRequest, pk: UUID) -> HttpResponse:
 @require_safe
 @never_cache
 def download(request: HttpRequest, pk: UUID, split: str) -> HttpResponseBase:
-    """A file of the user's team, as it was uploaded."""
+    """Send a file that the user's team uploaded."""
     found = _own_submission(request, pk)
     file = get_object_or_404(found.files.select_related("split"), split__name=split)
     name = file.split.results.replace(ALGORITHM, found.algorithm)

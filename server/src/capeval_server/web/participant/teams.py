@@ -1,4 +1,4 @@
-"""The pages to join a challenge, and the page of the user's team."""
+"""Pages to join a challenge and to manage the user's team."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = ["captions", "join", "leave", "members", "renew_code", "revoke_code", 
 
 @login_required
 def join(request: HttpRequest, slug: str) -> HttpResponse:
-    """Shows the rules, and has the user take part."""
+    """Show the rules, and let the user join the challenge."""
     challenge = get_object_or_404(Challenge, slug=slug)
     if enrollment.team_of(user_of(request), challenge) is not None:
         messages.info(request, "You already take part in this challenge.")
@@ -61,7 +61,7 @@ def join(request: HttpRequest, slug: str) -> HttpResponse:
 @login_required
 @never_cache
 def team(request: HttpRequest, slug: str) -> HttpResponse:
-    """The user's team, and how others join it."""
+    """Show the user's team, with its invitation code."""
     challenge = get_object_or_404(Challenge, slug=slug)
     own = enrollment.membership_of(user_of(request), challenge)
     if own is None:
@@ -93,10 +93,10 @@ def _show(
 
 
 def _owner(request: HttpRequest, slug: str) -> Membership:
-    """The membership of a user who owns their team.
+    """Return the membership of a user as the owner of a team.
 
     Raises:
-        NotFoundError: They own none.
+        NotFoundError: The user does not own a team.
     """
     own = enrollment.membership_of(user_of(request), get_object_or_404(Challenge, slug=slug))
     if own is None or not own.owner:
@@ -107,20 +107,20 @@ def _owner(request: HttpRequest, slug: str) -> Membership:
 @login_required
 @require_POST
 def renew_code(request: HttpRequest, slug: str) -> HttpResponse:
-    """Gives the team that the user owns another code."""
+    """Create a new invitation code for the user's team."""
     own = _owner(request, slug)
     form = InvitationForm(request.POST)
     if not form.is_valid():
         return _show(request, own.challenge, own, form, 422)
     enrollment.invite(own.team, form.cleaned_data["days"])
-    messages.success(request, "There is a new link and code. Earlier ones no longer work.")
+    messages.success(request, "Created a new link and code. Earlier ones no longer work.")
     return redirect("team", slug)
 
 
 @login_required
 @require_POST
 def revoke_code(request: HttpRequest, slug: str) -> HttpResponse:
-    """Ends the code of the team that the user owns."""
+    """Revoke the invitation code of the user's team."""
     enrollment.revoke_invitation(_owner(request, slug).team)
     messages.success(request, "The link and the code no longer work.")
     return redirect("team", slug)
@@ -129,12 +129,12 @@ def revoke_code(request: HttpRequest, slug: str) -> HttpResponse:
 @login_required
 @require_POST
 def members(request: HttpRequest, slug: str) -> HttpResponse:
-    """Removes a member from the team that the user owns, or passes the ownership on to one."""
+    """Remove a member from the user's team, or transfer ownership to a member."""
     own, name = _owner(request, slug), request.POST.get("username", "").replace("\0", "")
     try:
         if request.POST.get("act") == "own":
             teams.pass_on(user_of(request), own.challenge, name)
-            text = "<bdi>{}</bdi> owns the team now."
+            text = "<bdi>{}</bdi> now owns the team."
         else:
             teams.remove(user_of(request), own.challenge, name)
             text = "<bdi>{}</bdi> is no longer in the team. The link and the code no longer work."
@@ -148,7 +148,7 @@ def members(request: HttpRequest, slug: str) -> HttpResponse:
 @login_required
 @require_POST
 def captions(request: HttpRequest, slug: str) -> HttpResponse:
-    """Has the team that the user owns agree that everybody may read its captions, or take that back."""
+    """Give or withdraw the team's agreement to make its captions public."""
     own, agreed = _owner(request, slug), request.POST.get("act") == "show"
     try:
         teams.agree(user_of(request), own.challenge, shows_captions=agreed)
@@ -165,7 +165,7 @@ def captions(request: HttpRequest, slug: str) -> HttpResponse:
 @login_required
 @require_POST
 def leave(request: HttpRequest, slug: str) -> HttpResponse:
-    """Takes the user out of their team."""
+    """Remove the user from their team."""
     challenge = get_object_or_404(Challenge, slug=slug)
     try:
         teams.leave(user_of(request), challenge)

@@ -1,4 +1,4 @@
-"""The page to submit to a phase."""
+"""Page to submit to a phase."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from capeval_server.web.participant.forms import SubmitForm
 __all__ = ["submit"]
 
 
-# Exempt, since the token of a form is in its body, which is read only once the upload is let in: `_received`
-# asks for the token.
+# Exempt, because the CSRF token is in the body, which is read only after the upload is admitted. `_received`
+# checks the token.
 @accepts_uploads
 @csrf_exempt
 @login_required
 @never_cache
 def submit(request: HttpRequest, slug: str, name: str) -> HttpResponse:
-    """Shows what to submit and what the quota allows, and takes a submission in."""
+    """Show the submission form with the remaining quota, and accept submissions."""
     phase = phase_named(slug, name)
     team = member(request, phase.challenge)
     if isinstance(team, HttpResponse):
@@ -57,14 +57,14 @@ def submit(request: HttpRequest, slug: str, name: str) -> HttpResponse:
 
 
 def _new_form(phase: Phase, team: Team) -> SubmitForm:
-    """A form that declares what the team declared last."""
+    """Return a form with the values that the team declared last."""
     last = team.submissions.filter(phase=phase).order_by("-created").first()
     return SubmitForm(phase.challenge, declared=last.declared if last else {})
 
 
 @csrf_protect
 def _received(request: HttpRequest, phase: Phase, team: Team, admission: Admission) -> HttpResponse:
-    """Reads a form, and takes its submission in."""
+    """Validate the form, and create its submission."""
     form = SubmitForm(phase.challenge, request.POST, request.FILES, declared={})
     if not form.is_valid():
         return _submit_page(request, phase, team, form, 422)
@@ -77,18 +77,18 @@ def _received(request: HttpRequest, phase: Phase, team: Team, admission: Admissi
     except errors.RepeatedKeyError as error:
         form.add_error(
             None,
-            "This form was already submitted with other content. "
-            "To make another submission, choose the file again and submit.",
+            "This form was already submitted with different content. "
+            "To make another submission, select the file again and submit.",
         )
         return _submit_page(request, phase, team, form, STATUSES[type(error)])
     except (OSError, errors.BusyError) as error:
         admission.costs = False
-        form.add_error(None, f"{passing_text(error).capitalize()}. Nothing was submitted: try again later.")
+        form.add_error(None, f"{passing_text(error).capitalize()}. Nothing was submitted. Try again later.")
         return _submit_page(request, phase, team, form, 503)
     if new:
         messages.success(request, "Your submission was received. This page shows its progress.")
     else:
-        messages.info(request, "This was already submitted: this is that submission.")
+        messages.info(request, "You have already submitted this. This page shows that submission.")
     return redirect("submission", submission.pk)
 
 

@@ -27,7 +27,7 @@ _OFFERED = 50
 _LONGEST_SEARCH = 200
 _PLACES = {"": "everything", "candidates": "candidates", "references": "references"}
 _ORDERS = {"highest": "highest first", "lowest": "lowest first", "file": "as in the split"}
-_MENTIONED = {"": "any", "all": "all objects", "some": "not all objects"}
+_MENTIONED = {"": "all or not", "all": "all objects", "some": "not all objects"}
 _WORDS = re.compile(r'"([^"]+)"?|[^\s"]+')
 
 

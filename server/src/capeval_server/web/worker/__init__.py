@@ -1,4 +1,4 @@
-"""The pages of who works on a campaign: coming in, agreeing, answering."""
+"""Worker pages of a campaign: enrollment, consent, training and answering."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""Questions that are answered by choosing, as the page shows them, and the keys that choose."""
+"""Template context of multiple-choice questions, and their keyboard shortcuts."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from capeval_server.annotation.task_types.base import SIDES
 
 __all__ = ["asked", "keys_of"]
 
-# On the home row, by the number of choices: the left hand chooses the left or the first.
+# Keys on the home row, by the number of choices. The left hand selects the left or first choices.
 _KEYS = {2: "fj", 3: "fgj", 5: "asdfg"}
 _UNDO = "h"
 
 
 def asked(task: TaskType, shown: Mapping[str, Any]) -> dict[str, Any]:
-    """The sentences and the questions of an item.
+    """Return the sentences and the questions of an item.
 
-    Where a side is chosen, its sentence is part of the choice; other sentences stand above the questions.
+    If the choices are sides, their sentences are part of the choices. Other sentences are shown above the
+    questions.
     """
     chosen_by_side = {
         value for choices in task.choices.values() for value in choices.labels if value in SIDES
@@ -47,7 +48,10 @@ def asked(task: TaskType, shown: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def keys_of(task: TaskType) -> list[dict[str, str]]:
-    """The key of each choice of a kind with one question, and of undoing; none without a layout."""
+    """Return the shortcut of each choice and of undo.
+
+    Only tasks with one question and a supported number of choices have shortcuts.
+    """
     choices = next(iter(task.choices.values()), None)
     keys = _KEYS.get(len(choices.labels)) if choices else None
     if choices is None or keys is None or len(task.choices) > 1:

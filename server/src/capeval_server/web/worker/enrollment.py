@@ -1,4 +1,4 @@
-"""Coming into a campaign by a link, or as a user; and agreeing to its texts."""
+"""Enrollment in a campaign by link, panel or account, and consent to its texts."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 View = Callable[..., HttpResponseBase]
-# As long as a campaign may take; the organizer can revoke a link before.
+# As long as a campaign may last. Organizers can revoke a link earlier.
 _COOKIE_SECONDS = 180 * 86_400
 
 
@@ -46,12 +46,12 @@ def _cookie(campaign: Campaign) -> str:
 
 
 def for_workers(view: View) -> View:
-    """Lets workers of a campaign in, and gives the view their participation in place of its slug."""
+    """Restrict a view to workers of a campaign, and pass it their participation."""
     return _known(view, apart=True)
 
 
 def for_who_leaves(view: View) -> View:
-    """As `for_workers`; who may no longer work is let in too."""
+    """Like `for_workers`, but also admit workers that may no longer work."""
     return _known(view, apart=False)
 
 
@@ -72,17 +72,17 @@ def _known(view: View, *, apart: bool) -> View:
 
 
 def refused(request: HttpRequest, campaign: Campaign, error: CapevalError) -> HttpResponse:
-    """A page that says why somebody is not let in."""
+    """Render a page with the reason why a person is not admitted."""
     shown = {"campaign": campaign, "why": error}
     return render(request, "web/worker/refused.html", shown, status=STATUSES[type(error)])
 
 
 def _participation(request: HttpRequest, campaign: Campaign) -> Participation:
-    """Who asks: by the cookie of a link, or else as a user.
+    """Return the participation of a link's cookie or of the signed-in user.
 
     Raises:
-        NotFoundError: The campaign is not theirs.
-        AssignmentError: They have left it.
+        NotFoundError: There is no such participation.
+        AssignmentError: The worker has left the campaign.
     """
     token = request.COOKIES.get(_cookie(campaign))
     if token is not None:
@@ -93,7 +93,7 @@ def _participation(request: HttpRequest, campaign: Campaign) -> Participation:
 
 
 def _as_account(request: HttpRequest, participation: Participation) -> Participation:
-    """Who is signed in is the person who works, by whatever way they came."""
+    """Link a participation to the signed-in user, if any."""
     if isinstance(request.user, User):
         enrollment.link(participation, request.user)
     return participation
@@ -102,7 +102,7 @@ def _as_account(request: HttpRequest, participation: Participation) -> Participa
 @never_cache
 @require_GET
 def enter(request: HttpRequest, slug: str, token: str) -> HttpResponse:
-    """Follows an invite link: from then on, the browser is known by a cookie."""
+    """Follow an invite link, and remember its token in a cookie."""
     campaign = get_object_or_404(Campaign, slug=slug)
     try:
         enrollment.invited(campaign, token)
@@ -114,7 +114,7 @@ def enter(request: HttpRequest, slug: str, token: str) -> HttpResponse:
 @never_cache
 @require_GET
 def enter_from_panel(request: HttpRequest, slug: str) -> HttpResponse:
-    """Follows a panel's link: the ids are taken out of the address at once."""
+    """Follow a panel's link, and redirect to a URL without the panel's ids."""
     campaign = get_object_or_404(Campaign, slug=slug)
     try:
         participation = panels.enter(campaign, request.GET.dict())
@@ -138,7 +138,7 @@ def _remembered(campaign: Campaign, token: str) -> HttpResponse:
 
 
 def show_texts(request: HttpRequest, participation: Participation) -> HttpResponse:
-    """The page with the instructions, and what one agrees to."""
+    """Render the page with the instructions and the consent text."""
     texts = enrollment.latest_texts(participation.campaign)
     title, rest = title_and_rest(texts.instructions)
     shown = {
@@ -158,7 +158,7 @@ def show_texts(request: HttpRequest, participation: Participation) -> HttpRespon
 @require_POST
 @for_workers
 def agree(request: HttpRequest, participation: Participation) -> HttpResponse:
-    """Agrees to the texts that were shown."""
+    """Record the agreement to the displayed texts."""
     number = request.POST.get("texts", "")
     try:
         enrollment.agree(participation, int(number) if number.isdecimal() and len(number) < 9 else 0)
@@ -172,13 +172,13 @@ def agree(request: HttpRequest, participation: Participation) -> HttpResponse:
 @require_POST
 @for_workers
 def warnings(request: HttpRequest, participation: Participation) -> HttpResponse:
-    """Says whether the worker is given no images with a warning."""
+    """Set whether the worker avoids images with a content warning."""
     avoid = request.POST.get("avoid") == "on"
     try:
         content_warnings.avoid_warnings(participation, avoid=avoid)
     except AssignmentError as error:
         messages.error(request, f"{error}.")
     else:
-        told = "You get no images with a warning." if avoid else "You may get images with a warning."
+        told = "You will not see images with a warning." if avoid else "You may see images with a warning."
         messages.success(request, told)
     return redirect("annotate", participation.campaign.slug)

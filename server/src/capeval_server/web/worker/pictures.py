@@ -1,4 +1,4 @@
-"""What a page needs to show the picture of an item."""
+"""Template context of an item's image."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["picture_of"]
 
 
 def picture_of(image: Image) -> dict[str, Any]:
-    """The warning of a picture, and its size as it is sent in full."""
+    """Return the content warning of an image, and the size of its large version."""
     scale = min(1, LARGE / max(image.width, image.height))
     width, height = round(image.width * scale), round(image.height * scale)
     return {"warning": image.warning, "width": width, "height": height}

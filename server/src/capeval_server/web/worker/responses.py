@@ -1,4 +1,4 @@
-"""The page on which a worker answers, and what its script and its forms send."""
+"""Page on which workers answer items, and the endpoints for its forms and script."""
 
 from __future__ import annotations
 
@@ -41,7 +41,11 @@ _MOST_REVISIONS = 1000
 @require_GET
 @for_workers
 def show_work(request: HttpRequest, participation: Participation) -> HttpResponse:
-    """The batch to answer; or the texts to agree to first; or why there is no work."""
+    """Show the batch to answer, or the step that comes before or after it.
+
+    Instead of a batch, the page can show the end of the session, the texts to agree to, the result of a
+    training attempt, or the reason why there is no work.
+    """
     end = panels.end_of(participation)
     if end is not None:
         return _show_end(request, participation, end)
@@ -64,7 +68,7 @@ def show_work(request: HttpRequest, participation: Participation) -> HttpRespons
         }
         return render(request, "web/worker/nothing.html", shown)
     number = participation.assignments.filter(batch=work.assignments[0].batch).count()
-    # All items of a batch are of one kind: the work, or a part of the training.
+    # All items of a batch are of one task type: campaign items, or one part of the training.
     task, trains = (
         task_of(work.assignments[0].item, participation.campaign),
         work.assignments[0].item.is_training,
@@ -74,7 +78,7 @@ def show_work(request: HttpRequest, participation: Participation) -> HttpRespons
     if work.assignments[0].item.is_quiz:
         title = task.title
     if task.written:
-        # So that no check of a sentence has to wait for it.
+        # Loads the rules in advance, so that the first check of a sentence is fast.
         rules.prepare()
     drafts = Draft.objects.filter(assignment__in=work.assignments)
     typed = {draft.assignment_id: draft.content.get("caption", "") for draft in drafts}
@@ -130,7 +134,7 @@ def _wants_json(request: HttpRequest) -> bool:
 
 
 def _told(request: HttpRequest, participation: Participation, text: str, error: bool) -> HttpResponse:
-    """For a form without script: the page again, with a message."""
+    """Redirect to the page with a message, for forms sent without the script."""
     (messages.error if error else messages.success)(request, text)
     return redirect("annotate", participation.campaign.slug)
 
@@ -146,7 +150,7 @@ def _refused(request: HttpRequest, participation: Participation, error: CapevalE
 @require_POST
 @for_workers
 def answer(request: HttpRequest, participation: Participation, lease: UUID) -> HttpResponse:
-    """Takes an answer."""
+    """Store an answer."""
     held = assignment.find(participation, lease)
     if "clean" in request.POST:
         return _cleaned(request, participation, held)
@@ -166,7 +170,7 @@ def answer(request: HttpRequest, participation: Participation, lease: UUID) -> H
         done = submit.submit(held, given)
     except CapevalError as error:
         if isinstance(error, SentenceError) and not _wants_json(request):
-            # Without a script, the page is loaded again, and shows what was typed.
+            # Without the script, the page is reloaded, and shows the typed text from the draft.
             assignment.save_draft(held, {"caption": raw["caption"]})
         return _refused(request, participation, error)
     if _wants_json(request):
@@ -176,7 +180,7 @@ def answer(request: HttpRequest, participation: Participation, lease: UUID) -> H
 
 
 def _cleaned(request: HttpRequest, participation: Participation, held: Assignment) -> HttpResponse:
-    """Remove invisible characters from what is typed; the writer sees the result and submits it."""
+    """Save the typed text without invisible characters, for the worker to submit."""
     assignment.save_draft(held, {"caption": remove_invisible(_typed(request))})
     text = "Invisible characters were removed. Please read the sentence again, then submit it."
     return _told(request, participation, text, error=False)
@@ -185,7 +189,7 @@ def _cleaned(request: HttpRequest, participation: Participation, held: Assignmen
 @require_POST
 @for_workers
 def check(request: HttpRequest, participation: Participation, lease: UUID) -> HttpResponse:
-    """What the rules say of a sentence while it is written."""
+    """Check a sentence against the rules while it is written."""
     held = assignment.find(participation, lease)
     if not task_of(held.item, participation.campaign).written:
         raise NotFoundError
@@ -200,7 +204,7 @@ def check(request: HttpRequest, participation: Participation, lease: UUID) -> Ht
 @require_GET
 @for_workers
 def show_rules(request: HttpRequest, participation: Participation) -> HttpResponse:
-    """The rules for sentences, with their levels here, and why each is there."""
+    """Show the active writing rules with their levels and reasons."""
     if not task_named(participation.campaign.kind).written:
         raise NotFoundError
     settings = validation.settings_of(enrollment.latest_texts(participation.campaign))
@@ -210,12 +214,12 @@ def show_rules(request: HttpRequest, participation: Participation) -> HttpRespon
 
 
 def _key(held: Assignment, answer: dict[str, str], revision: int) -> str:
-    """The same answer, sent again by whichever window, is one; another one is not."""
+    """Return the idempotency key of an answer, equal in all windows."""
     return f"{held.lease}-{revision}-{digest_of(answer)[:16]}"
 
 
 def _events(request: HttpRequest) -> dict[str, float]:
-    """The counts that the page's script sends; nothing of anything else."""
+    """Return the valid counts that the page's script sent."""
     try:
         found = json.loads(request.POST.get("events", "{}"))
     except (ValueError, RecursionError):
@@ -233,7 +237,7 @@ def _events(request: HttpRequest) -> dict[str, float]:
 @require_POST
 @for_workers
 def save_draft(request: HttpRequest, participation: Participation, lease: UUID) -> HttpResponse:
-    """Keeps what is being typed."""
+    """Save the typed text as a draft."""
     held = assignment.find(participation, lease)
     assignment.save_draft(held, {"caption": _typed(request)})
     return HttpResponse(status=204)
@@ -246,7 +250,7 @@ def _typed(request: HttpRequest) -> str:
 @require_POST
 @for_workers
 def renew(request: HttpRequest, participation: Participation) -> HttpResponse:
-    """Renew the leases of the worker's items, since the worker is active on the page."""
+    """Renew the leases of the worker's items, because the worker is active."""
     assignment.renew(participation)
     return HttpResponse(status=204)
 
@@ -254,28 +258,28 @@ def renew(request: HttpRequest, participation: Participation) -> HttpResponse:
 @require_POST
 @for_workers
 def set_aside(request: HttpRequest, participation: Participation, lease: UUID) -> HttpResponse:
-    """Skips an item, or reports it with a reason."""
+    """Skip an item, or report it with a reason."""
     held = assignment.find(participation, lease)
     reason, note = request.POST.get("reason", ""), request.POST.get("note", "")
     try:
         if len(note) > LONGEST_NOTE or "\0" in note:
-            raise AnswerError(f"a note must have at most {LONGEST_NOTE} characters")
+            raise AnswerError(f"the note must have at most {LONGEST_NOTE} characters")
         if reason in Report.Reason.values:
             assignment.report(held, reason, note)
         else:
             assignment.set_aside(held, Assignment.State.SKIPPED, note)
     except CapevalError as error:
         return _refused(request, participation, error)
-    return _told(request, participation, "Thank you. This item is set aside.", error=False)
+    return _told(request, participation, "Thank you. This item has been set aside.", error=False)
 
 
 @require_GET
 @for_workers
 def image(request: HttpRequest, participation: Participation, lease: UUID, size: str) -> HttpResponseBase:
-    """The picture of an item, for who holds it."""
+    """Send the image of an item that is assigned to the worker."""
     held = assignment.find(participation, lease)
     picture = held.item.image
-    # What is out of work is shown to nobody: somebody on the picture may have asked for it.
+    # Images on hold are not shown to anyone: a person in the image may have asked for that.
     if picture is None or held.item.held or size not in ("small", "large"):
         raise NotFoundError
     if held.state not in (Assignment.State.HELD, Assignment.State.SUBMITTED, Assignment.State.EXPIRED):

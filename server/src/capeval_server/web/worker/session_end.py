@@ -1,4 +1,4 @@
-"""What a worker from a panel sends to end their session."""
+"""Endpoint with which panel workers end their session."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["finish"]
 @require_POST
 @for_workers
 def finish(request: HttpRequest, participation: Participation) -> HttpResponse:
-    """Ends the session; the page of the work then shows the end code."""
+    """End the session. The work page then shows the completion code."""
     try:
         session_end.finish(participation, request.POST.get("outcome", ""))
     except AssignmentError as error:

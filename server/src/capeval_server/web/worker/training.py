@@ -1,4 +1,4 @@
-"""The page after a try of the training: what was right, and why."""
+"""Page with the result of a training attempt: correct answers and explanations."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["go_on", "show_try"]
 def show_try(
     request: HttpRequest, participation: Participation, done: training.TrainingAttempt
 ) -> HttpResponse:
-    """The items of a try with their answers."""
+    """Render the items of a training attempt with their answers."""
     items = [
         {
             **asked(item.task, item.shown),
@@ -42,7 +42,11 @@ def show_try(
 @require_POST
 @for_workers
 def go_on(request: HttpRequest, participation: Participation) -> HttpResponse:
-    """Goes on after a try: to the work, to the next try, to practice, or out."""
+    """Continue after a training attempt.
+
+    Depending on the result, the worker continues with the campaign's items, another attempt or practice, or
+    is screened out.
+    """
     try:
         training.go_on(participation)
     except AssignmentError as error:

@@ -1,4 +1,4 @@
-"""The page on which a worker sees what is stored of them, and withdraws."""
+"""Page on which workers see their stored data, and can withdraw."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ __all__ = ["leave"]
 @require_http_methods(["GET", "POST"])
 @for_who_leaves
 def leave(request: HttpRequest, participation: Participation) -> HttpResponse:
-    """Says what a withdrawal would do, and does it."""
+    """Show the effect of withdrawing, and withdraw the worker."""
     campaign = participation.campaign
     if request.method == "POST":
         if request.POST.get("sure") != "yes":
-            messages.error(request, "Please say that you want to withdraw for good.")
+            messages.error(request, "Please confirm that you want to withdraw permanently.")
             return redirect("annotate_leave", campaign.slug)
         effect = withdrawal.withdraw(None, participation, by_worker=True)
         shown = {"campaign": campaign, "effect": effect, "end": panels.end_of(participation)}
