@@ -1,1 +1,1 @@
-"""Challenges: their tables, and the definition files."""
+"""Challenges: models, definition files, selectors and services."""

@@ -1,4 +1,7 @@
-"""Challenges, for the staff of the site: who organizes them. All else is changed by organizers' pages."""
+"""Admin page of challenges, where staff change the organizers.
+
+Organizers' own pages change everything else.
+"""
 
 from __future__ import annotations
 
@@ -25,18 +28,18 @@ class _Phases(ReadOnlyInline):
 
 
 class _OrganizersForm(forms.ModelForm):  # type: ignore[type-arg]
-    """Refuses to remove the last organizer."""
+    """Form that rejects the removal of the last organizer."""
 
     def clean_organizers(self) -> QuerySet[User]:
         chosen: QuerySet[User] = self.cleaned_data["organizers"]
         if not chosen.filter(is_active=True).exists() and self.instance.organizers.exists():
-            raise forms.ValidationError("The last organizer can't go: choose another user too.")
+            raise forms.ValidationError("A challenge needs an active organizer: select another user first.")
         return chosen
 
 
 @admin.register(Challenge)
 class ChallengeAdmin(AuditedModelAdmin):
-    """A challenge, its phases, and its organizers, who can be changed."""
+    """Challenges, with their phases and editable organizers."""
 
     list_display = ("slug", "title", "organized_by", "pages")
     search_fields = ("slug", "title")
@@ -49,35 +52,35 @@ class ChallengeAdmin(AuditedModelAdmin):
     form = _OrganizersForm
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
-        """Adds organizers before it removes others: there is one at any time."""
+        """Add new organizers before removing others, so that there is always one."""
         form.instance.organizers.add(*form.cleaned_data.get("organizers", ()))
         super().save_related(request, form, formsets, change)
 
     def get_queryset(self, request: HttpRequest) -> Any:
-        """Challenges with their organizers."""
+        """Return the challenges with their organizers."""
         return super().get_queryset(request).prefetch_related("organizers")
 
     @admin.display(description="Organizers")
     def organized_by(self, challenge: Challenge) -> str:
-        """The names of the organizers."""
+        """Return the usernames of the organizers."""
         return ", ".join(sorted(user.get_username() for user in challenge.organizers.all()))
 
     @admin.display(description="References")
     def reference_sets(self, challenge: Challenge) -> str:
-        """The names and versions of the reference sets."""
+        """Return the names and versions of the reference sets."""
         found = ReferenceSet.objects.filter(split__challenge=challenge).order_by("split__name", "name")
         sets = found.values_list("split__name", "name", "version")
         return ", ".join(f"{split} {name} (version {version})" for split, name, version in sets)
 
     @admin.display(description="Pages")
     def pages(self, challenge: Challenge) -> SafeString:
-        """The link to the organizers' pages."""
+        """Return the link to the organizers' pages."""
         return format_html('<a href="{}">organize</a>', reverse("organizer_overview", args=[challenge.slug]))
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Challenges are made from files."""
+        """Return False: challenges are created from files or on the hosting pages."""
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """What was submitted and cited stays."""
+        """Return False: submissions may have been cited."""
         return False

@@ -1,15 +1,15 @@
-"""The application for Django."""
+"""Django app configuration."""
 
 from django.apps import AppConfig
 
 
 class ChallengesConfig(AppConfig):
-    """The application's name and place."""
+    """Configuration of the challenges app."""
 
     name = "capeval_server.challenges"
 
     def ready(self) -> None:
-        """Has no challenge lose its last organizer."""
+        """Reject changes that remove the last organizer of a challenge."""
         from django.conf import settings
         from django.db.models.signals import m2m_changed, pre_delete
 

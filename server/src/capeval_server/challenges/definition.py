@@ -1,4 +1,4 @@
-"""The file that defines a challenge, `challenge.toml`, and what must hold in it."""
+"""Schema and validation of `challenge.toml`, the definition of a challenge."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from capeval_server.core.errors import ChallengeError
 __all__ = ["ChallengeDefinition", "read_definition"]
 
 
-# Results are stored by the metric's name.
+# The database column with the metric of a result has this length.
 _LONGEST_METRIC = 50
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=50)]
@@ -41,16 +41,16 @@ class _Part(BaseModel):
 
 
 class FieldDefinition(_Part):
-    """What a submitter declares."""
+    """Field that a submitter fills in."""
 
     name: Name
     required: bool = False
-    # Whether leaderboards and others than the team see it.
+    # Whether it is shown on leaderboards and to other teams.
     shown: bool = True
 
 
 class ChallengeSettings(_Part):
-    """The challenge itself."""
+    """Settings and texts of a challenge."""
 
     slug: Name
     title: Annotated[str, Field(min_length=1, max_length=200)]
@@ -69,34 +69,34 @@ class ChallengeSettings(_Part):
 
 
 class ReportedScoresDefinition(_Part):
-    """A file of scores by these references that were reported elsewhere."""
+    """File of externally reported scores for a reference set."""
 
     name: Name
     title: Annotated[str, Field(min_length=1, max_length=200)]
-    # Without it, the rows that are here stay. The same holds for the other files.
+    # Without a file, the existing rows are kept. The same applies to the other files.
     file: str | None = None
     url: Annotated[str, Field(max_length=500)] = ""
-    # Whether the rank that each row would have is shown.
+    # Whether to show the hypothetical rank of each row.
     ranked: bool = False
 
     @model_validator(mode="after")
     def _check(self) -> Self:
         if self.url and not safe_link(self.url):
             raise ValueError(
-                f"url must be the address of a page, with http:// or https:// (got {self.url!r})"
+                f"url must be the address of a web page that begins with http:// or https:// (got {self.url!r})"
             )
         return self
 
 
 class ReferenceSetDefinition(_Part):
-    """A file of references."""
+    """File of references."""
 
     name: Name
     file: str | None = None
     public: bool
-    # Whether they are of a part of the split's images.
+    # Whether they cover only some of the split's images.
     partial: bool = False
-    # Results of people, for a human baseline: captions that are not among these references.
+    # Captions by people for the human baseline, which are not among these references.
     human: str | None = None
     reported: list[ReportedScoresDefinition] = []
 
@@ -107,7 +107,7 @@ class ReferenceSetDefinition(_Part):
 
 
 class LinkDefinition(_Part):
-    """Where to get something."""
+    """Download link of a split."""
 
     text: Annotated[str, Field(min_length=1, max_length=200)]
     url: Annotated[str, Field(max_length=500)]
@@ -122,19 +122,19 @@ class LinkDefinition(_Part):
 
 
 class SplitDefinition(_Part):
-    """A set of images."""
+    """Image set of a challenge."""
 
     name: Name
     results: Annotated[str, Field(max_length=200)]
     references: Annotated[list[ReferenceSetDefinition], Field(min_length=1)]
     subsets: str | None = None
-    # What is known of the images, in the form of COCO's image_info files.
+    # Image metadata, in the format of COCO's image_info files.
     images: str | None = None
-    # What captions of them shall mention, as `capeval baselines constraints --output` writes it.
+    # Names that captions must mention, in the format of `capeval baselines constraints --output`.
     constraints: str | None = None
     image_url: Annotated[str, Field(max_length=500)] = ""
     links: list[LinkDefinition] = []
-    # The fewest images of a subset that private references score.
+    # Minimum number of images of a subset that is scored with private references.
     least_subset: Annotated[int, Field(ge=1, le=1_000_000)] = LEAST_SUBSET
     metrics: Annotated[list[str], Field(min_length=1)] = list(DEFAULT)
     sort_by: str
@@ -157,7 +157,7 @@ class SplitDefinition(_Part):
 
     @property
     def score_names(self) -> list[str]:
-        """The names of the scores of its metrics, in order."""
+        """Names of the scores of its metrics, in order."""
         return [name for metric in self.metrics for name in METRICS[metric]().names]
 
     @model_validator(mode="after")
@@ -165,21 +165,21 @@ class SplitDefinition(_Part):
         if self.results.count(ALGORITHM) != 1 or not self.results.endswith(".json") or "/" in self.results:
             raise ValueError(f"results must be a file name with one {ALGORITHM}, ending in .json")
         if not self.results.isprintable():
-            raise ValueError(f"results must be a name that can be printed (got {self.results!r})")
+            raise ValueError(f"results must contain only printable characters (got {self.results!r})")
         _different("metrics", self.score_names)
         checked_choice("sort_by", self.sort_by, self.score_names, error=ValueError)
         _different("references", [references.name for references in self.references])
         if all(references.partial for references in self.references):
-            raise ValueError("one of the references must be of all images (got partial = true for each)")
+            raise ValueError("at least one reference set must cover all images (got partial = true for each)")
         if self.image_url and not IMAGE_ID.search(self.image_url):
-            raise ValueError(f"image_url must have {{id}} or {{id:012}} in it (got {self.image_url!r})")
+            raise ValueError(f"image_url must contain {{id}} or {{id:012}} (got {self.image_url!r})")
         if self.image_url and urlsplit(self.image_url).scheme not in ("http", "https"):
             raise ValueError(f"image_url must begin with http:// or https:// (got {self.image_url!r})")
         return self
 
 
 class PhaseDefinition(_Part):
-    """A time in which to submit."""
+    """Submission period."""
 
     name: Name
     opens: AwareDatetime
@@ -188,7 +188,7 @@ class PhaseDefinition(_Part):
     quota_per_day: Annotated[int, Field(ge=1, le=MOST_PER_DAY)]
     quota_total: Annotated[int, Field(ge=1, le=MOST_IN_ALL)]
     leaderboard: Literal["public", "after", "hidden"] = "public"
-    # The splits whose captions everybody may read, and of which teams.
+    # The splits with public captions, and the teams whose captions are public.
     captions: list[str] = []
     captions_by: Literal["agreed", "standing"] = "agreed"
 
@@ -205,12 +205,12 @@ class PhaseDefinition(_Part):
 
 
 class ChallengeDefinition(_Part):
-    """All of a challenge."""
+    """Complete definition of a challenge."""
 
     challenge: ChallengeSettings
     splits: Annotated[list[SplitDefinition], Field(min_length=1)]
     phases: Annotated[list[PhaseDefinition], Field(min_length=1)]
-    # The places to delete; everything else that is not in the file stays.
+    # Paths of entries to delete; all other entries that are not in the file are kept.
     delete: list[str] = []
 
     @model_validator(mode="after")
@@ -231,16 +231,15 @@ def read_definition(
     data: bytes,
     complete: Callable[[dict[str, Any]], dict[str, Any]] = lambda content: content,
 ) -> ChallengeDefinition:
-    """Read a challenge's definition.
+    """Read and validate a challenge definition.
 
     Args:
-        name: What errors call the file.
-        data: Its bytes.
-        complete: Adds the fields that are not in the file, before the definition is validated.
+        name: The name of the file in error messages.
+        data: The content of the file.
+        complete: Adds fields that are not in the file, before the validation.
 
     Raises:
-        ChallengeError: It is not TOML, or something in it is not what it must be; all that is wrong is
-            named.
+        ChallengeError: The file is not TOML, or entries are invalid; the message lists all problems.
     """
     try:
         content = tomllib.loads(data.decode())
@@ -266,7 +265,7 @@ def _problem(place: tuple[int | str, ...], message: str) -> str:
 def _different(what: str, names: list[str]) -> None:
     for name in names:
         if names.count(name) > 1:
-            raise ValueError(f"{what} must have different names (got {name!r} twice)")
+            raise ValueError(f"{what} must have unique names (got {name!r} twice)")
 
 
 def _no_page(what: str, name: str, pages: frozenset[str]) -> None:

@@ -1,4 +1,4 @@
-"""Addresses that people wrote, and whether a page can link to them."""
+"""Validation of user-provided URLs for links."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ __all__ = ["origin_of", "safe_link"]
 
 
 def safe_link(text: str) -> str:
-    """A text if it is an address of a page that can be linked to; nothing if not.
+    """Return a URL if pages may link to it, or "".
 
-    Browsers read a backslash as a slash, and what comes before an @ as a name to sign in with: the host that
-    people read there may not be where the link leads.
+    Browsers read a backslash as a slash, and text before an @ as a username. Such a URL may lead to a
+    different host than the one that people read in it.
     """
     try:
         parts = urlsplit(text)
@@ -23,7 +23,7 @@ def safe_link(text: str) -> str:
 
 
 def origin_of(address: str) -> str:
-    """Where an address leads, as a content security policy says it; nothing where it can't."""
+    """Return the origin of a URL for a content security policy, or "" if it has none."""
     parts = urlsplit(address)
     plain = parts.netloc.replace(".", "").replace("-", "").replace(":", "")
     return f"{parts.scheme}://{parts.netloc}" if plain.isascii() and plain.isalnum() else ""

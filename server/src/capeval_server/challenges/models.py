@@ -1,4 +1,4 @@
-"""Challenges: splits with reference sets, and phases in which to submit."""
+"""Challenges with splits, reference sets and submission phases."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = [
     "Subset",
 ]
 
-# The most submissions that a quota may allow, and that a team may be given beyond it.
+# Maximum number of submissions that a quota, or the extra quota of a team, may allow.
 MOST_PER_DAY, MOST_IN_ALL = 10_000, 1_000_000
 LEAST_SUBSET = 100
 ALGORITHM = "<alg>"
@@ -40,7 +40,7 @@ IMAGE_ID = re.compile(r"\{id(?::0?([0-9]{1,2}))?\}")
 
 
 class Challenge(models.Model):
-    """A captioning challenge."""
+    """Captioning challenge."""
 
     slug = models.SlugField(unique=True)
     title = models.CharField(max_length=200)
@@ -49,30 +49,30 @@ class Challenge(models.Model):
     data = models.TextField(blank=True)
     faq = models.TextField(blank=True)
     contact = models.TextField(blank=True)
-    # What a submitter declares: a list of {"name", "required", "shown"}; it is shown unless that says no.
+    # Fields that submitters fill in: a list of {"name", "required", "shown"}; "shown" defaults to true.
     fields = models.JSONField(default=list)
     # Whether an organizer approves each participant before they can submit.
     approval = models.BooleanField(default=False)
-    # Who manages it; staff manage all.
+    # Users who manage the challenge; staff manage all challenges.
     organizers = models.ManyToManyField(settings.AUTH_USER_MODEL, related_name="challenges", blank=True)
 
     def __str__(self) -> str:
         return self.slug
 
     def shown(self, declared: Mapping[str, str]) -> dict[str, str]:
-        """What of a submission everybody may see that was declared, in the order of the fields."""
+        """Return the public declared fields of a submission, in the order of the fields."""
         names = [field["name"] for field in self.fields if field.get("shown", True)]
         return {name: declared[name] for name in names if name in declared}
 
 
 class Picture(models.Model):
-    """A picture in the texts of a challenge."""
+    """Picture in the texts of a challenge."""
 
     challenge = models.ForeignKey(Challenge, on_delete=models.CASCADE, related_name="pictures")
-    # By which texts name it.
+    # The name by which texts refer to it.
     name = models.CharField(max_length=100)
     file = models.FileField(upload_to="pictures", max_length=300)
-    # Of its content, as what it is served.
+    # The media type of the responses, detected from the content.
     media_type = models.CharField(max_length=20)
 
     class Meta:
@@ -80,7 +80,7 @@ class Picture(models.Model):
 
 
 class Split(models.Model):
-    """A set of images to caption, and how captions of it are scored."""
+    """Image set to caption, with its metrics."""
 
     challenge = models.ForeignKey(Challenge, on_delete=models.CASCADE, related_name="splits")
     name = models.SlugField()
@@ -88,64 +88,68 @@ class Split(models.Model):
     image_ids = models.JSONField()
     metrics = models.JSONField()
     sort_by = models.CharField(max_length=50)
-    # The fewest images of a subset that private references score: scores of few tell much of single images.
+    # Minimum number of images of a subset that is scored with private references: scores of few images
+    # reveal the references of single images.
     least_subset = models.PositiveIntegerField(default=LEAST_SUBSET)
-    # Where an image can be seen: an address with {id} in it, or {id:012} for an id of 12 digits.
+    # URL of an image, with the placeholder {id}, or {id:012} for an id of 12 digits.
     image_url = models.CharField(max_length=500, blank=True)
-    # Where to get the images and other data: a list of {"text", "url"}.
+    # Download links of the images and other data: a list of {"text", "url"}.
     links = models.JSONField(default=list)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["challenge", "name"], name="split_once")]
 
     def images_of_subsets(self) -> dict[str, list[int | str]]:
-        """The images of each subset, in order."""
-        # No question to the database where the subsets were fetched before.
+        """Return the images of each subset, in order."""
+        # Sorted in Python: no query if the subsets were prefetched.
         subsets = sorted(self.subsets.all(), key=lambda subset: subset.pk)
         return {subset.name: subset.image_ids for subset in subsets}
 
     def address_of(self, image: int | str) -> str:
-        """Where an image can be seen; nothing if that is not known."""
-        # An id in an address is data: it can't end the path or begin a query.
+        """Return the URL of an image, or "" if it is unknown."""
+        # The id is quoted, so that it cannot end the path or start a query.
         text = quote(str(image), safe="")
         return IMAGE_ID.sub(lambda found: text.zfill(int(found[1] or 0)), self.image_url)
 
     def algorithm(self, filename: str) -> str | None:
-        """The algorithm in the name of a result file; none if it is not a result file of this split."""
+        """Return the algorithm in a result file's name, or None if the name does not match."""
         pattern = re.escape(self.results).replace(re.escape(ALGORITHM), r"([A-Za-z0-9._-]{1,64})")
         match = re.fullmatch(pattern, filename, re.ASCII)
         return match[1] if match else None
 
 
 class ImageList(models.Model):
-    """What is known of a split's images besides their ids: names of files, addresses, sizes, licenses."""
+    """Image metadata of a split: file names, URLs, sizes, licenses."""
 
     split = models.OneToOneField(Split, on_delete=models.CASCADE, related_name="image_list")
-    # As `image_info` of capeval's formats writes it, deflated: that of COCO's test images has 9 MB.
+    # Output of `image_info` of capeval.formats, compressed: the list of COCO's test images has 9 MB.
     content = models.BinaryField()
     sha256 = models.CharField(max_length=64)
 
 
 class SplitConstraints(models.Model):
-    """What captions of a split's images shall mention, which the page of captions marks."""
+    """Names that captions of a split's images must mention.
+
+    The page of captions marks them.
+    """
 
     split = models.OneToOneField(Split, on_delete=models.CASCADE, related_name="constraints")
-    # As `write_constraints` of capeval's formats writes it, deflated.
+    # Output of `write_constraints` of capeval.formats, compressed.
     content = models.BinaryField()
     sha256 = models.CharField(max_length=64)
 
 
 class ReferenceSet(models.Model):
-    """References of a split, such as c5; the highest version counts.
+    """Named reference set of a split, such as c5; the highest version counts.
 
-    A set may have references of a part of the split's images alone, as COCO's c40 has of 5,000 test images.
+    A set may cover only some of the split's images, as COCO's c40 covers 5,000 test images.
     """
 
     split = models.ForeignKey(Split, on_delete=models.CASCADE, related_name="reference_sets")
     name = models.SlugField()
     public = models.BooleanField()
     version = models.PositiveIntegerField(default=0)
-    # Of which images, in the order of the split's; none where it has references of all of them.
+    # The covered images, in the split's order; None if all are covered.
     part = models.JSONField(null=True)
 
     class Meta:
@@ -153,19 +157,20 @@ class ReferenceSet(models.Model):
 
     @property
     def image_ids(self) -> list[int] | list[str]:
-        """The images that it has references of, in the order of the split's."""
+        """Covered images, in the split's order."""
         found: list[int] | list[str] = self.split.image_ids if self.part is None else self.part
         return found
 
     def scored_subsets(
         self, subsets: Mapping[str, list[int | str]] | None = None
     ) -> dict[str, list[int | str]]:
-        """The subsets of the split that get scores of their own, of the images that it has references of.
+        """Return the subsets with their own scores, as lists of covered images.
 
-        They are in the split's order. Private references score none of fewer than `least_subset` images.
+        They are in the split's order. With private references, subsets of fewer than `least_subset` images
+        are not scored.
 
         Args:
-            subsets: The split's `images_of_subsets`, where they are at hand.
+            subsets: The split's `images_of_subsets`, if already known.
         """
         subsets = self.split.images_of_subsets() if subsets is None else subsets
         if self.part is not None:
@@ -176,19 +181,20 @@ class ReferenceSet(models.Model):
 
 
 class Reported(RowVersionedModel):
-    """Scores by references of a set that were reported elsewhere, as in a paper or on an older leaderboard.
+    """Scores reported elsewhere, such as in a paper or on an older leaderboard.
 
-    They are shown beside what was scored here, and are never part of it: they are no submissions.
+    They are computed with references of this set, and shown with the leaderboard. They are not submissions
+    and never part of the ranking.
     """
 
     reference_set = models.ForeignKey(ReferenceSet, on_delete=models.CASCADE, related_name="reported")
     name = models.SlugField()
-    # What they are, and an address with them.
+    # A title for the rows, and the URL of their source.
     title = models.CharField(max_length=200)
     url = models.CharField(max_length=500, blank=True)
-    # Whether the rank that each row would have is shown.
+    # Whether to show the hypothetical rank of each row.
     ranked = models.BooleanField(default=False)
-    # A list of what `ReportedRow` of reported.py has.
+    # A list of objects with the fields of `ReportedRow`.
     rows = models.JSONField()
     created = models.DateTimeField(default=timezone.now)
 
@@ -197,7 +203,7 @@ class Reported(RowVersionedModel):
 
 
 class ReferenceVersion(models.Model):
-    """A file of references. It never changes: other references are another version."""
+    """Immutable file of references; changed references become a new version."""
 
     reference_set = models.ForeignKey(ReferenceSet, on_delete=models.CASCADE, related_name="versions")
     number = models.PositiveIntegerField()
@@ -212,7 +218,7 @@ class ReferenceVersion(models.Model):
 
 
 class Subset(models.Model):
-    """Some images of a split that also get scores of their own, such as a domain."""
+    """Subset of a split's images with its own scores, such as a domain."""
 
     split = models.ForeignKey(Split, on_delete=models.CASCADE, related_name="subsets")
     name = models.CharField(max_length=100)
@@ -223,17 +229,17 @@ class Subset(models.Model):
 
 
 class Phase(models.Model):
-    """A time in which results of some splits can be submitted, up to a quota."""
+    """Submission period of some splits, with quotas."""
 
     class Leaderboard(models.TextChoices):
-        """Who sees the leaderboard, and when."""
+        """Visibility of the leaderboard."""
 
         PUBLIC = "public", "everybody"
         AFTER = "after", "everybody, once the phase is over"
         HIDDEN = "hidden", "nobody"
 
     class CaptionsBy(models.TextChoices):
-        """Whose captions everybody may read, of the submissions on the leaderboard."""
+        """Teams whose captions on the leaderboard are public."""
 
         AGREED = "agreed", "those of teams that agreed"
         STANDING = "standing", "those of all teams on the leaderboard"
@@ -246,10 +252,10 @@ class Phase(models.Model):
     quota_per_day = models.PositiveIntegerField()
     quota_total = models.PositiveIntegerField()
     leaderboard = models.CharField(max_length=10, choices=Leaderboard)
-    # The names of the splits whose captions everybody may read, as far as the leaderboard is public.
+    # The names of the splits with public captions, provided that the leaderboard is public.
     captions = models.JSONField(default=list, blank=True)
     captions_by = models.CharField(max_length=10, choices=CaptionsBy, default=CaptionsBy.AGREED)
-    # Since when its results are final; none while they are not.
+    # The time when the results became final; None before.
     final = models.DateTimeField(null=True)
 
     class Meta:
@@ -259,18 +265,18 @@ class Phase(models.Model):
         return self.name
 
     def when(self, now: datetime) -> Literal["upcoming", "open", "closed"]:
-        """Where a time is: it takes submissions while it is open."""
+        """Return the state of the phase at a time; it accepts submissions while open."""
         if now < self.opens:
             return "upcoming"
         return "open" if now < self.closes else "closed"
 
     def shows_leaderboard(self, now: datetime) -> bool:
-        """Whether everybody may see the leaderboard."""
+        """Return whether the leaderboard is public."""
         public, after = self.Leaderboard.PUBLIC, self.Leaderboard.AFTER
         return self.leaderboard == public or (self.leaderboard == after and self.when(now) == "closed")
 
     @classmethod
     def showing(cls, now: datetime) -> models.QuerySet[Phase]:
-        """The phases whose leaderboard everybody may see, as `shows_leaderboard` says."""
+        """Return the phases with a public leaderboard; a query for `shows_leaderboard`."""
         after = models.Q(leaderboard=cls.Leaderboard.AFTER, closes__lte=now)
         return cls.objects.filter(models.Q(leaderboard=cls.Leaderboard.PUBLIC) | after)

@@ -1,4 +1,4 @@
-"""Files of scores that were reported elsewhere: in a paper, or on an older leaderboard."""
+"""Files of externally reported scores, from a paper or an older leaderboard."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from capeval_server.challenges.link_validation import safe_link
 
 __all__ = ["COLUMNS", "MOST_ROWS", "ReportedRow", "read_reported"]
 
-# What a CSV may say of a row besides its scores.
+# CSV columns other than scores.
 COLUMNS = ("team", "method", "date", "url", "publication")
 MOST_ROWS = 1000
 _LONGEST = 1000
 _MOST_BYTES = 4 * 2**20
 _ENTRY = {"team": Field("an object", lambda value: isinstance(value, dict)), "results": TEXT}
-# What COCO's own files, and those of its server, call the scores. What they call CIDEr is CIDEr-D.
+# Names of scores in files of COCO and of its server. "CIDEr" in these files is CIDEr-D.
 _COCO = {"CIDEr": "CIDEr-D", "ROUGE_L": "ROUGE-L", **{f"Bleu_{n}": f"BLEU-{n}" for n in (1, 2, 3, 4)}}
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReportedRow:
-    """What was reported of one method.
+    """Reported scores of one method.
 
     Attributes:
-        team: Whose it is; empty where that is not said.
-        method: What it is.
-        date: The day on which it was reported, such as `2015-05-29`; empty where that is not said.
-        url: An address with more about it; empty where there is none.
-        publication: Where it was published; empty where that is not said.
+        team: The team; empty if unknown.
+        method: The method.
+        date: The date of the report, such as `2015-05-29`; empty if unknown.
+        url: A URL with more information; empty if there is none.
+        publication: The publication; empty if unknown.
         scores: The scores of all images, by capeval's names.
     """
 
@@ -50,18 +50,19 @@ class ReportedRow:
 
 
 def read_reported(name: str, data: bytes, names: Sequence[str]) -> tuple[list[ReportedRow], list[str]]:
-    """The rows of a file, and the names of scores that are left out since the leaderboard has no such column.
+    """Return the rows of a file, and the names of its scores that have no column.
 
-    It is CSV with the columns of `COLUMNS`, of which only `team` must be there, and one of each score; or
-    JSON of COCO's leaderboards. That has names with HTML's signs, such as `&amp;`, which become text.
+    Two formats are accepted: CSV with a required column `team`, the optional other columns of `COLUMNS` and a
+    column per score; or the JSON of COCO's leaderboards. HTML entities in that JSON, such as `&amp;`, are
+    decoded.
 
     Args:
-        name: What errors call the file.
-        data: Its bytes.
-        names: The names of the scores of the leaderboard.
+        name: The name of the file in error messages.
+        data: The content of the file.
+        names: The names of the leaderboard's scores.
 
     Raises:
-        FormatError: The file is wrong.
+        FormatError: The file is invalid.
     """
     try:
         if len(data) > _MOST_BYTES:
@@ -69,12 +70,12 @@ def read_reported(name: str, data: bytes, names: Sequence[str]) -> tuple[list[Re
         is_json = data.lstrip()[:1] in (b"[", b"{")
         read = list(_of_json(data) if is_json else _of_csv(data))
         if not 1 <= len(read) <= MOST_ROWS:
-            raise _wrong(f"there must be 1 to {MOST_ROWS:,} rows (got {len(read):,})")
+            raise _wrong(f"the file must have 1 to {MOST_ROWS:,} rows (got {len(read):,})")
         given = {score for row in read for score in row.scores}
         if not given & set(names):
             expected = ", ".join(names)
             got = ", ".join(sorted(given)) or "none"
-            raise _wrong(f"the rows must have scores of the leaderboard, which are {expected} (got {got})")
+            raise _wrong(f"at least one column must be a score of the leaderboard: {expected} (got {got})")
     except FormatError as error:
         raise FormatError(f"{name}: {error}", kind=error.kind) from None
     rows = [
@@ -118,7 +119,7 @@ def _of_json(data: bytes) -> Iterator[ReportedRow]:
 
 
 def _unescaped(text: str) -> str:
-    """A text without HTML's signs: COCO's files have some that were escaped twice."""
+    """Decode HTML entities repeatedly: some in COCO's files are escaped twice."""
     while (plain := html.unescape(text)) != text:
         text = plain
     return text
@@ -128,11 +129,11 @@ def _row(about: dict[str, str], scores: dict[str, Any], where: str) -> ReportedR
     texts = {name: " ".join(text.split()) for name, text in about.items()}
     for name, text in texts.items():
         if len(text) > _LONGEST or not text.isprintable():
-            raise _wrong(f"{where}, {name} must be a text of at most {_LONGEST:,} printable characters")
+            raise _wrong(f"{where}, {name} must have at most {_LONGEST:,} characters, all printable")
     if texts["url"] and not safe_link(texts["url"]):
         raise _wrong(f"{where}, url must begin with http:// or https:// (got {texts['url'][:80]!r})")
     if texts["date"] and not _is_date(texts["date"]):
-        raise _wrong(f"{where}, date must be a day such as 2015-05-29 (got {texts['date'][:40]!r})")
+        raise _wrong(f"{where}, date must have the form 2015-05-29 (got {texts['date'][:40]!r})")
     for name, value in scores.items():
         if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
             raise _wrong(f"{where}, {name} must be a finite number (got {str(value)[:40]!r})")

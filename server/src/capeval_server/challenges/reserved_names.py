@@ -1,10 +1,10 @@
-"""Names that challenges and phases can't have, since addresses of pages begin with them."""
+"""Reserved names of challenges and phases: path segments of pages."""
 
 from __future__ import annotations
 
 __all__ = ["NOT_CHALLENGES", "NOT_PHASES"]
 
-# The first words of addresses, and the words that come after a challenge's in them.
+# First path segments of pages, and path segments that follow a challenge's.
 NOT_CHALLENGES = frozenset(
     [
         "accounts",

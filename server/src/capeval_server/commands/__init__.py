@@ -12,7 +12,7 @@ __all__ = ["app"]
 
 
 def private() -> None:
-    """Has all that a command writes belong to its user alone."""
+    """Create all files of a command with access for its user only."""
     os.umask(0o077)
 
 
@@ -39,7 +39,7 @@ _COMMANDS: tuple[tuple[str, Callable[..., None]], ...] = (
 app = Group(
     name="server",
     callback=private,
-    help="Runs an evaluation server: challenges, submissions, leaderboards.",
+    help="Run an evaluation server: challenges, submissions, leaderboards.",
     no_args_is_help=True,
     commands=[*(Command(run, name) for name, run in _COMMANDS), annotation.group()],
 )

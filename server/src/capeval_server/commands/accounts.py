@@ -1,4 +1,4 @@
-"""Commands for accounts and their tokens."""
+"""Commands for accounts and API tokens."""
 
 from __future__ import annotations
 
@@ -17,11 +17,14 @@ Scope = Literal["read", "submit", "organize"]
 
 def user(
     name: UserName,
-    email: Annotated[str, Option(help="An email address, which counts as verified.")] = "",
+    email: Annotated[str, Option(help="Email address, which counts as verified.")] = "",
     staff: Annotated[bool, Option(help="Let the user administer the site.")] = False,
     password_stdin: Annotated[bool, Option(help="Read a password from standard input.")] = False,
 ) -> None:
-    """Creates a user, who without a password can set one by "Forgot your password?" or use only tokens."""
+    """Create a user.
+
+    Without a password, the user can set one with "Forgot your password?" or use only tokens.
+    """
     set_up()
     from django.core.exceptions import ValidationError
     from django.db import transaction
@@ -35,19 +38,19 @@ def user(
             make_user(name, email=email, password=password, staff=staff)
             record(None, None, f"made the user {name}{', who is staff' if staff else ''}")
     except ValidationError as error:
-        # No message quotes a password.
+        # None of the messages contains the password.
         raise OptionError(f"'name', 'email' or password: {' '.join(error.messages)} (got {name!r})") from None
-    print(f"{name}: made")
+    print(f"{name}: created")
 
 
 def token(
     user: UserName,
-    name: Annotated[str, Argument(help="A name to recognize the token.")],
-    scope: Annotated[Scope, Option(help="What it allows.")] = "submit",
-    days: Annotated[int, Option(help="How many days it is valid.", min=1, max=3650)] = 365,
+    name: Annotated[str, Argument(help="Name of the token.")],
+    scope: Annotated[Scope, Option(help="Scope of the token.")] = "submit",
+    days: Annotated[int, Option(help="Days until the token expires.", min=1, max=3650)] = 365,
     revoke: Annotated[bool, Option(help="Revoke the token of that name instead.")] = False,
 ) -> None:
-    """Creates a token for the API and shows it once, or revokes one."""
+    """Create an API token and print it once, or revoke one."""
     set_up()
     from django.db import IntegrityError, transaction
 
@@ -62,13 +65,13 @@ def token(
                 record(None, None, f"made the token {name} of {user}, which allows to {scope}")
         except IntegrityError:
             raise OptionError(
-                f"'name' must not be the name of another token of {user} (got {name!r})"
+                f"{user} already has a token named {name!r}: choose another 'name' or revoke it first"
             ) from None
         print(text)
         return
     found = owner.tokens.filter(name=name, revoked=None).first()
     if found is None:
-        raise OptionError(f"'name' must be the name of one of {user}'s tokens (got {name!r})")
+        raise OptionError(f"'name' must be the name of a valid token of {user} (got {name!r})")
     with transaction.atomic():
         found.revoke()
         record(None, None, f"revoked the token {name} of {user}")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["group"]
 
-Slug = Annotated[str, Argument(metavar="CAMPAIGN", help="The campaign, as its file names it.")]
+Slug = Annotated[str, Argument(metavar="CAMPAIGN", help="Name of the campaign.")]
 
 
 def _campaign_named(slug: str) -> Campaign:
@@ -36,17 +36,17 @@ def _worker_named(slug: str, pseudonym: str) -> Participation:
 
 
 def create(
-    path: Annotated[Path, Argument(metavar="FILE", help="Its campaign.toml.")],
+    path: Annotated[Path, Argument(metavar="FILE", help="The campaign.toml.")],
     manager: Annotated[
         str, Option(help="User who manages it, together with the challenge's organizers.")
     ] = "",
 ) -> None:
-    """Makes a campaign, as a draft, from its file and items."""
+    """Create a campaign as a draft, from its file and items."""
     set_up()
     from capeval_server.annotation.campaigns.creation import make_campaign
 
     made = make_campaign(user_named(manager) if manager else None, path)
-    print(f"{made.slug}: made, a draft; items: {made.items.count()}")
+    print(f"{made.slug}: created as a draft; items: {made.items.count()}")
     _warn(made)
 
 
@@ -59,11 +59,11 @@ def _warn(campaign: Campaign) -> None:
 
 def fetch(
     path: Annotated[Path, Argument(metavar="FILE", help="CSV with the columns image and address.")],
-    folder: Annotated[Path, Argument(help="Where the pictures are stored; made if needed.")],
+    folder: Annotated[Path, Argument(help="Folder for the images; created if missing.")],
 ) -> None:
-    """Fetches pictures from hosts that the settings allow into a folder; exits with 1 if some failed.
+    """Download images into a folder, from hosts that the settings allow.
 
-    What is there already is not fetched again.
+    Existing files are not fetched again. Exits with 1 if a download failed.
     """
     set_up(database=False)
     from capeval_server.annotation.campaigns import image_downloads
@@ -82,9 +82,9 @@ def fetch(
 def state(
     slug: Slug,
     to: Annotated[str, Argument(metavar="STATE", help="pilot, open, paused, closing, closed or draft.")],
-    reason: Annotated[str, Option(help="Why; to open a closed campaign again, it must be given.")] = "",
+    reason: Annotated[str, Option(help="Reason; required to reopen a closed campaign.")] = "",
 ) -> None:
-    """Opens, pauses or closes a campaign."""
+    """Open, pause or close a campaign."""
     set_up()
     from capeval_server.annotation.campaigns.lifecycle import change_state
 
@@ -97,11 +97,11 @@ def quality(
         list[str] | None,
         Argument(
             metavar="SETTING=VALUE",
-            help="New values, such as reopened_for=everybody; without any, shows all.",
+            help="New values, such as reopened_for=everybody; by default, show all settings.",
         ),
     ] = None,
 ) -> None:
-    """Show the quality settings of a campaign, or change some, also while it is open."""
+    """Show or change the quality settings of a campaign, even while it is open."""
     set_up()
     from capeval_server.annotation.campaigns import lifecycle
 
@@ -127,10 +127,10 @@ def _setting(text: str) -> tuple[str, object]:
 
 
 def quiz(
-    text: Annotated[str, Argument(help="The text on whose rules it is.")] = "write-coco",
+    text: Annotated[str, Argument(help="Task text whose rules the quiz covers.")] = "write-coco",
     output: Annotated[Path | None, Option("--output", "-o", help="Write to this file.")] = None,
 ) -> None:
-    """Writes the quiz that ships for a text, as lines of a file of items, to change them."""
+    """Write the bundled quiz of a task text as lines of an items file, to edit them."""
     set_up(database=False)
     from capeval.toolkit.command_line import deliver
     from capeval_server.annotation.task_types.quiz import quiz_lines
@@ -141,10 +141,10 @@ def quiz(
 def rules(
     slug: Slug,
     path: Annotated[
-        Path | None, Argument(metavar="FILE", help="TOML with the part rules; without it, shows them.")
+        Path | None, Argument(metavar="FILE", help="TOML with a [rules] table; by default, show the rules.")
     ] = None,
 ) -> None:
-    """Shows the rules for sentences, or sets them, as a new version of the campaign's texts."""
+    """Show the caption rules, or set them with a new version of the campaign's texts."""
     set_up()
     from capeval_server.annotation.campaigns.definition import read_rules
     from capeval_server.annotation.campaigns.lifecycle import set_rules
@@ -165,14 +165,12 @@ def rules(
 def known(
     slug: Slug,
     path: Annotated[
-        Path | None, Argument(metavar="FILE", help="Captions, as references are written.")
+        Path | None, Argument(metavar="FILE", help="Captions, in a format for references.")
     ] = None,
-    any_image: Annotated[bool, Option(help="The file's captions are known whatever the image.")] = False,
-    submissions: Annotated[
-        bool, Option(help="The captions of the systems submitted to the challenge.")
-    ] = False,
+    any_image: Annotated[bool, Option(help="Match the captions for every image.")] = False,
+    submissions: Annotated[bool, Option(help="Add the captions submitted to the challenge.")] = False,
 ) -> None:
-    """Adds captions that are known elsewhere, by hashes alone: who sends the same is reviewed."""
+    """Add hashes of known captions; answers with the same caption go to review."""
     set_up()
     from capeval.formats import load_references
     from capeval_server.annotation.responses import text_flags
@@ -193,7 +191,7 @@ def known(
 
 
 def compare(slug: Slug) -> None:
-    """Has captions that are unlike the others of their image reviewed."""
+    """Send captions that differ from the others of their image to review."""
     set_up()
     from capeval_server.annotation.responses import text_flags
 
@@ -202,9 +200,9 @@ def compare(slug: Slug) -> None:
 
 def invite(
     slug: Slug,
-    number: Annotated[int, Option(help="How many.", min=1, max=10000)] = 1,
+    number: Annotated[int, Option(help="Number of tokens.", min=1, max=10000)] = 1,
 ) -> None:
-    """Makes invite tokens, one a person, and shows them once."""
+    """Create invite tokens, one per person, and print them once."""
     set_up()
     from capeval_server.annotation.workers import enrollment
 
@@ -214,10 +212,10 @@ def invite(
 
 def texts(
     slug: Slug,
-    instructions: Annotated[Path | None, Option(help="A file of Markdown.")] = None,
-    consent: Annotated[Path | None, Option(help="A file of Markdown.")] = None,
+    instructions: Annotated[Path | None, Option(help="Markdown file of the instructions.")] = None,
+    consent: Annotated[Path | None, Option(help="Markdown file of the consent.")] = None,
 ) -> None:
-    """Makes a new version of what workers read and agree to; they agree again before they get more work."""
+    """Publish new instructions or a new consent text; workers must agree again."""
     set_up()
     from capeval_server.annotation.campaigns.consent import change_texts
     from capeval_server.annotation.campaigns.definition import read_markdown
@@ -231,9 +229,11 @@ def texts(
 
 def panel(
     slug: Slug,
-    path: Annotated[Path | None, Argument(metavar="FILE", help="Its panel.toml; to set it.")] = None,
+    path: Annotated[
+        Path | None, Argument(metavar="FILE", help="The panel.toml; by default, show the panel.")
+    ] = None,
 ) -> None:
-    """Sets the panel that sends workers to a campaign, and shows it with its end codes."""
+    """Show the panel of a campaign with its completion codes, or set the panel."""
     set_up()
     from capeval_server.annotation.campaigns.definition import read_panel
     from capeval_server.annotation.workers import panels
@@ -254,7 +254,7 @@ def link(
     worker: Annotated[str, Argument(help="The worker's pseudonym.")],
     user: UserName,
 ) -> None:
-    """Says which account a worker has, who came by a link or from a panel; who competes is blocked."""
+    """Link a worker from a link or panel to an account; competitors are blocked."""
     set_up()
     from capeval_server.annotation.review import moderation
 
@@ -264,10 +264,10 @@ def link(
 
 def warn(
     slug: Slug,
-    image: Annotated[str, Argument(help="The picture's name.")],
-    text: Annotated[str, Argument(help="Such as blood; empty for none.")],
+    image: Annotated[str, Argument(help="Name of the image.")],
+    text: Annotated[str, Argument(help="Warning, such as blood; empty to remove it.")],
 ) -> None:
-    """Hides a picture until a worker asks for it, and says why."""
+    """Hide an image behind a content warning."""
     set_up()
     from capeval_server.annotation.responses.content_warnings import set_warning
 
@@ -278,38 +278,38 @@ def hold(
     slug: Slug,
     key: Annotated[
         str,
-        Argument(metavar="ITEM", help="The item's key; without it, shows those that are out of work."),
+        Argument(metavar="ITEM", help="Key of the item; by default, list the items on hold."),
     ] = "",
-    reason: Annotated[str, Option(help="Why it is taken out.")] = "",
-    give: Annotated[bool, Option(help="Give it out again.")] = False,
+    reason: Annotated[str, Option(help="Reason for the hold.")] = "",
+    give: Annotated[bool, Option(help="Release the item.")] = False,
 ) -> None:
-    """Takes an item out of work, or gives it out again, and names the releases that have answers of it."""
+    """Put an item on hold or release it, and list the releases with its answers."""
     set_up()
     from capeval_server.annotation.review import moderation
 
     items = _campaign_named(slug).items.filter(repeats=None)
     if (give or reason) and not key:
-        raise OptionError("'--give' and '--reason' need an ITEM")
+        raise OptionError("'--give' and '--reason' require an ITEM")
     if give and reason:
-        raise OptionError("'--reason' is why an item is taken out: it can't be given with '--give'")
+        raise OptionError("'--reason' and '--give' exclude each other: a release has no reason")
     if not key:
         for item in items.filter(held=True).order_by("pk"):
             names = ", ".join(moderation.releases_of(item)) or "none"
-            print(f"{item.key}: {item.held_reason or 'taken out'}; releases: {names}")
+            print(f"{item.key}: {item.held_reason or 'on hold'}; releases: {names}")
         return
     found = items.filter(key=key).first()
     if found is None:
         raise OptionError(f"'ITEM' must be the key of an item of {slug!r} (got {key!r})")
     found_in = moderation.hold(None, found, held=not give, reason=reason)
-    print(f"{key}: {'given out again' if give else 'out of work'}; releases: {', '.join(found_in) or 'none'}")
+    print(f"{key}: {'released' if give else 'on hold'}; releases: {', '.join(found_in) or 'none'}")
 
 
 def resume(
     slug: Slug,
     worker: Annotated[str, Argument(help="The worker's pseudonym.")],
-    reason: Annotated[str, Option(help="What was found.")],
+    reason: Annotated[str, Option(help="Finding that justifies it.")],
 ) -> None:
-    """Lets a worker go on who was paused, as they had failed checks."""
+    """Resume a worker who was paused after failed checks."""
     set_up()
     from capeval_server.annotation.workers import training
 
@@ -318,22 +318,22 @@ def resume(
 
 def rate(
     slug: Slug,
-    amount: Annotated[str, Argument(help="Such as 0.12.")],
-    currency: Annotated[str, Argument(help="Such as EUR.")],
+    amount: Annotated[str, Argument(help="Payment per answer, such as 0.12.")],
+    currency: Annotated[str, Argument(help="Currency, such as EUR.")],
 ) -> None:
-    """Sets what an answer is paid."""
+    """Set the payment per answer."""
     set_up()
     from capeval_server.annotation.workers.payments import set_rate
 
     set_rate(None, _campaign_named(slug), amount, currency)
-    print(f"{slug}: {amount} {currency} an answer")
+    print(f"{slug}: {amount} {currency} per answer")
 
 
 def payments(
     slug: Slug,
     output: Annotated[Path | None, Option("--output", "-o", help="Write to this file.")] = None,
 ) -> None:
-    """Writes what each worker is to be paid, as CSV."""
+    """Write the payments of all workers as CSV."""
     set_up()
     from capeval.toolkit.command_line import deliver
     from capeval_server.annotation.workers.payments import payments_csv
@@ -345,16 +345,19 @@ def withdraw(
     slug: Slug,
     worker: Annotated[str, Argument(help="The worker's pseudonym.")],
 ) -> None:
-    """Withdraws a worker who asked for it, for good: texts in no frozen release are removed."""
+    """Withdraw a worker at their request, permanently.
+
+    Texts that are in no frozen release are removed.
+    """
     set_up()
     from capeval_server.annotation.review import withdrawal
 
     done = withdrawal.withdraw(None, _worker_named(slug, worker))
-    print(f"{slug}: {worker} has left; answers removed: {done.removed}; in frozen releases: {done.frozen}")
+    print(f"{slug}: {worker} withdrew; answers removed: {done.removed}; in frozen releases: {done.frozen}")
 
 
 def status(slug: Slug) -> None:
-    """Says how far a campaign is, and why it does not get further."""
+    """Show the progress of a campaign, and why it is waiting."""
     set_up()
     from dataclasses import asdict
 
@@ -369,9 +372,11 @@ def status(slug: Slug) -> None:
 
 
 def audit(
-    slug: Annotated[str, Argument(metavar="CAMPAIGN", help="The campaign; all by default.")] = "",
+    slug: Annotated[
+        str, Argument(metavar="CAMPAIGN", help="Name of the campaign; by default, all campaigns.")
+    ] = "",
 ) -> None:
-    """Checks from the tables alone that all holds that must hold of campaigns; exits with 1 if not."""
+    """Check the integrity of campaigns from the database; exit with 1 on a violation."""
     set_up()
     from capeval_server.annotation.core.locks import held
     from capeval_server.annotation.models import Campaign as Campaigns
@@ -384,13 +389,16 @@ def audit(
         for finding in found:
             print(f"{campaign.slug}: {finding}")
         if not found:
-            print(f"{campaign.slug}: all holds")
+            print(f"{campaign.slug}: no problems found")
         wrong += len(found)
     sys.exit(1 if wrong else 0)
 
 
 def replay(slug: Slug) -> None:
-    """Makes each choice of the items that came next again from its answers; exits with 1 if one differs."""
+    """Recompute the adaptive choices of items from the answers.
+
+    Exits with 1 if a choice differs.
+    """
     set_up()
     from capeval_server.annotation.core.locks import held
     from capeval_server.annotation.responses.adaptive_sampling import replay as replayed
@@ -398,16 +406,16 @@ def replay(slug: Slug) -> None:
     with held(_campaign_named(slug)) as now:
         found = list(replayed(now))
     for each in found:
-        said = "; ".join(each.differs) or "as it was"
+        said = "; ".join(each.differs) or "unchanged"
         if each.removed:
-            said += f" (its wins can't be counted again: answers that were removed since: {each.removed:,})"
+            said += f" (wins could not be recounted; answers removed since: {each.removed:,})"
         print(f"choice {each.choice.number}, {each.choice.time:%Y-%m-%d %H:%M}: {said}")
     print(f"choices: {len(found)}")
     sys.exit(1 if any(each.differs for each in found) else 0)
 
 
 def items(
-    plan: Annotated[Path, Argument(help="Folder that 'study plan' wrote.")],
+    plan: Annotated[Path, Argument(help="Output folder of 'capeval study plan'.")],
     kind: Annotated[
         str,
         Option(
@@ -417,7 +425,10 @@ def items(
     ] = "",
     output: Annotated[Path | None, Option("--output", "-o", help="Write to this file.")] = None,
 ) -> None:
-    """Makes the items of a campaign, one JSON object a line, from a plan of 'capeval study plan'."""
+    """Create the items of a campaign from a plan of 'capeval study plan'.
+
+    The output has one JSON object per line.
+    """
     set_up()
     import json
 
@@ -431,10 +442,10 @@ def items(
 
 def results(
     slug: Slug,
-    folder: Annotated[Path, Argument(help="Where to write.")],
-    release: Annotated[str, Option(help="The name of these judgments, for human.csv.")] = "",
+    folder: Annotated[Path, Argument(help="Output folder.")],
+    release: Annotated[str, Option(help="Name of these judgments in human.csv.")] = "",
 ) -> None:
-    """Writes the answers that count of a campaign of judgments, as 'capeval study' reads them."""
+    """Write the counted answers of a judgment campaign in 'capeval study' format."""
     set_up()
     from capeval_server.annotation.releases.result_files import write_results
 
@@ -442,7 +453,7 @@ def results(
         print(path)
 
 
-Name = Annotated[str, Argument(metavar="NAME", help="The release, such as 1.0.")]
+Name = Annotated[str, Argument(metavar="NAME", help="Name of the release, such as 1.0.")]
 
 
 def _release_named(slug: str, name: str) -> Release:
@@ -456,15 +467,15 @@ def freeze(
     slug: Slug,
     name: Name,
     plans: Annotated[Path | None, Option(help="JSON file of the splits to create.")] = None,
-    seed: Annotated[int, Option(help="The seed of what is drawn.", min=0)] = 0,
+    seed: Annotated[int, Option(help="Seed of the random split.", min=0)] = 0,
     leave_out: Annotated[
-        bool, Option(help="Leave out images that lack captions, in place of refusing.")
+        bool, Option(help="Leave out images with too few captions instead of failing.")
     ] = False,
     without_invisible: Annotated[
         bool, Option(help="Remove invisible characters from captions, and record it in the manifest.")
     ] = False,
 ) -> None:
-    """Freezes the captions that count now into a release, which never changes."""
+    """Freeze the counted captions into a release, which never changes."""
     set_up()
     from capeval_server.annotation.releases import release_files
 
@@ -481,7 +492,7 @@ def freeze(
 
 
 def verify(slug: Slug, name: Name) -> None:
-    """Checks that a release is as it was frozen, and says how many of its captions no longer count."""
+    """Check that a release is unchanged, and count its captions that no longer count."""
     set_up()
     from capeval_server.annotation.releases import release_files
 
@@ -494,9 +505,9 @@ def verify(slug: Slug, name: Name) -> None:
 def challenge(
     slug: Slug,
     name: Name,
-    folder: Annotated[Path, Argument(help="Where to write; made if needed.")],
+    folder: Annotated[Path, Argument(help="Output folder; created if missing.")],
 ) -> None:
-    """Writes the files of a new challenge from a release, to look at and to import."""
+    """Write the files of a new challenge from a release, for review and import."""
     set_up()
     from capeval_server.annotation.releases import release_files
 
@@ -508,12 +519,15 @@ def publish(
     name: Name,
     user: UserName,
     to: Annotated[
-        str, Argument(metavar="CHALLENGE/SPLIT/REFERENCES", help="The references that get a new version.")
+        str, Argument(metavar="CHALLENGE/SPLIT/REFERENCES", help="Reference set that gets a new version.")
     ],
-    split: Annotated[str, Option(help="The release's split, if it is called otherwise.")] = "",
-    many: Annotated[bool, Option(help="Take the larger set, such as c40.")] = False,
+    split: Annotated[str, Option(help="Split of the release, if its name is different.")] = "",
+    many: Annotated[bool, Option(help="Use the larger reference set, such as c40.")] = False,
 ) -> None:
-    """Makes a release the next version of a challenge's references: all is scored again."""
+    """Publish a release as the next version of a challenge's references.
+
+    All submissions are scored again.
+    """
     set_up()
     from capeval_server.annotation.releases import release_files
     from capeval_server.challenges.models import ReferenceSet
@@ -522,14 +536,14 @@ def publish(
     names = dict(zip(("split__challenge__slug", "split__name", "name"), parts, strict=False))
     entry = ReferenceSet.objects.filter(**names).first() if len(parts) == 3 else None
     if entry is None:
-        raise OptionError(f"'CHALLENGE/SPLIT/REFERENCES' must name references (got {to!r})")
+        raise OptionError(f"'CHALLENGE/SPLIT/REFERENCES' must name a reference set (got {to!r})")
     release, who = _release_named(slug, name), user_named(user)
     version = release_files.publish(who, release, split or parts[1], entry, many=many)
     print(f"{to}: version {version}")
 
 
 def agreement(slug: Slug) -> None:
-    """Says how far people agree: by class where they choose, by caption where they write."""
+    """Show the agreement of annotators: by class for choices, by caption for texts."""
     set_up()
     from capeval_server.annotation.core.agreement import agreements_of, captions_of
     from capeval_server.annotation.task_types import task_named
@@ -544,11 +558,11 @@ def agreement(slug: Slug) -> None:
     captions = captions_of(campaign)
     number, unlike = len(captions.scores), len(captions.unlike)
     print(f"images compared: {captions.compared:,}; with too few captions: {captions.waiting:,}")
-    print(f"captions unlike the others of their image: {unlike:,} of {number:,}")
+    print(f"captions that differ from the others of their image: {unlike:,} of {number:,}")
 
 
 def group() -> Group:
-    """`capeval server annotate`."""
+    """Return the command group `capeval server annotate`."""
     commands = (
         *(fetch, quiz, create, items, state, quality, texts, rules, invite, panel, link, status),
         *(resume, withdraw),
@@ -557,7 +571,7 @@ def group() -> Group:
     )
     return Group(
         name="annotate",
-        help="Campaigns in which people write, compare, rate and check captions.",
+        help="Manage campaigns in which people write, compare, rate and check captions.",
         no_args_is_help=True,
         commands=[Command(run, run.__name__) for run in commands],
     )

@@ -1,4 +1,4 @@
-"""Commands that make, change and export challenges."""
+"""Commands that create, change and export challenges."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ __all__ = [
 # Longer values are cut in the list of changes.
 _LONGEST = 80
 
-Slug = Annotated[str, Argument(metavar="CHALLENGE", help="The challenge, as its address names it.")]
+Slug = Annotated[str, Argument(metavar="CHALLENGE", help="Name of the challenge, as in its URL.")]
 
 
 def import_files(
-    path: Annotated[Path, Argument(metavar="FILE", help="Its challenge.toml.")],
+    path: Annotated[Path, Argument(metavar="FILE", help="The challenge.toml.")],
     dry_run: Annotated[bool, Option(help="Show the changes without making them.")] = False,
     delete: Annotated[
         list[str] | None,
@@ -47,8 +47,8 @@ def import_files(
 ) -> None:
     """Create a challenge from its files, or update it and list the changes.
 
-    Fields and entries that the file does not name stay as they are. Only --delete, and the list `delete` in
-    the file, remove something.
+    Fields and entries that are not in the file stay unchanged. Only --delete, and the list `delete` in the
+    file, remove entries.
     """
     set_up()
     from capeval_server.hosting.selectors.score_disclosure import LEAST_IMAGES, small_groups, unscored_subsets
@@ -64,8 +64,8 @@ def import_files(
     print(f"{challenge.slug}: imported; splits: {splits}, phases: {phases}")
     for name, images in small_groups(challenge):
         print(
-            f"capeval: note: {name} has {images} images, fewer than {LEAST_IMAGES}: its scores can tell what"
-            " private references of single images say",
+            f"capeval: note: {name} has {images} images, fewer than {LEAST_IMAGES}: its scores can reveal"
+            " private references of single images",
             file=sys.stderr,
         )
     for text in unscored_subsets(challenge):
@@ -73,7 +73,7 @@ def import_files(
 
 
 def _changes(preview: DefinitionPreview, *, dry_run: bool) -> Iterator[str]:
-    """Return one line per change: verb, place, old and new value."""
+    """Yield one line per change: verb, place, old and new value."""
     verbs = ("add", "change", "delete", "keep") if dry_run else ("added", "changed", "deleted", "kept")
     added, changed, deleted, kept = (f"{verb:<7}" for verb in verbs)
     for place, before, after in preview.changes:
@@ -99,9 +99,9 @@ def _short(text: str) -> str:
 
 def example(
     name: Annotated[str, Argument(help="`small`, `nocaps` or `coco-captions`.")],
-    folder: Annotated[Path, Argument(help="Where to write; made if needed.")],
+    folder: Annotated[Path, Argument(help="Output folder; created if missing.")],
 ) -> None:
-    """Writes the files of an example challenge, ready to import."""
+    """Write the files of an example challenge, ready to import."""
     from capeval_server.examples import write_example
 
     print(write_example(name, folder))
@@ -109,9 +109,9 @@ def example(
 
 def export(
     slug: Slug,
-    path: Annotated[Path, Argument(metavar="FILE", help="The zip to write.")],
+    path: Annotated[Path, Argument(metavar="FILE", help="Zip file to write.")],
 ) -> None:
-    """Writes everything of a challenge to a zip, except references, email addresses and secrets."""
+    """Export a challenge as a zip, without references, email addresses and secrets."""
     set_up()
     from capeval_server.audit.models import record
     from capeval_server.hosting.services.export_archive import export as write
@@ -125,18 +125,18 @@ def export(
 
 def reported(
     slug: Slug,
-    split: Annotated[str, Argument(help="The split.")],
-    references: Annotated[str, Argument(help="Its reference set.")],
-    name: Annotated[str, Argument(help="What to call the rows, such as coco-2015.")],
+    split: Annotated[str, Argument(help="Name of the split.")],
+    references: Annotated[str, Argument(help="Name of its reference set.")],
+    name: Annotated[str, Argument(help="Name for the rows, such as coco-2015.")],
     path: Annotated[
         Path | None, Argument(metavar="FILE", help="CSV, or the JSON of COCO's leaderboards.")
     ] = None,
-    title: Annotated[str, Option(help="What the rows are, as the page says it; NAME by default.")] = "",
-    url: Annotated[str, Option(help="Where they were reported.")] = "",
-    ranked: Annotated[bool, Option(help="Show the rank that each row would have.")] = False,
-    remove: Annotated[bool, Option(help="Take the rows off the leaderboards.")] = False,
+    title: Annotated[str, Option(help="Title of the rows on the page; by default NAME.")] = "",
+    url: Annotated[str, Option(help="URL of the source.")] = "",
+    ranked: Annotated[bool, Option(help="Show the hypothetical rank of each row.")] = False,
+    remove: Annotated[bool, Option(help="Remove the rows from the leaderboards.")] = False,
 ) -> None:
-    """Shows scores that were reported elsewhere beside a leaderboard."""
+    """Show externally reported scores with a leaderboard."""
     set_up()
     from capeval_server.core.errors import NotFoundError
     from capeval_server.hosting.services.reported_scores import add_reported, reference_set, remove_reported
@@ -151,15 +151,14 @@ def reported(
             return
     except NotFoundError:
         raise OptionError(
-            "'SPLIT', 'REFERENCES' or 'NAME': there is no such thing"
-            f" (got {split!r}, {references!r}, {name!r})"
+            f"'SPLIT', 'REFERENCES' or 'NAME' does not exist (got {split!r}, {references!r}, {name!r})"
         ) from None
     about = {"title": title or name, "url": url}
     rows, left_out = add_reported(None, entry, name, str(path), path.read_bytes(), ranked=ranked, **about)
-    print(f"{slug}: {rows} rows are shown beside the leaderboards of {split}, references {references}")
+    print(f"{slug}: {rows} rows are shown with the leaderboards of {split}, references {references}")
     if left_out:
         print(
-            f"capeval: note: left out, since the split has no such score: {', '.join(left_out)}",
+            f"capeval: note: ignored scores that the split does not have: {', '.join(left_out)}",
             file=sys.stderr,
         )
 
@@ -169,7 +168,7 @@ def organizer(
     user: UserName,
     remove: Annotated[bool, Option(help="Remove the user from the organizers.")] = False,
 ) -> None:
-    """Makes a user an organizer of a challenge."""
+    """Add or remove an organizer of a challenge."""
     set_up()
     from capeval_server.hosting.services import moderation
 
@@ -178,7 +177,7 @@ def organizer(
         moderation.remove_organizer(None, challenge, found)
     else:
         moderation.add_organizer(None, challenge, user)
-    print(f"{user}: {'no organizer' if remove else 'an organizer'} of {slug}")
+    print(f"{user}: {'not an organizer' if remove else 'an organizer'} of {slug}")
 
 
 ParticipantAction = Literal["approve", "remove", "block", "unblock"]
@@ -190,15 +189,15 @@ def participant(
     act: Annotated[
         ParticipantAction, Argument(metavar="ACTION", help="`approve`, `remove`, `block` or `unblock`.")
     ],
-    reason: Annotated[str, Option(metavar="TEXT", help="Why the user is blocked, which they see.")] = "",
+    reason: Annotated[str, Option(metavar="TEXT", help="Reason for the block, shown to the user.")] = "",
 ) -> None:
-    """Approves, removes, blocks or unblocks a participant of a challenge."""
+    """Approve, remove, block or unblock a participant of a challenge."""
     set_up()
     from capeval_server.hosting.services import participants
 
     challenge = _challenge_named(slug)
     if reason and act != "block":
-        raise OptionError("'--reason' must come with block")
+        raise OptionError("'--reason' requires the action block")
     if act == "block":
         participants.block(None, challenge, user, reason)
     elif act == "unblock":
@@ -207,15 +206,15 @@ def participant(
         participants.approve(None, challenge, user)
     else:
         participants.remove(None, challenge, user)
-    done = {"approve": "approved", "remove": "removed", "block": "blocked", "unblock": "not blocked any more"}
+    done = {"approve": "approved", "remove": "removed", "block": "blocked", "unblock": "unblocked"}
     print(f"{user}: {done[act]} in {slug}")
 
 
 def final(
     slug: Slug,
-    phase: Annotated[str, Argument(help="The phase.")],
+    phase: Annotated[str, Argument(help="Name of the phase.")],
 ) -> None:
-    """Makes the results of a closed phase final, which can't be undone."""
+    """Make the results of a closed phase final. This cannot be undone."""
     set_up()
     from capeval_server.hosting.services.final_results import make_final
 
@@ -228,9 +227,9 @@ def final(
 
 def announce(
     slug: Slug,
-    title: Annotated[str, Argument(help="Its title.")],
+    title: Annotated[str, Argument(help="Title of the announcement.")],
 ) -> None:
-    """Announces the text on standard input on a challenge's page, and by mail to all who take part."""
+    """Publish standard input as an announcement, and mail it to all participants."""
     set_up()
     from capeval_server.notifications import services
 
@@ -239,9 +238,9 @@ def announce(
 
 
 def rerun(
-    submission: Annotated[str, Argument(metavar="ID", help="The submission's id.")],
+    submission: Annotated[str, Argument(metavar="ID", help="Id of the submission.")],
 ) -> None:
-    """Has a submission scored again."""
+    """Score a submission again."""
     set_up()
     from django.core.exceptions import ValidationError
 
@@ -253,7 +252,7 @@ def rerun(
     except (Submission.DoesNotExist, ValidationError):
         raise OptionError(f"'ID' must be the id of a submission (got {submission!r})") from None
     moderation.rerun(None, found.challenge, found)
-    print(f"{submission}: waits to be scored again")
+    print(f"{submission}: waiting to be scored again")
 
 
 def _challenge_named(slug: str) -> Challenge:

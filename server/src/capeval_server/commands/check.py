@@ -1,4 +1,4 @@
-"""The command that checks an installation."""
+"""Command that checks an installation."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ __all__ = ["check"]
 
 
 def check(
-    before_start: Annotated[
-        bool, Option(help="Leave out what needs the server and its workers to run.")
-    ] = False,
+    before_start: Annotated[bool, Option(help="Skip checks that need a running server and workers.")] = False,
 ) -> None:
-    """Checks settings, database, disk, mail, workers and proxy; exits with 1 if there is a problem."""
+    """Check settings, database, disk, mail, workers and proxy.
+
+    Exits with 1 if there is a problem.
+    """
     set_up(database=False)
     from capeval_server.ops.installation_checks import findings
 

@@ -1,4 +1,4 @@
-"""What several commands need."""
+"""Helpers shared by commands."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
 
 __all__ = ["UserName", "check_database", "migrate_database", "set_up", "user_named"]
 
-UserName = Annotated[str, Argument(metavar="USER", help="The user's name.")]
+UserName = Annotated[str, Argument(metavar="USER", help="Username.")]
 
 
 def set_up(*, database: bool = True) -> None:
-    """Start Django, and check the database.
+    """Start Django and check the database.
 
     Args:
         database: Whether the command needs the tables of this version of the server.
 
     Raises:
-        OptionError: A setting is wrong, or the database can't be used.
+        OptionError: A setting is invalid, or the database can't be used.
     """
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "capeval_server.config.settings")
     import django
@@ -41,11 +41,11 @@ def check_database(*, must_answer: bool = True, upgradable: bool = False) -> Non
     """Check that the database has the tables of this version of the server.
 
     Args:
-        must_answer: Whether a database that does not answer now is an error.
-        upgradable: Whether tables that `migrate` creates or upgrades are no error.
+        must_answer: Whether an unreachable database is an error.
+        upgradable: Whether to accept tables that `migrate` creates or upgrades.
 
     Raises:
-        OptionError: It has other tables or none, or it does not answer.
+        OptionError: The tables are missing or of a different version, or the database is unreachable.
     """
     from django.db import DatabaseError, InterfaceError, OperationalError
 
@@ -63,10 +63,10 @@ def check_database(*, must_answer: bool = True, upgradable: bool = False) -> Non
 
 
 def migrate_database() -> None:
-    """Start Django, and create the database or upgrade it to this version of the server.
+    """Start Django, and create the database or upgrade it to this server version.
 
     Raises:
-        OptionError: A setting is wrong, or the database can't be used or upgraded.
+        OptionError: A setting is invalid, or the database can't be used or upgraded.
     """
     set_up(database=False)
     check_database(upgradable=True)
@@ -77,10 +77,10 @@ def migrate_database() -> None:
 
 
 def user_named(name: str) -> User:
-    """The user with a name.
+    """Return a user by name.
 
     Raises:
-        OptionError: There is none.
+        OptionError: There is no such user.
     """
     from django.contrib.auth.models import User as Users
 

@@ -1,4 +1,4 @@
-"""Commands that run the server: its database, its pages, its workers."""
+"""Commands that operate the server: database, web server, workers."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from capeval_server.ops.prefork import processors
 
 __all__ = ["migrate", "rotate_key", "start", "tidy", "worker"]
 
-Threads = Annotated[int, Option(help="How many requests each process answers at once.", min=1)]
+Threads = Annotated[int, Option(help="Concurrent requests per process.", min=1)]
 Processes = Annotated[
-    int | None, Option(help="How many processes answer requests; by default, one for each processor.", min=1)
+    int | None, Option(help="Number of server processes; by default, one per processor.", min=1)
 ]
 
 
 def migrate() -> None:
-    """Creates the database, or upgrades it to this version of the server."""
+    """Create the database, or upgrade it to this version of the server."""
     migrate_database()
     print("The database is up to date")
 
@@ -40,22 +40,25 @@ def migrate() -> None:
 def start(
     host: Host = "127.0.0.1", port: Port = 8000, threads: Threads = 8, processes: Processes = None
 ) -> None:
-    """Starts the server. Submissions are scored by `capeval server worker`."""
+    """Start the web server. Submissions are scored by `capeval server worker`."""
     sockets = listen(host, port)
     set_default_address(host, port)
     processes = processes or processors()
     with _counting(processes):
         set_up(database=False)
-        # A database that does not answer yet may do so later.
+        # The database may still be starting.
         check_database(must_answer=False)
-        # Stopped by this signal, it stops the other processes.
+        # Exit normally on this signal, so that the other processes are stopped.
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
         serve(sockets, format_address(host, port), threads, processes)
 
 
 @contextmanager
 def _counting(processes: int) -> Iterator[None]:
-    """Where the Prometheus client counts what all processes do: it looks for that when it is imported."""
+    """Set the folder in which the Prometheus client sums the metrics of all processes.
+
+    The client reads the setting when it is imported.
+    """
     if processes == 1 or "CAPEVAL_SERVER_METRICS" not in os.environ:
         yield
         return
@@ -65,21 +68,21 @@ def _counting(processes: int) -> Iterator[None]:
 
 
 def worker(
-    until_empty: Annotated[bool, Option(help="End when no submission waits or is being scored.")] = False,
+    until_empty: Annotated[bool, Option(help="Exit when no jobs are waiting or running.")] = False,
 ) -> None:
-    """Scores submissions as they come. Any number of workers may run, and may be stopped at any time."""
+    """Run jobs, such as scoring submissions. Start any number; stop them at any time."""
     set_up(database=False)
     check_database(must_answer=False)
     from capeval_server.jobs.worker import Heartbeat, run
 
     heartbeat = Heartbeat()
-    # Stopped by this signal, it gives back the job that it does.
+    # On this signal, the worker releases its job.
     signal.signal(signal.SIGTERM, heartbeat.stop)
     run(heartbeat, until_empty=until_empty)
 
 
 def tidy() -> None:
-    """Deletes unused stored files that are older than a day. Workers do so every hour."""
+    """Delete unused stored files older than a day. Workers do this every hour."""
     set_up()
     from capeval_server.submissions.services.cleanup import tidy as tidied
 
@@ -87,9 +90,12 @@ def tidy() -> None:
 
 
 def rotate_key(
-    forget: Annotated[bool, Option(help="Make nothing new, and end what the earlier key signed.")] = False,
+    forget: Annotated[bool, Option(help="Delete the previous key, which ends its signatures.")] = False,
 ) -> None:
-    """Makes a new secret key. What the key before it signed stays valid, so users stay signed in."""
+    """Create a new secret key. Signatures of the previous key stay valid.
+
+    Users therefore stay signed in.
+    """
     set_up(database=False)
     from django.conf import settings
 
@@ -97,15 +103,15 @@ def rotate_key(
 
     if any(f"CAPEVAL_SERVER_{name}" in os.environ for name in ("SECRET_KEY", "EARLIER_SECRET_KEY")):
         raise OptionError(
-            "the key is a setting: give CAPEVAL_SERVER_SECRET_KEY a new value, and"
-            " CAPEVAL_SERVER_EARLIER_SECRET_KEY the value that it had"
+            "the secret key is set by the environment: set CAPEVAL_SERVER_SECRET_KEY to a new value, and"
+            " CAPEVAL_SERVER_EARLIER_SECRET_KEY to the previous value"
         )
     if forget:
         done = environment.forget_key(settings.DATA)
-        print("The earlier key is deleted" if done else "There is no earlier key")
+        print("Deleted the previous key" if done else "There is no previous key")
     else:
         environment.rotate_key(settings.DATA)
         print(
-            "There is a new key. When all users have signed in again, or after two weeks: rotate-key --forget"
+            "Created a new key. Run rotate-key --forget when all users have signed in again, or in two weeks"
         )
     print("Restart the server and its workers")

@@ -1,4 +1,4 @@
-"""The web server of the commands: listening sockets, its address, its processes."""
+"""Web server of the commands: listening sockets, address and processes."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ __all__ = ["Host", "Port", "format_address", "listen", "serve", "set_default_add
 
 _IDLE_SECONDS, _CONNECTIONS, _HEADER_BYTES = 30, 1000, 32 * 1024
 
-Host = Annotated[str, Option(help="The address to listen on.")]
-Port = Annotated[int, Option(help="The port to listen on.", min=1, max=65535)]
+Host = Annotated[str, Option(help="Address to listen on.")]
+Port = Annotated[int, Option(help="Port to listen on.", min=1, max=65535)]
 
 
 def listen(host: str, port: int) -> list[socket.socket]:
@@ -36,7 +36,7 @@ def listen(host: str, port: int) -> list[socket.socket]:
         for listening in made:
             listening.close()
         raise OptionError(
-            f"'--port' or '--host': can't listen on {host}, port {port} ({error.strerror}): choose another"
+            f"can't listen on {host}, port {port} ({error.strerror}): choose another '--port' or '--host'"
         ) from None
     return made
 
@@ -51,7 +51,7 @@ def set_default_address(host: str, port: int) -> None:
 
     Call it before Django loads its settings.
     """
-    everywhere = host in ("0.0.0.0", "::")  # noqa: S104 - it is compared, not listened on.
+    everywhere = host in ("0.0.0.0", "::")  # noqa: S104 - only compared.
     if os.environ.get("CAPEVAL_SERVER_HTTPS", "0") == "0" and "CAPEVAL_SERVER_HOSTS" not in os.environ:
         name = "localhost" if everywhere else host
         os.environ.setdefault("CAPEVAL_SERVER_ADDRESS", format_address(name, port))
@@ -69,7 +69,7 @@ def serve(sockets: list[socket.socket], address: str, threads: int, processes: i
     from django.db import connections
 
     print(f"Listening on {address}", flush=True)
-    # Each process has connections of its own.
+    # Each process opens its own connections.
     connections.close_all()
     in_processes(processes, lambda: _serve_requests(sockets, threads))
 
@@ -83,23 +83,23 @@ def _serve_requests(sockets: list[socket.socket], threads: int) -> None:
     from capeval_server.http.channels import Channel
 
     BaseWSGIServer.channel_class = Channel
-    # Without a proxy, its headers would come from clients, so they are dropped.
+    # Without a proxy, these headers would come from clients; waitress drops them.
     headers = "x-forwarded-for x-forwarded-proto"
     proxy = {"trusted_proxy": "*", "trusted_proxy_headers": headers, "trusted_proxy_count": 1}
     waitress.serve(
         application,
         sockets=sockets,
         threads=threads,
-        # waitress refuses this many bytes too. Routes that accept uploads have a larger limit.
+        # waitress rejects bodies of exactly this size too. Routes that accept uploads have a larger limit.
         max_request_body_size=settings.FORM_BYTES + 1,
         ident=None,
         clear_untrusted_proxy_headers=True,
-        # Clients that send slowly hold a connection each, and no thread; the silent are dropped. Those that
-        # send a byte now and then can only be stopped by a proxy that takes the whole request first.
+        # Slow clients occupy a connection but no thread; silent clients are disconnected. Clients that send a
+        # byte now and then can be stopped only by a proxy that buffers requests.
         channel_timeout=_IDLE_SECONDS,
         connection_limit=_CONNECTIONS,
         max_request_header_size=_HEADER_BYTES,
-        # The other way of waiting, by select, takes no more than 1,024 files.
+        # The alternative, select, supports at most 1,024 open files.
         asyncore_use_poll=True,
         **(proxy if settings.HTTPS else {}),
     )

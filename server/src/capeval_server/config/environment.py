@@ -36,17 +36,17 @@ __all__ = [
 
 PREFIX = "CAPEVAL_SERVER_"
 _LEAST_TOKEN = 16
-_FILES = "the whole path of a folder, or s3://BUCKET/FOLDER"
+_FILES = "the absolute path of a folder, or s3://BUCKET/FOLDER"
 _KEY, _EARLIER_KEY = "secret-key", "secret-key.earlier"
-# A host that is cut off sends nothing, not even the end of its connections. After half a minute without a
-# sign of the other side, a connection is given up: by workers, so that they try again, and by PostgreSQL, so
-# that the rows that a worker had locked are free before its lease ends.
+# A host that loses its network sends nothing, not even the end of its connections. After half a minute
+# without a sign of the other side, both sides close the connection: workers, to retry, and PostgreSQL, to
+# release a worker's row locks before its lease expires.
 _SILENT_SECONDS = 30
 _ASKED_AFTER, _ASKED_AGAIN, _ASKED_TIMES = 15, 5, 3
 
 
 def data_folder() -> Path:
-    """Return the folder of the server's own files, `CAPEVAL_SERVER_DATA`, which only its user can open."""
+    """Return the data folder, `CAPEVAL_SERVER_DATA`, which only its user can open."""
     folder = Path(text("DATA", "capeval-server")).absolute()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if folder.stat().st_mode & 0o077:
@@ -60,17 +60,20 @@ def data_folder() -> Path:
 
 
 def _require(valid: bool, name: str, expected: str, given: str | None = None) -> None:
-    """Check a variable. Only a value that can't contain a secret is given, for the message."""
+    """Raise `ImproperlyConfigured` unless a variable is valid.
+
+    Pass its value, which the message quotes, only if it can't contain a secret.
+    """
     if not valid:
-        got = "another form" if given is None else repr(given)
+        got = "a different form" if given is None else repr(given)
         raise ImproperlyConfigured(f"{PREFIX}{name} must be {expected} (got {got})")
 
 
 def address(hosts: list[str], *, https: bool) -> str:
-    """Return where users find the site: `CAPEVAL_SERVER_ADDRESS`, or the first host name of the server."""
+    """Return the site's URL: `CAPEVAL_SERVER_ADDRESS`, or the first host name."""
     given = os.environ.get(f"{PREFIX}ADDRESS")
     if given is None:
-        # `*` is any host, and `.example.org` also those below it.
+        # `*` stands for any host, and `.example.org` includes its subdomains.
         host = next((host.lstrip(".") for host in hosts if host != "*"), "localhost")
         return f"https://{host}" if https else f"http://{host}:8000"
     site = given.rstrip("/")
@@ -96,24 +99,24 @@ def flag(name: str, default: str = "0") -> bool:
 
 
 def choice(name: str, known: tuple[str, ...]) -> str:
-    """Return one of some words; the first by default."""
+    """Return one of several words; by default the first."""
     value = text(name, known[0])
     _require(value in known, name, f"one of {', '.join(known)}", value)
     return value
 
 
 def token(name: str) -> str:
-    """Return a secret that programs must send, and that can't be guessed; empty by default."""
+    """Return a secret that programs must send and nobody can guess; by default ""."""
     value = text(name, "")
     valid = len(value) >= _LEAST_TOKEN and value.isascii() and value.isprintable() and " " not in value
-    _require(valid or not value, name, f"at least {_LEAST_TOKEN} letters, digits or signs, without spaces")
+    _require(valid or not value, name, f"at least {_LEAST_TOKEN} letters, digits or symbols, without spaces")
     return value
 
 
 def number(name: str, default: int, *, least: int = 1) -> int:
-    """Return a whole number."""
+    """Return an integer."""
     value = text(name, str(default))
-    expected = "a whole number above 0" if least == 1 else f"a whole number of at least {least}"
+    expected = "a positive integer" if least == 1 else f"an integer of at least {least}"
     _require(value.isdecimal() and int(value) >= least, name, expected, value)
     return int(value)
 
@@ -124,21 +127,24 @@ def text(name: str, default: str) -> str:
 
 
 def words(name: str, default: str) -> list[str]:
-    """Return a list, separated by commas."""
+    """Return a comma-separated list."""
     return [word.strip() for word in text(name, default).split(",") if word.strip()]
 
 
 def origins(name: str) -> list[str]:
-    """Return addresses of sites, separated by commas."""
+    """Return a comma-separated list of origins."""
     found = words(name, "")
-    expected = "addresses such as https://HOST or http://HOST:PORT, without a path, with commas between"
+    expected = "a comma-separated list of addresses such as https://HOST or http://HOST:PORT, without a path"
     for origin in found:
         _require(_is_site(origin), name, expected, origin)
     return found
 
 
 def secret_key(folder: Path) -> str:
-    """The key that signs: `CAPEVAL_SERVER_SECRET_KEY`, or one made once and kept in the data folder."""
+    """Return the signing key: `CAPEVAL_SERVER_SECRET_KEY`, or one in the data folder.
+
+    The key in the data folder is created once.
+    """
     given = os.environ.get(f"{PREFIX}SECRET_KEY")
     if given:
         return given
@@ -146,7 +152,7 @@ def secret_key(folder: Path) -> str:
     if not path.exists():
         made = _new_key(folder)
         try:
-            # Of several processes that start at once, one makes the key that all then read.
+            # If several processes start at once, one of them creates the key for all.
             os.link(made, path)
         except FileExistsError:
             pass
@@ -164,7 +170,10 @@ def _new_key(folder: Path) -> Path:
 
 
 def earlier_keys(folder: Path) -> list[str]:
-    """Keys whose signatures stay valid: `CAPEVAL_SERVER_EARLIER_SECRET_KEY`, or one in the data folder."""
+    """Return the previous keys, whose signatures stay valid.
+
+    They are `CAPEVAL_SERVER_EARLIER_SECRET_KEY`, or the previous key in the data folder.
+    """
     given = os.environ.get(f"{PREFIX}EARLIER_SECRET_KEY")
     if given:
         return [given]
@@ -173,22 +182,22 @@ def earlier_keys(folder: Path) -> list[str]:
 
 
 def rotate_key(folder: Path) -> None:
-    """Makes a new key in the data folder; the one before it becomes the earlier key.
+    """Create a new key in the data folder; the current key becomes the previous one.
 
     Raises:
-        OSError: The folder can't be written to; the key is the one that it was.
+        OSError: The folder is not writable; the key is unchanged.
     """
     secret_key(folder)
     made = _new_key(folder)
     kept = folder / f".{_EARLIER_KEY}.{secrets.token_hex(8)}"
-    # A process that starts between the two steps finds the key twice, and never none.
+    # A process that starts between the two steps finds the same key twice, but never none.
     os.link(folder / _KEY, kept)
     kept.replace(folder / _EARLIER_KEY)
     made.replace(folder / _KEY)
 
 
 def forget_key(folder: Path) -> bool:
-    """Deletes the earlier key, so that what it signed is no longer valid; says whether there was one."""
+    """Delete the previous key, which ends its signatures; return whether it existed."""
     path = folder / _EARLIER_KEY
     found = path.exists()
     path.unlink(missing_ok=True)
@@ -196,9 +205,10 @@ def forget_key(folder: Path) -> bool:
 
 
 def database(folder: Path) -> dict[str, Any]:
-    """Return Django's settings of `CAPEVAL_SERVER_DATABASE`; SQLite in the data folder by default.
+    """Return Django's settings for `CAPEVAL_SERVER_DATABASE`; by default SQLite.
 
-    The address may end in options of PostgreSQL's clients, such as `?sslmode=verify-full`.
+    The SQLite file is in the data folder. The URL of a PostgreSQL database may end in options of PostgreSQL's
+    clients, such as `?sslmode=verify-full`.
     """
     address = os.environ.get(f"{PREFIX}DATABASE")
     if address is None:
@@ -217,7 +227,7 @@ def database(folder: Path) -> dict[str, Any]:
 
 
 def _patience() -> dict[str, Any]:
-    """Options of PostgreSQL's clients, and of PostgreSQL itself, for connections that nobody answers on."""
+    """Return options of PostgreSQL and its clients that end unresponsive connections."""
     server = {
         "tcp_keepalives_idle": _ASKED_AFTER,
         "tcp_keepalives_interval": _ASKED_AGAIN,
@@ -235,7 +245,7 @@ def _patience() -> dict[str, Any]:
 
 
 def _postgresql(address: str) -> dict[str, Any]:
-    """The parts of the address of a PostgreSQL database; none of another address."""
+    """Return the parts of the URL of a PostgreSQL database, or nothing for another URL."""
     from psycopg import ProgrammingError
     from psycopg.conninfo import conninfo_to_dict
 
@@ -248,9 +258,9 @@ def _postgresql(address: str) -> dict[str, Any]:
 
 
 def files(given: str) -> dict[str, Any]:
-    """Return Django's settings of the storage of files, `CAPEVAL_SERVER_FILES`.
+    """Return Django's settings of the file storage, `CAPEVAL_SERVER_FILES`.
 
-    It is a folder, or `s3://BUCKET/FOLDER` of an S3 store, which clients reach by variables such as
+    The storage is a folder, or `s3://BUCKET/FOLDER` of an S3 store, configured by variables such as
     `AWS_ENDPOINT_URL_S3` and `AWS_ACCESS_KEY_ID`.
     """
     if "://" in given:
@@ -273,7 +283,7 @@ def _object_store(given: str) -> dict[str, Any]:
     _require(valid and not parts.query and not parts.fragment, "FILES", _FILES)
     if find_spec("storages") is None or find_spec("boto3") is None:
         raise ImproperlyConfigured(
-            f"{PREFIX}FILES names a store that needs: pip install 'capeval-server[s3]'"
+            f"{PREFIX}FILES names an object store, which requires: pip install 'capeval-server[s3]'"
         )
     return {
         "BACKEND": "capeval_server.core.object_store.ObjectStore",
@@ -282,10 +292,10 @@ def _object_store(given: str) -> dict[str, Any]:
 
 
 def mail() -> dict[str, Any]:
-    """Return Django's settings of the mail server at `CAPEVAL_SERVER_EMAIL`; by default mail goes to the log.
+    """Return Django's settings of the mail server, `CAPEVAL_SERVER_EMAIL`.
 
-    `smtps` speaks TLS from the start. `smtp` does so before a password is sent (STARTTLS), and not at all
-    without one, as to a relay on the same machine.
+    By default, mail is written to the log. `smtps` uses TLS from the start. `smtp` uses STARTTLS if the URL
+    has a username, and no TLS without one, as for a relay on the same machine.
     """
     address = os.environ.get(f"{PREFIX}EMAIL")
     if address is None:
@@ -294,7 +304,7 @@ def mail() -> dict[str, Any]:
         parts = urlsplit(address)
         port = parts.port
     except ValueError:
-        # An address without a host, which is not valid.
+        # An empty URL, which is rejected below.
         parts, port = urlsplit(""), None
     host = parts.hostname or ""
     valid = parts.scheme in ("smtp", "smtps") and bool(host) and not parts.path.strip("/")
@@ -317,7 +327,7 @@ def _sqlite(path: Path) -> dict[str, Any]:
         "ENGINE": "django.db.backends.sqlite3",
         "NAME": str(path),
         "OPTIONS": {
-            # A transaction takes the write lock when it begins: two can't both read and then write.
+            # Transactions take the write lock at the start, so that two can't both read and then write.
             "transaction_mode": "IMMEDIATE",
             "timeout": 30,
             "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;",

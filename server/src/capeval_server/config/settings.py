@@ -1,4 +1,4 @@
-"""Django's settings, from environment variables: docs/server/running.md lists them."""
+"""Django settings, from the environment variables in docs/server/running.md."""
 
 from pathlib import Path
 
@@ -8,15 +8,15 @@ from capeval_server.config import environment
 PACKAGE = Path(__file__).parents[1]
 DATA = environment.data_folder()
 SECRET_KEY = environment.secret_key(DATA)
-# What an earlier key signed stays valid: see `capeval server rotate-key`.
+# Signatures of the previous key stay valid; see `capeval server rotate-key`.
 SECRET_KEY_FALLBACKS = environment.earlier_keys(DATA)
 DEBUG = False
 ALLOWED_HOSTS = environment.words("HOSTS", "localhost,127.0.0.1,[::1]")
-# Behind a proxy that speaks HTTPS and sets the header; nothing else may reach the server then.
+# Whether a proxy terminates HTTPS and sets the forwarding headers. Only the proxy may reach the server then.
 HTTPS = environment.flag("HTTPS")
-# Where users find the site. Links in mail have it, whatever host a request names.
+# The site's URL. Links in mail use it, whatever host a request names.
 ADDRESS = environment.address(ALLOWED_HOSTS, https=HTTPS)
-# Forms are taken from pages of the host that a request names, of the site's address, and of these.
+# Forms are accepted from pages of the request's host, of the site's URL, and of these origins.
 CSRF_TRUSTED_ORIGINS = [ADDRESS, *environment.origins("TRUSTED_ORIGINS")]
 DATABASES = {"default": environment.database(DATA)}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
@@ -45,13 +45,13 @@ INSTALLED_APPS = [
     "capeval_server.teams",
     "capeval_server.submissions",
     "capeval_server.notifications",
-    # The renderer below finds the templates of forms here, behind the server's own.
+    # The form renderer below finds Django's form templates here, after the server's own.
     "django.forms",
 ]
 MIDDLEWARE = [
     "capeval_server.ops.probes.HealthCheckMiddleware",
     "capeval_server.ops.access_log.AccessLogMiddleware",
-    # Early, so that what those after it answer by themselves has the policy too.
+    # Early, so that responses of later middleware also have the policy.
     "csp.middleware.CSPMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -70,7 +70,7 @@ WSGI_APPLICATION = "capeval_server.config.wsgi.application"
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        # The server's own come before those of the installed packages.
+        # The server's templates take precedence over those of installed packages.
         "DIRS": [PACKAGE / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
@@ -95,14 +95,14 @@ TIME_ZONE = "UTC"
 LANGUAGE_CODE = "en"
 
 STATIC_URL = "static/"
-# The pages of captions have the script and the look of what `capeval browse` writes.
+# The caption pages use the scripts and styles of `capeval browse`.
 STATICFILES_DIRS = [
     PACKAGE / "static",
     ("capeval/report", Path(capeval.__file__).parent / "report" / "assets"),
 ]
-# The few files there are come from installed packages: nothing to collect first.
+# The few static files are served from the installed packages, without collectstatic.
 WHITENOISE_USE_FINDERS = True
-# References and uploads: no address leads to them.
+# References and uploads; no URL serves them directly.
 FILES = environment.text("FILES", str(DATA / "files"))
 STORAGES = {
     "default": environment.files(FILES),
@@ -130,12 +130,12 @@ CSRF_COOKIE_SECURE = SESSION_COOKIE_SECURE = HTTPS
 CSRF_COOKIE_HTTPONLY = SESSION_COOKIE_HTTPONLY = True
 CSRF_COOKIE_SAMESITE = SESSION_COOKIE_SAMESITE = "Lax"
 
-# What limits count must be known to all processes of the server, so it is in the database.
+# Rate limits must count across all server processes, so the cache is in the database.
 CACHES = {
     "default": {
         "BACKEND": "capeval_server.core.database_cache.Cache",
         "LOCATION": "cache",
-        # When there are more, some are dropped, and with them the limits that they count for.
+        # Beyond this number, entries are dropped, including counts of rate limits.
         "OPTIONS": {"MAX_ENTRIES": 100_000},
     }
 }
@@ -174,8 +174,8 @@ ACCOUNT_EMAIL_SUBJECT_PREFIX = "[capeval] "
 ACCOUNT_MAX_EMAIL_ADDRESSES = 5
 ACCOUNT_REAUTHENTICATION_REQUIRED = True
 ACCOUNT_DEFAULT_HTTP_PROTOCOL = "https" if HTTPS else "http"
-# Limits count by the address of the connection, never of a header, which anybody can invent: behind a proxy,
-# waitress has put there what the proxy says.
+# Rate limits use the address of the connection, never a header, which clients can forge. Behind a proxy,
+# waitress has replaced that address by the one that the proxy reports.
 ALLAUTH_TRUSTED_PROXY_COUNT = 0
 MFA_FORMS = {
     "activate_totp": "capeval_server.web.accounts.forms.AppForm",
@@ -185,52 +185,53 @@ MFA_FORMS = {
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_PASSKEY_LOGIN_ENABLED = True
 MFA_TOTP_ISSUER = "capeval"
-# Clocks may differ by this many steps of 30 seconds.
+# Tolerated clock difference, in steps of 30 seconds.
 MFA_TOTP_TOLERANCE = 1
 
 MEBIBYTE = 2**20
-# The most bytes of an upload, and of all that is packed in it.
+# Maximum bytes of an upload, and of its unpacked content.
 UPLOAD_BYTES = environment.number("UPLOAD_BYTES", 64 * MEBIBYTE)
 UNPACKED_BYTES = environment.number("UNPACKED_BYTES", 128 * MEBIBYTE)
-# The most bytes of a request: what a form holds beside the file is little.
+# Maximum bytes of an upload request: the other fields of the form are small.
 REQUEST_BYTES = UPLOAD_BYTES + MEBIBYTE
-# The most bytes of a request to a route that accepts no uploads.
+# Maximum bytes of a request to a route that accepts no uploads.
 FORM_BYTES = MEBIBYTE
-# The most bytes of larger requests that a process stores at once, until it has answered them.
+# Maximum total bytes of larger requests that a process stores until it has responded.
 SPOOLED_BYTES = environment.number("SPOOLED_BYTES", 4 * REQUEST_BYTES, least=REQUEST_BYTES)
-# How many uploads are unpacked and checked at once, in all processes; and how many seconds others wait.
+# Number of uploads that are unpacked and checked concurrently in all processes, and the maximum wait of
+# other uploads in seconds.
 UNPACKED_AT_ONCE = environment.number("UNPACKED_AT_ONCE", 2)
 TURN_SECONDS = 30
-# How many uploads of a user may make no submission within ten minutes.
+# Number of rejected uploads of a user within ten minutes.
 REFUSED_UPLOADS = environment.number("REFUSED_UPLOADS", 10)
-# The longest caption: longer ones could ask of private references which of very many words they have.
+# Maximum length of a caption. Longer captions could probe private references for many words at once.
 CAPTION_CHARACTERS = environment.number("CAPTION_CHARACTERS", 1000)
-# How long a worker has a submission to itself before another may take it over, unless it renews that.
+# Duration of a job's lease in seconds; without renewal, another worker may take the job after it.
 LEASE_SECONDS = environment.number("LEASE_SECONDS", 60)
-# How often scoring a submission is tried when the system fails.
+# Maximum number of attempts of a job when the system fails.
 MAX_ATTEMPTS = environment.number("MAX_ATTEMPTS", 3)
-# How long the second attempt waits after that; the third one twice as long, and so on.
+# Pause in seconds before the second attempt; before the third, twice as long, and so on.
 RETRY_SECONDS = environment.number("RETRY_SECONDS", 5)
-# What scoring with one metric may take.
+# Limits for scoring with one metric.
 METRIC_SECONDS = environment.number("METRIC_SECONDS", 600)
 MEMORY_BYTES = environment.number("MEMORY_BYTES", 4096 * MEBIBYTE)
-# How many files of references a worker keeps prepared, each in a process of its own.
+# Number of reference files that a worker keeps loaded, each in its own process.
 PREPARED = environment.number("PREPARED", 2)
-# The files of campaigns' releases, which only the server itself reads.
+# Files of campaign releases, which only the server reads.
 RELEASES = DATA / "files" / "releases"
-# What metrics keep between submissions, such as parsed captions. All of it can be made again.
+# Caches of metrics between submissions, such as parsed captions. All content can be recomputed.
 KEPT = DATA / "kept"
 # Bootstrap resamples of each interval.
 BOOTSTRAP_SAMPLES = environment.number("BOOTSTRAP_SAMPLES", 1000)
 
-# The hosts that organizers' webhooks may have, as HOST or HOST:PORT: none by default.
+# Allowed hosts of organizers' webhooks, as HOST or HOST:PORT; none by default.
 WEBHOOK_HOSTS = environment.words("WEBHOOK_HOSTS", "")
-# The hosts that pictures of campaigns are fetched from, likewise.
+# Allowed hosts of campaign images to download, in the same form.
 IMAGE_HOSTS = environment.words("IMAGE_HOSTS", "")
 
-# Whether each request is a line of the log.
+# Whether to log each request.
 ACCESS_LOG = environment.flag("ACCESS_LOG", default="1")
-# The token with which Prometheus reads `/metrics`; without it there are none.
+# The token for Prometheus to read `/metrics`; without a token, metrics are disabled.
 METRICS = environment.token("METRICS")
 LOG_LEVEL = environment.choice("LOG_LEVEL", ("INFO", "DEBUG", "WARNING", "ERROR"))
 LOGGING = {
@@ -253,13 +254,13 @@ LOGGING = {
     },
     "root": {
         "handlers": ["stderr"],
-        # At DEBUG, libraries log contents: Django's templates their variables, clients their headers.
+        # At DEBUG, libraries log contents: Django's template variables, headers of HTTP clients.
         "level": "INFO" if LOG_LEVEL == "DEBUG" else LOG_LEVEL,
     },
     "loggers": {
         "capeval": {"level": LOG_LEVEL},
         "capeval_server": {"level": LOG_LEVEL},
-        # `start` says itself where it listens.
+        # `start` prints the listening address itself.
         "waitress": {"level": "WARNING"},
         "botocore": {"level": "WARNING"},
     },

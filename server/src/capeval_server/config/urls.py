@@ -1,4 +1,4 @@
-"""The addresses that the server answers."""
+"""Root URL configuration."""
 
 from allauth.account.decorators import secure_admin_login
 from django.contrib import admin
@@ -16,10 +16,10 @@ urlpatterns = [
     path(PATH, reached),
     path("", include(accounts)),
     path("accounts/", include("allauth.urls")),
-    # Staff log in as all do: with the same limits, and a second factor where they have one.
+    # Staff sign in like all users, with the same rate limits and second factors.
     path("admin/login/", secure_admin_login(admin.site.login)),
     path("admin/", admin.site.urls),
     path("api/", api.urls),
-    # Last, as there are addresses that begin with the name of a challenge.
+    # Last, because these URLs begin with the name of a challenge.
     path("", include("capeval_server.web.urls")),
 ]

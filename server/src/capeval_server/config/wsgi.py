@@ -1,4 +1,4 @@
-"""The server as a WSGI application."""
+"""WSGI application."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _BODILESS = ("1", "204", "304")
 
 
 def without_bodies(answering: WSGIApplication) -> WSGIApplication:
-    """Return an application whose responses to HEAD have no body, but the Content-Length of one.
+    """Wrap an application: responses to HEAD keep their Content-Length but no body.
 
-    waitress sends the body of any response, and a client would read it as the next response.
+    waitress sends the body of every response, and a client would read it as the next response.
     """
 
     def answer(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         if environ["REQUEST_METHOD"] != "HEAD":
             return answering(environ, start_response)
-        # Ranges are for GET: the response to HEAD is about the whole content.
+        # Ranges apply to GET only; the response to HEAD describes the whole content.
         environ.pop("HTTP_RANGE", None)
         status, headers = "", []
 

@@ -1,4 +1,4 @@
-"""Challenges to try the server with."""
+"""Example challenges."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ _STRIDE = 16
 
 
 def write_example(name: str, folder: Path) -> Path:
-    """Writes the files of an example challenge.
+    """Write the files of an example challenge.
 
     Args:
-        name: `small`, six images; `nocaps`, the same in three domains, with SPICE; or `coco-captions`,
-            made from the captions that the installed `pycocoevalcap` carries.
-        folder: Where to write.
+        name: The example: `small`, with six images; `nocaps`, the same images in three domains, with SPICE;
+            or `coco-captions`, created from the captions in the installed `pycocoevalcap`.
+        folder: The output folder.
 
     Returns:
         The path of its `challenge.toml`.
 
     Raises:
-        OptionError: There is no such example, or the folder has a challenge.
+        OptionError: There is no such example, or the folder already contains a challenge.
         ResourceError: `pycocoevalcap` is not installed.
-        OSError: The folder can't be written to.
+        OSError: The folder is not writable.
     """
     examples = {"small": _write_small, "nocaps": _write_nocaps, "coco-captions": _write_coco}
     checked_choice("name", name, tuple(examples))
     path = folder / "challenge.toml"
     if path.exists():
-        raise OptionError(f"{path} is there already")
+        raise OptionError(f"{path} already exists: choose a different folder")
     folder.mkdir(parents=True, exist_ok=True)
     examples[name](folder)
     return path
@@ -73,7 +73,7 @@ def _write_coco(folder: Path) -> None:
 
 
 def _write_held_out(references: References, folder: Path, name: str) -> None:
-    """Writes references without one caption of each image, and these captions as results."""
+    """Write references without one caption per image, and these captions as results."""
     from capeval.data.held_out import hold_out
     from capeval.formats import write_candidates, write_references
 

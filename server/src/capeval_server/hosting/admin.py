@@ -1,6 +1,6 @@
-"""Submissions, for the staff of the site: to see.
+"""Read-only admin pages of submissions, which can be scored again.
 
-Submissions can be scored again. Their states, leases and scores can't be edited: only workers change them.
+States, leases and scores can't be edited, because only workers change them.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ class _Results(ReadOnlyInline):
 
     @admin.display(description="References")
     def reference(self, result: Result) -> str:
-        """The version of references."""
+        """Return the name and version of the references."""
         version = result.reference_version
         return f"{version.reference_set.name} (version {version.number})"
 
 
 @admin.register(Submission)
 class SubmissionAdmin(ReadOnlyModelAdmin):
-    """A submission and its results."""
+    """Submissions with their results."""
 
     list_display = ("id", "entrant", "phase_name", "state", "marked", "stands", "created")
     list_filter = ("state", "mark", "stands", "phase__challenge", "created")
@@ -53,17 +53,17 @@ class SubmissionAdmin(ReadOnlyModelAdmin):
 
     @admin.display(description="Mark", ordering="mark")
     def marked(self, submission: Submission) -> str:
-        """The mark, in a word."""
+        """Return the mark."""
         return submission.mark
 
     @admin.display(description="Phase")
     def phase_name(self, submission: Submission) -> str:
-        """The name of the phase."""
+        """Return the name of the phase."""
         return submission.phase.name if submission.phase else ""
 
     @admin.action(description="Score again", permissions=["change"])
     def rerun(self, request: HttpRequest, queryset: QuerySet[Submission]) -> None:
-        """Has submissions scored again; withdrawn ones can't be."""
+        """Score submissions again, except withdrawn ones."""
         number = 0
         for submission in queryset.select_related("phase__challenge", "baseline_of__split__challenge"):
             try:
@@ -71,4 +71,4 @@ class SubmissionAdmin(ReadOnlyModelAdmin):
                 number += 1
             except SubmissionStateError as error:
                 self.message_user(request, f"{submission.pk}: {error}", messages.WARNING)
-        self.message_user(request, f"{number} wait to be scored again.")
+        self.message_user(request, f"{number} waiting to be scored again.")

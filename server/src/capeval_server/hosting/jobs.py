@@ -1,6 +1,6 @@
-"""Exports as jobs: a worker writes everything of a challenge to a file, which organizers then download.
+"""Export jobs: a worker writes a challenge's export, which organizers download.
 
-A challenge has one export at most. When another is asked for, the one before is deleted.
+A challenge has at most one export. A new request deletes the previous export.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from capeval_server.jobs.models import Job
 __all__ = ["ExportHandler", "ask_for_export", "opened_export"]
 
 _KIND = "export"
-# After the submissions, which teams wait for.
+# After submissions, because teams wait for those.
 _PRIORITY = 2
-# What the history says of a download.
+# The audit log's text of a download.
 _DOWNLOADED = "downloaded everything of the challenge"
 
 
 def ask_for_export(user: User, challenge: Challenge) -> Export:
-    """Has a worker export a challenge, in place of any earlier export."""
+    """Request an export of a challenge, which replaces the previous export."""
     with held(challenge):
         earlier = Export.objects.filter(challenge=challenge).first()
         if earlier is not None:
@@ -49,26 +49,26 @@ def ask_for_export(user: User, challenge: Challenge) -> Export:
 
 
 def opened_export(user: User, challenge: Challenge, *, again: bool) -> tuple[Export, File[bytes]]:
-    """The export of a challenge and its file, for an organizer to download.
+    """Return the export of a challenge with its open file, for download.
 
     Args:
-        user: Who downloads it.
+        user: The organizer who downloads it.
         challenge: The challenge.
-        again: Whether they say that they go on with a download. That is recorded too, unless they began
-            to download this export before.
+        again: Whether the request resumes a download. It is recorded like a new download, unless the user
+            already began to download this export.
 
     Raises:
-        ConflictError: There is none, or it is not ready.
+        ConflictError: There is no export, or it is not ready.
     """
     found = Export.objects.filter(challenge=challenge).first()
     if found is None:
-        raise ConflictError("there is no export: ask for one first")
+        raise ConflictError("there is no export: request one first")
     if found.state != Export.State.READY:
         raise ConflictError(f"the export is {found.get_state_display()}")
     try:
         file = default_storage.open(found.file)
     except FileNotFoundError:
-        raise ConflictError("there is no export any more: ask for another one") from None
+        raise ConflictError("the export no longer exists: request a new one") from None
     begun = Action.objects.filter(challenge=challenge, user=user, what=_DOWNLOADED, time__gte=found.created)
     if not (again and begun.exists()):
         record(user, challenge, _DOWNLOADED)
@@ -77,15 +77,15 @@ def opened_export(user: User, challenge: Challenge, *, again: bool) -> tuple[Exp
 
 @register
 class ExportHandler(Handler):
-    """Exports one challenge after the other."""
+    """Handler of export jobs."""
 
     kind = _KIND
 
     def run(self, job: Job, renew: Callable[[], None]) -> None:
-        """Writes the export of a challenge, and stores it."""
+        """Write the export of a challenge and store it."""
         found = Export.objects.select_related("challenge").filter(challenge=int(job.subject)).first()
         if found is None:
-            # The challenge is gone, or its organizer asked again; that has a job of its own.
+            # The challenge was deleted, or a new export was requested, which has its own job.
             leases.finish(job)
             return
         with tempfile.TemporaryFile() as file:
@@ -94,7 +94,7 @@ class ExportHandler(Handler):
             file.seek(0)
             with taking_back() as stored:
                 stored.append(found.file)
-                # What an attempt that was stopped left there.
+                # A stopped attempt may have left a file.
                 default_storage.delete(found.file)
                 default_storage.save(found.file, File(file))
                 with transaction.atomic():
@@ -104,18 +104,18 @@ class ExportHandler(Handler):
                     leases.finish(job)
 
     def give_up(self, job: Job, reason: str, log: str) -> None:  # noqa: ARG002
-        """Notes that there will be no export."""
+        """Mark the export as failed."""
         Export.objects.filter(challenge=int(job.subject)).update(state=Export.State.FAILED)
 
 
 class _Renewing:
-    """A file whose writer keeps the lease of a job."""
+    """File that renews the lease of a job on every write."""
 
     def __init__(self, file: Any, renew: Callable[[], None]) -> None:
         self._file, self._renew = file, renew
 
     def write(self, data: bytes) -> int:
-        """Writes some bytes."""
+        """Write bytes."""
         self._renew()
         written: int = self._file.write(data)
         return written

@@ -1,4 +1,4 @@
-"""Phases by their names, and who organizes which challenge."""
+"""Lookup of phases by name, and of challenges by organizer."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ __all__ = ["makes_challenges", "organized", "organized_by", "organizes", "phase_
 
 
 def phase_named(slug: str, name: str) -> Phase:
-    """The phase of a challenge with a name.
+    """Return the phase of a challenge by its name.
 
     Raises:
-        NotFoundError: There is none.
+        NotFoundError: There is no such phase.
     """
     phase = Phase.objects.select_related("challenge").filter(challenge__slug=slug, name=name).first()
     if phase is None:
@@ -24,22 +24,22 @@ def phase_named(slug: str, name: str) -> Phase:
 
 
 def organized_by(user: AbstractBaseUser | AnonymousUser) -> QuerySet[Challenge]:
-    """The challenges that a user is an organizer of; staff are of all."""
+    """Return the challenges that a user organizes; staff organize all."""
     if not isinstance(user, User) or not user.is_active:
         return Challenge.objects.none()
     return Challenge.objects.all() if user.is_staff else Challenge.objects.filter(organizers=user)
 
 
 def organizes(user: AbstractBaseUser | AnonymousUser, challenge: Challenge) -> bool:
-    """Whether a user is an organizer of a challenge."""
+    """Return whether a user is an organizer of a challenge."""
     return organized_by(user).filter(pk=challenge.pk).exists()
 
 
 def organized(user: AbstractBaseUser | AnonymousUser, slug: str) -> Challenge:
-    """The challenge with a name, for one of its organizers.
+    """Return a challenge by its name, for one of its organizers.
 
     Raises:
-        NotFoundError: There is none, or the user is not an organizer of it.
+        NotFoundError: The challenge does not exist, or the user is not an organizer of it.
     """
     challenge = organized_by(user).filter(slug=slug).first()
     if challenge is None:
@@ -48,7 +48,10 @@ def organized(user: AbstractBaseUser | AnonymousUser, slug: str) -> Challenge:
 
 
 def makes_challenges(user: AbstractBaseUser | AnonymousUser) -> bool:
-    """Whether a user may make new challenges: staff, and who has the permission to add them."""
+    """Return whether a user may create challenges.
+
+    Staff may, and users with the permission to add challenges.
+    """
     return (
         isinstance(user, User)
         and user.is_active

@@ -1,4 +1,4 @@
-"""What captions of a split's images shall mention: names, such as of objects, with their phrases."""
+"""Names that captions of a split must mention, with the phrases that count."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["constraints_of", "keep"]
 
 
 def keep(split: Split, constraints: Mapping[ImageId, ImageConstraints]) -> None:
-    """Makes some constraints those of a split's images; none, if nothing is to be mentioned."""
+    """Store the constraints of a split's images; without any, delete the stored ones."""
     if not constraints:
         SplitConstraints.objects.filter(split=split).delete()
         return
@@ -26,7 +26,7 @@ def keep(split: Split, constraints: Mapping[ImageId, ImageConstraints]) -> None:
 
 
 def constraints_of(split: Split) -> Mapping[ImageId, ImageConstraints]:
-    """The constraints of each image of a split that has any."""
+    """Return the constraints of a split by image."""
     known = SplitConstraints.objects.filter(split=split).values_list("sha256", flat=True).first()
     return _known(split.pk, known) if known else {}
 

@@ -1,4 +1,4 @@
-"""The images of a split as a list: what to caption, where to get it, under which license."""
+"""Image lists of splits: ids, file names, URLs, sizes and licenses."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["as_image_info", "images_of", "keep"]
 
 
 def keep(split: Split, images: Sequence[ImageInfo]) -> None:
-    """Makes some images what is known of a split's; none, if nothing is known."""
+    """Store the image metadata of a split; without any, delete the stored metadata."""
     if not images:
         ImageList.objects.filter(split=split).delete()
         return
@@ -27,7 +27,7 @@ def keep(split: Split, images: Sequence[ImageInfo]) -> None:
 
 
 def images_of(split: Split) -> tuple[ImageInfo, ...]:
-    """The images of a split, in order, each with its address where that is known."""
+    """Return the images of a split in order, with their URLs if known."""
     known = ImageList.objects.filter(split=split).values_list("sha256", flat=True).first()
     images = _known(split.pk, known) if known else tuple(ImageInfo(id=image) for image in split.image_ids)
     if not split.image_url:
@@ -42,5 +42,5 @@ def _known(split: int, sha256: str) -> tuple[ImageInfo, ...]:
 
 
 def as_image_info(split: Split) -> bytes:
-    """The images of a split as a file of COCO's form."""
+    """Return the images of a split as a file in COCO's image_info format."""
     return json_bytes(image_info(images_of(split)))

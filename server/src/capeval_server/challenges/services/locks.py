@@ -1,7 +1,7 @@
-"""The order in which rows are locked, which prevents deadlocks.
+"""Order of row locks, which prevents deadlocks.
 
-References come first, then a challenge, a team, a submission. All are locked without their keys: rows that
-point to them can be written meanwhile.
+References are locked first, then a challenge, a team, a submission. All locks are `FOR NO KEY UPDATE`, so
+rows that refer to the locked ones can be written in the meantime.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ Row = TypeVar("Row", bound=Model)
 
 
 def lock_references(sets: QuerySet[ReferenceSet]) -> list[ReferenceSet]:
-    """Locks reference sets until the end of the transaction.
+    """Lock reference sets until the end of the transaction.
 
-    Transactions that write scores and those that change references wait for each other here.
+    Transactions that write scores and transactions that change references wait for each other here.
     """
     return list(sets.order_by("pk").select_for_update(of=("self",), no_key=True))
 
 
 @contextmanager
 def held(challenge: Challenge) -> Iterator[Challenge]:
-    """The challenge as it is now. It and its references are locked until the end."""
+    """Yield the current row of a challenge; it and its references are locked."""
     with transaction.atomic():
         lock_references(ReferenceSet.objects.filter(split__challenge=challenge))
         yield Challenge.objects.select_for_update(no_key=True).get(pk=challenge.pk)
 
 
 def put(rows: Manager[Row], values: Mapping[str, Any], **key: Any) -> Row:
-    """Updates the row with a key, or makes it.
+    """Update the row with a key, or create it.
 
-    Unlike Django's `update_or_create`, it locks no key: rows that point to this one can be written
-    meanwhile, and none waits for the other.
+    In contrast to Django's `update_or_create`, the key is not locked: rows that refer to this one can be
+    written without waiting.
     """
     row, made = rows.get_or_create(defaults=values, **key)
     if not made:

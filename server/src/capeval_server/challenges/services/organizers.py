@@ -1,7 +1,7 @@
-"""The organizers of a challenge: the last one can't go without a successor, by whatever way.
+"""Protection of a challenge's last organizer.
 
-The pages, the API, commands and the administration say so in their own words. What is here refuses it
-whoever tries, in the transaction that would do it.
+Pages, API, commands and the admin check this with their own messages. The checks here apply to every caller,
+in the transaction of the change.
 """
 
 from __future__ import annotations
@@ -18,22 +18,27 @@ __all__ = ["alone_in", "check_deletion", "check_removal", "stay_without"]
 
 
 def alone_in(user: User) -> QuerySet[Challenge]:
-    """The challenges that have no other organizer than a user whose account is active."""
+    """Return the challenges with no active organizer other than a user."""
     others = Challenge.organizers.through.objects.filter(user__is_active=True).exclude(user=user)
     return Challenge.objects.filter(organizers=user).exclude(pk__in=others.values("challenge"))
 
 
 def stay_without(challenge: Challenge, gone: Iterable[int]) -> bool:
-    """Whether a challenge that has an organizer would have none without some users."""
+    """Return whether a challenge would lose its last active organizer.
+
+    Args:
+        challenge: The challenge.
+        gone: The ids of the users to remove.
+    """
     there = set(challenge.organizers.filter(is_active=True).values_list("pk", flat=True))
     return bool(there) and not there - set(gone)
 
 
 def check_removal(*, instance: Challenge | User, action: str, pk_set: set[int] | None, **_: object) -> None:
-    """Refuses to remove the last organizer; a receiver of the signal of changes.
+    """Reject the removal of the last organizer; receiver of `m2m_changed`.
 
     Raises:
-        SuccessorError: There would be none.
+        SuccessorError: The challenge would have no organizer.
     """
     if action not in ("pre_remove", "pre_clear"):
         return
@@ -49,10 +54,10 @@ def check_removal(*, instance: Challenge | User, action: str, pk_set: set[int] |
 
 
 def check_deletion(*, instance: User, **_: object) -> None:
-    """Refuses to delete the account of the last organizer of a challenge.
+    """Reject the deletion of the last organizer's account; receiver of `pre_delete`.
 
     Raises:
-        SuccessorError: A challenge would have none.
+        SuccessorError: A challenge would have no organizer.
     """
     for challenge in instance.challenges.select_for_update(no_key=True).order_by("pk"):
         _check(challenge, {instance.pk})

@@ -1,4 +1,4 @@
-"""What organizers see on the overview, in a fixed number of queries."""
+"""Data of the organizers' overview page, in a fixed number of queries."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ __all__ = ["PhaseState", "TeamQuotaUsage", "phases_of", "states_of", "use_of"]
 
 @dataclass(frozen=True, kw_only=True)
 class PhaseState:
-    """A phase, and how it goes.
+    """Phase with the counts of its teams and submissions.
 
     Attributes:
         phase: The phase.
         when: `upcoming`, `open` or `closed`.
-        teams: How many teams submitted.
-        submissions: How many submissions there are, withdrawn ones left out.
-        waiting: How many of them wait or are being scored.
-        failed: How many of them failed.
-        standing: How many stand on the leaderboard.
+        teams: The number of teams with submissions.
+        submissions: The number of submissions that are not withdrawn.
+        waiting: The number of submissions that wait or are being scored.
+        failed: The number of failed submissions.
+        standing: The number of submissions on the leaderboard.
     """
 
     phase: Phase
@@ -42,7 +42,7 @@ class PhaseState:
 
 @dataclass(frozen=True, kw_only=True)
 class TeamQuotaUsage:
-    """A team, its members, and its use of each phase's quota."""
+    """Team with its members and its use of each phase's quota."""
 
     team: Team
     members: list[str]
@@ -50,7 +50,7 @@ class TeamQuotaUsage:
 
 
 def phases_of(challenge: Challenge) -> list[PhaseState]:
-    """The phases, and how they go."""
+    """Return the phases with their counts."""
     now = timezone.now()
     there = ~Q(submissions__state=Submission.State.WITHDRAWN) & Q(submissions__isnull=False)
     phases = challenge.phases.prefetch_related("splits").annotate(
@@ -75,18 +75,18 @@ def phases_of(challenge: Challenge) -> list[PhaseState]:
 
 
 def states_of(challenge: Challenge) -> dict[str, int]:
-    """How many submissions of a challenge are in each state."""
+    """Return the number of a challenge's submissions in each state."""
     counted = of_challenge(challenge).order_by().values_list("state").annotate(Count("pk"))
     found = dict(counted)
     return {state: found.get(state, 0) for state in Submission.State.values}
 
 
 def use_of(challenge: Challenge, teams: Iterable[Team]) -> list[TeamQuotaUsage]:
-    """The members of teams, and their use of quotas.
+    """Return the members of teams, and their use of quotas.
 
     Args:
         challenge: The challenge.
-        teams: Some of its teams, with their members prefetched (`memberships__user`).
+        teams: Some of its teams, with prefetched members (`memberships__user`).
     """
     teams = list(teams)
     used = uses(teams, challenge.phases.order_by("opens", "name"), timezone.now())

@@ -1,4 +1,7 @@
-"""Warns where scores by private references tell much of single images: where each weighs much."""
+"""Warnings about scores that reveal private references of single images.
+
+Scores of few images do, because each image has a large weight.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,15 @@ from capeval_server.challenges.models import LEAST_SUBSET, Challenge, ReferenceS
 
 __all__ = ["LEAST_IMAGES", "small_groups", "unscored_subsets"]
 
-# The fewest images of which scores by private references should be shown.
+# Minimum number of images for which to show scores by private references.
 LEAST_IMAGES = LEAST_SUBSET
 
 
 def small_groups(challenge: Challenge) -> list[tuple[str, int]]:
-    """The images that private references score, all or a subset, where they are few; and how many."""
+    """Return the small image groups that private references score, with their sizes.
+
+    A group is the images of all references, or a subset.
+    """
     found: dict[str, int] = {}
     for entry in _private(challenge):
         split = f"split {entry.split.name}"
@@ -24,7 +30,7 @@ def small_groups(challenge: Challenge) -> list[tuple[str, int]]:
 
 
 def unscored_subsets(challenge: Challenge) -> list[str]:
-    """The subsets that get no scores by some private references, since they have too few images."""
+    """Return the subsets that are too small to be scored by some private references."""
     found = []
     for entry in _private(challenge):
         scored = entry.scored_subsets()

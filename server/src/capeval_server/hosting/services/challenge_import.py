@@ -1,4 +1,4 @@
-"""Making the rows of a challenge what its files say: the same files again change nothing."""
+"""Import of challenge files into the database; repeating an import changes nothing."""
 
 from __future__ import annotations
 
@@ -57,17 +57,17 @@ Read = Callable[[str], tuple[str, bytes]]
 
 @dataclass(frozen=True, kw_only=True)
 class SplitFiles:
-    """What the files of a split hold.
+    """Contents of the files of a split.
 
     Attributes:
         image_ids: The images of the split.
-        images: What is known of them, in their order; None if no file describes them.
-        constraints: What captions of each image shall mention; None if no file lists it.
-        references: The bytes of each file of references, by its name.
-        parts: The images of the references that are of a part of the split, by their name.
-        humans: The bytes of the human captions, by the name of the references.
-        reported: What was reported elsewhere: its rows, by the name of the references and its own.
-        subsets: The images of each subset, including those that stay.
+        images: Their metadata, in their order; None if no file describes them.
+        constraints: The names that captions of each image must mention; None if no file lists them.
+        references: The content of each references file, by the name of the references.
+        parts: The images of references that cover only a part of the split, by the name of the references.
+        humans: The content of the files of human captions, by the name of the references.
+        reported: The rows reported elsewhere, by the name of the references and their own name.
+        subsets: The images of each subset, including subsets that are kept.
     """
 
     image_ids: list[int] | list[str]
@@ -82,7 +82,7 @@ class SplitFiles:
 
 @contextmanager
 def taking_back() -> Iterator[list[str]]:
-    """A list for the names of files that are stored: if an error ends it, they are deleted."""
+    """Yield a list for the names of stored files, which are deleted after an error."""
     stored: list[str] = []
     try:
         yield stored
@@ -98,17 +98,17 @@ def read_files(
     challenge: Challenge | None = None,
     deleted: Collection[str] = (),
 ) -> dict[str, SplitFiles]:
-    """The files of each split of a definition.
+    """Return the contents of the files of each split of a definition.
 
     Args:
-        read: Gives a file that the definition names: what errors call it, and its bytes.
+        read: Returns the name in error messages and the content of a file that the definition names.
         wanted: The definition.
-        challenge: The challenge to change, whose content stays if the definition names no file of it.
-        deleted: The places that are deleted.
+        challenge: The challenge to change; its content is kept if the definition names no file for it.
+        deleted: The places to delete.
 
     Raises:
-        ChallengeError: Files do not go together.
-        FormatError: A file of references or subsets is wrong.
+        ChallengeError: The files are inconsistent.
+        FormatError: A file of references or subsets is invalid.
         OSError: A file can't be read.
     """
     there = {split.name: split for split in challenge.splits.all()} if challenge else {}
@@ -123,7 +123,7 @@ def _read(
     references = {}
     parts: dict[str, list[ImageId]] = {}
     ids: list[ImageId] = []
-    # Those of all images first: they say what the split's images are.
+    # Complete references first, because they define the split's images.
     for entry in sorted(split.references, key=lambda entry: entry.partial):
         if entry.file is None:
             continue
@@ -157,7 +157,7 @@ def _read(
         if unknown:
             named = sorted(unknown, key=str)[0]
             raise ChallengeError(
-                f"{split.subsets or 'subsets'}: subset {subset!r} must have images of split {split.name!r}"
+                f"{split.subsets or 'subsets'}: subset {subset!r} may contain only images of split {split.name!r}"
                 f" (got {named!r})"
             )
     return SplitFiles(
@@ -181,9 +181,7 @@ def _check_given(split: definition.SplitDefinition, old: Split | None) -> None:
         if entry.file is None and there is None:
             raise ChallengeError(f"{place}.file must be given: these references are new")
         if entry.file is None and there is not None and entry.partial != (there.part is not None):
-            raise ChallengeError(
-                f"{place}.file must be given: partial differs from the references that are here"
-            )
+            raise ChallengeError(f"{place}.file must be given: partial differs from the existing references")
         rows = set(there.reported.values_list("name", flat=True)) if there else set()
         for reported in entry.reported:
             if reported.file is None and reported.name not in rows:
@@ -191,7 +189,7 @@ def _check_given(split: definition.SplitDefinition, old: Split | None) -> None:
 
 
 def _kept_parts(split: definition.SplitDefinition, old: Split) -> dict[str, list[ImageId]]:
-    """The images of the partial references that stay."""
+    """Return the covered images of partial references that are kept."""
     names = [entry.name for entry in split.references if entry.file is None]
     kept = old.reference_sets.filter(name__in=names, part__isnull=False)
     return {entry.name: list(entry.part or ()) for entry in kept}
@@ -204,10 +202,10 @@ def _check_kept(
     parts: Mapping[str, Sequence[ImageId]],
     deleted: Collection[str],
 ) -> None:
-    """Check that kept content matches the images of the split, also if other files change these.
+    """Check that kept content matches the images of the split, which files may change.
 
     Raises:
-        ChallengeError: It has other images.
+        ChallengeError: Kept content has other images.
     """
     place = f"splits.{split.name}"
     kept = []
@@ -228,7 +226,7 @@ def _check_kept(
             kept.append(f"{place}.references.{entry.name}.human")
     if kept := [each for each in kept if each not in deleted]:
         raise ChallengeError(
-            f"the images of split {split.name!r} change, so that these need files too, or to be deleted:"
+            f"the images of split {split.name!r} change: add files for the following entries, or delete them:"
             f" {', '.join(kept)}"
         )
 
@@ -236,7 +234,7 @@ def _check_kept(
 def _subsets(
     read: Read, split: definition.SplitDefinition, old: Split | None, deleted: Collection[str]
 ) -> dict[str, list[ImageId]]:
-    """The subsets of a split: those in its file, and the others that it has."""
+    """Return the subsets of a split: those in its file, and other existing ones."""
     given: dict[str, list[ImageId]] = {}
     if split.subsets:
         name, data = read(split.subsets)
@@ -251,7 +249,7 @@ def _subsets(
 def _read_images(
     read: Read, split: definition.SplitDefinition, ids: Sequence[ImageId]
 ) -> list[ImageInfo] | None:
-    """Return the descriptions of a split's images, in order; None if no file describes them."""
+    """Return the metadata of a split's images, in order, or None if no file has it."""
     if split.images is None:
         return None
     name, data = read(split.images)
@@ -265,7 +263,7 @@ def _read_images(
 def _read_constraints(
     read: Read, split: definition.SplitDefinition, ids: Sequence[ImageId]
 ) -> dict[ImageId, ImageConstraints] | None:
-    """Return the words that captions of each image must mention; None if no file lists them."""
+    """Return the words that captions of each image must mention, or None if not listed."""
     if split.constraints is None:
         return None
     name, data = read(split.constraints)
@@ -277,7 +275,7 @@ def _read_constraints(
 
 
 def _part(name: str, found: Sequence[ImageId], images: Sequence[ImageId], split: str) -> list[ImageId]:
-    """The images of references that are of a part of a split, in the order of the split's."""
+    """Return the images that partial references cover, in the split's order."""
     covered = set(found)
     if unknown := sorted(covered - set(images), key=str):
         types = id_types(unknown[0], images[0])
@@ -286,7 +284,7 @@ def _part(name: str, found: Sequence[ImageId], images: Sequence[ImageId], split:
 
 
 def _check_resources(split: definition.SplitDefinition) -> None:
-    """Refuses a metric that could not score here."""
+    """Reject metrics whose resources are missing on this server."""
     for metric in split.metrics:
         for resource in METRICS[metric]().needs:
             if resource.by_command and resource.found() is None:
@@ -297,16 +295,16 @@ def _check_resources(split: definition.SplitDefinition) -> None:
 
 
 def check_images(name: str, found: Sequence[ImageId], images: Sequence[ImageId], whose: str) -> None:
-    """Checks that references are of the images of a split, or of those of an earlier version.
+    """Check that references cover exactly the expected images.
 
     Args:
-        name: What errors call the file of references.
+        name: The name of the references file in error messages.
         found: Its images.
-        images: The images that it must have references of.
-        whose: What errors call those images.
+        images: The expected images.
+        whose: The name of the expected images in error messages.
 
     Raises:
-        ChallengeError: They are not.
+        ChallengeError: The images differ.
     """
     problem = images_problem(found, images, whose, "references")
     if problem:
@@ -328,21 +326,20 @@ def change_challenge(
     stored: list[str],
     deleted: Collection[str] = (),
 ) -> Challenge:
-    """Change a challenge by its definition and files, in a transaction of the caller's.
+    """Change a challenge by its definition and files, in the caller's transaction.
 
     Args:
-        wanted: The whole definition, with everything that stays.
-        files: The files of its splits; content without a file stays.
-        stored: Gets the names of the files that are stored, which the caller takes back if all is undone.
-
-        deleted: The places that are deleted.
+        wanted: The complete definition, including everything that is kept.
+        files: The contents of the files of its splits; content without a file is kept.
+        stored: Receives the names of stored files, which the caller deletes after a rollback.
+        deleted: The places to delete.
 
     Raises:
-        ChallengeError: They change what submissions depend on.
+        ChallengeError: The change affects content that submissions depend on.
         OSError: A file can't be stored.
     """
     about = wanted.challenge
-    # Before anything else, as workers do.
+    # References are locked first, as in workers.
     lock_references(ReferenceSet.objects.filter(split__challenge__slug=about.slug))
     challenge = put(
         Challenge.objects,
@@ -409,7 +406,7 @@ def _import_split(
                 f"{' and '.join(changed)} of split {wanted.name!r} can't change: there are submissions to it"
             )
         if changed:
-            # They are made again below, and scored with the new settings.
+            # Created again below, and scored with the new settings.
             humans = {**_stored_humans(old), **humans}
             _delete(Submission.objects.filter(baseline_of__split=old))
     links = [link.model_dump() for link in wanted.links]
@@ -443,7 +440,7 @@ def _import_reported(
     place: str,
     deleted: Collection[str],
 ) -> None:
-    """Change the reported scores of a reference set; rows without a file stay."""
+    """Change the reported scores of a reference set; rows without a file are kept."""
     for reported in reference_set.reported.all():
         if f"{place}.{reported.name}" in deleted:
             reported.delete()
@@ -456,7 +453,7 @@ def _import_reported(
 
 
 def _stored_humans(split: Split) -> dict[str, bytes]:
-    """The bytes of the human captions of a split, by the name of their references."""
+    """Return the files of human captions of a split, by the name of their references."""
     found = {}
     baselines = Submission.objects.filter(baseline_of__split=split).select_related("baseline_of")
     for baseline in baselines.prefetch_related("files"):
@@ -469,20 +466,20 @@ def _stored_humans(split: Split) -> dict[str, bytes]:
 def keep_reported(
     reference_set: ReferenceSet, name: str, rows: Sequence[ReportedRow], *, title: str, url: str, ranked: bool
 ) -> None:
-    """Makes what was reported elsewhere under a name what is given; the same again changes nothing."""
+    """Upsert externally reported scores; repeating it changes nothing."""
     about = {"title": title, "url": url, "ranked": ranked, "rows": [asdict(row) for row in rows]}
     put(Reported.objects, about, reference_set=reference_set, name=name)
 
 
 def _delete_what_is_public_only(reference_set: ReferenceSet) -> None:
-    """Deletes the scores that private references don't give: of images, and of small subsets."""
+    """Delete scores that only public references have: of images and of small subsets."""
     ImageScores.objects.filter(result__reference_version__reference_set=reference_set).delete()
     scores = Score.objects.filter(result__reference_version__reference_set=reference_set)
     small = scores.exclude(subset__in=["", *reference_set.scored_subsets()])
     found = Submission.objects.filter(pk__in=small.values("result__submission"))
-    # In the common order of locks.
+    # Locked in the common order.
     list(found.select_for_update(of=("self",), no_key=True).order_by("pk").values_list("pk"))
-    # With new stamps: processes of the server know scores by the stamps of their submissions.
+    # New stamps: server processes cache scores by the stamps of their submissions.
     found.update()
     small.delete()
 
@@ -495,7 +492,7 @@ def _import_references(reference_set: ReferenceSet, name: str, data: bytes, stor
     reference_set.version += 1
     version = ReferenceVersion(reference_set=reference_set, number=reference_set.version, sha256=digest)
     file_name = f"{uuid.uuid4()}{''.join(Path(name).suffixes)}"
-    # Noted first, so that a file half written is taken away too.
+    # Noted first, so that a partially written file is also deleted.
     stored.append(f"references/{file_name}")
     version.file.save(file_name, ContentFile(data), save=False)
     version.save()
@@ -505,7 +502,7 @@ def _import_references(reference_set: ReferenceSet, name: str, data: bytes, stor
 
 
 def _import_human(reference_set: ReferenceSet, data: bytes, stored: list[str]) -> None:
-    """Replace the human baseline, unless it is the same."""
+    """Replace the human baseline, unless it is unchanged."""
     digest = hashlib.sha256(data).hexdigest()
     if reference_set.baselines.filter(sha256=digest).exists():
         return
@@ -520,7 +517,7 @@ def _import_human(reference_set: ReferenceSet, data: bytes, stored: list[str]) -
 
 
 def _delete(baselines: QuerySet[Submission]) -> None:
-    """Deletes human baselines. A worker that scores one finds it gone, and writes nothing."""
+    """Delete human baselines. A worker that scores one finds it missing and writes nothing."""
     for baseline in baselines.select_for_update(of=("self",), no_key=True).order_by("pk"):
         for part in baseline.files.all():
             transaction.on_commit(partial(default_storage.delete, str(part.file)))
@@ -528,9 +525,9 @@ def _delete(baselines: QuerySet[Submission]) -> None:
 
 
 def publish(reference_set: ReferenceSet, name: str, data: bytes) -> None:
-    """Makes references the version of their set that counts, and has what was submitted scored again.
+    """Publish a file as the current version of its reference set, and score again.
 
-    That they are of the split's images is the caller's to check, and to lock what there is.
+    The caller checks that the references cover the split's images, and locks the rows.
 
     Raises:
         OSError: The file can't be stored.

@@ -1,4 +1,7 @@
-"""Imports a challenge from its files, with a preview. Entries that the files do not name stay."""
+"""Import of a challenge's definition and files, with a preview.
+
+Entries that the files do not name are kept.
+"""
 
 from __future__ import annotations
 
@@ -37,14 +40,14 @@ _LONGEST_NAME = 200
 
 @dataclass(frozen=True, kw_only=True)
 class DefinitionPreview:
-    """What files would change.
+    """Changes that an import would make.
 
     Attributes:
-        slug: The challenge that they are of.
-        changes: What would be different.
-        kept: The places of the entries that are not in the files and stay.
-        rescored: How many submissions would be scored again.
-        seen: A fingerprint of the challenge as it was, by which a change in between is noticed.
+        slug: The challenge.
+        changes: The differences.
+        kept: The places of entries that are not in the files and are kept.
+        rescored: The number of submissions that would be scored again.
+        seen: A fingerprint of the current challenge, to detect concurrent changes.
     """
 
     slug: str
@@ -56,14 +59,14 @@ class DefinitionPreview:
 
 @dataclass(frozen=True, kw_only=True)
 class _Import:
-    """The definition of an import, and the challenge as it was when that was read.
+    """Definition of an import, and the challenge when the definition was read.
 
     Attributes:
         challenge: The challenge to change; None to create one.
         before: Its state.
-        wanted: The whole definition, with everything that stays.
-        kept: The places of the entries that are not in the files and stay.
-        deleted: The places that are deleted.
+        wanted: The complete definition, including everything that is kept.
+        kept: The places of entries that are not in the files and are kept.
+        deleted: The places to delete.
     """
 
     challenge: Challenge | None
@@ -74,7 +77,7 @@ class _Import:
 
 
 class _UndoneError(Exception):
-    """Ends a preview, so that its transaction is undone."""
+    """End of a preview, which rolls back its transaction."""
 
 
 def _undo() -> NoReturn:
@@ -82,15 +85,17 @@ def _undo() -> NoReturn:
 
 
 def preview_files(challenge: Challenge | None, file: Iterable[bytes]) -> DefinitionPreview:
-    """What a zip of files would change: it is applied, looked at, and undone.
+    """Return the changes that a zip of files would make.
+
+    The changes are applied, compared, and rolled back.
 
     Args:
-        challenge: The challenge to change; none to make a new one.
-        file: The bytes of the zip, in chunks.
+        challenge: The challenge to change; None to create one.
+        file: The content of the zip, in chunks.
 
     Raises:
-        UploadError: The zip is wrong.
-        ChallengeError: A file in it is wrong, or removes what submissions depend on.
+        UploadError: The zip is invalid.
+        ChallengeError: A file in it is invalid, or removes content that submissions depend on.
         BusyError: Too many uploads are being checked.
         OSError: A file can't be stored.
     """
@@ -105,30 +110,32 @@ def preview_files(challenge: Challenge | None, file: Iterable[bytes]) -> Definit
 
 
 def apply_files(user: User, challenge: Challenge | None, file: Iterable[bytes], *, seen: str) -> Challenge:
-    """Changes a challenge to what a zip of files says, or makes it; its maker becomes its organizer.
+    """Change or create a challenge from a zip of files.
+
+    The creator becomes the first organizer.
 
     Args:
-        user: Who does it.
-        challenge: The challenge to change; none to make a new one.
-        file: The bytes of the zip, in chunks.
+        user: The actor.
+        challenge: The challenge to change; None to create one.
+        file: The content of the zip, in chunks.
         seen: The fingerprint from the preview.
 
     Raises:
-        UploadError: The zip is wrong.
-        ChallengeError: A file in it is wrong, or removes what submissions depend on.
+        UploadError: The zip is invalid.
+        ChallengeError: A file in it is invalid, or removes content that submissions depend on.
         BusyError: Too many uploads are being checked.
         ConflictError: The challenge changed since the preview.
         OSError: A file can't be stored.
     """
     with unpacking(), _changing_by_zip(challenge, read_archive(file)) as (changed, preview):
         if preview.seen != seen:
-            raise ConflictError("the challenge was changed meanwhile: check again what would change")
+            raise ConflictError("the challenge was changed since the preview: check the changes again")
         _record(user, challenge, changed, preview)
     return changed
 
 
 def import_challenge(path: Path, *, user: User | None = None) -> Challenge:
-    """Create a challenge from its definition, or change it; see `import_files`."""
+    """Create or change a challenge from its definition; see `import_files`."""
     changed, _ = import_files(path, user=user)
     return changed
 
@@ -136,23 +143,23 @@ def import_challenge(path: Path, *, user: User | None = None) -> Challenge:
 def import_files(
     path: Path, *, user: User | None = None, delete: Sequence[str] = (), dry_run: bool = False
 ) -> tuple[Challenge, DefinitionPreview]:
-    """Create a challenge from its definition, or change it; entries that are not in it stay.
+    """Create or change a challenge from its definition; entries not in it are kept.
 
-    References that changed become a new version, and what was submitted is scored again.
+    Changed references become a new version, and submissions are scored again.
 
     Args:
-        path: The definition, with the files that it names beside it.
-        user: The user who does it; none for the command line.
+        path: The definition; its files are in the same folder.
+        user: The actor; None for the command line.
         delete: The places to delete, such as `splits.val.references.c5.reported.coco-2015`.
-        dry_run: Whether to undo all changes.
+        dry_run: Whether to roll back all changes.
 
     Returns:
         The challenge, which does not exist after the dry run of a new one, and the changes.
 
     Raises:
-        ChallengeError: The definition or a file is wrong, or changes what submissions depend on.
+        ChallengeError: The definition or a file is invalid, or changes content that submissions depend on.
         ConflictError: The challenge changed while the files were read.
-        FormatError: A file of references or subsets is wrong.
+        FormatError: A file of references or subsets is invalid.
         OSError: A file can't be read or stored.
     """
 
@@ -186,10 +193,10 @@ def _read(
 
     Args:
         find: Returns the challenge to change by the name in the definition; None to create one.
-        name: The name of the definition in errors.
-        data: The bytes of the definition.
-        is_there: Whether there is a file of a name.
-        delete: More places to delete than the definition lists.
+        name: The name of the definition in error messages.
+        data: The content of the definition.
+        is_there: Returns whether a file with a name exists.
+        delete: Places to delete in addition to those in the definition.
     """
     challenge: Challenge | None = None
     merge = Merge(now={}, places=(), is_there=is_there, delete=delete)
@@ -243,7 +250,10 @@ def _changing_by_zip(
 
 @contextmanager
 def _changing(found: _Import, files: dict[str, SplitFiles]) -> Iterator[tuple[Challenge, DefinitionPreview]]:
-    """Changes a challenge in a transaction; when that is undone, the files that it stored are deleted."""
+    """Yield a challenge that is changed in a transaction, with a preview of the changes.
+
+    After a rollback, its stored files are deleted.
+    """
     with taking_back() as stored, transaction.atomic():
         slug = found.wanted.challenge.slug
         lock_references(ReferenceSet.objects.filter(split__challenge__slug=slug))
@@ -278,17 +288,17 @@ def _held(challenge: Challenge | None, slug: str) -> Challenge:
 
 
 def _definition(entries: Mapping[str, bytes]) -> bytes:
-    """The definition in a zip."""
+    """Return the definition in a zip."""
     if _DEFINITION not in entries:
-        raise ChallengeError(f"the zip must have the file {_DEFINITION!r}")
+        raise ChallengeError(f"the zip must contain the file {_DEFINITION!r}")
     for name in entries:
         if len(name.encode()) > _LONGEST_NAME:
-            raise ChallengeError(f"a file's name must have at most {_LONGEST_NAME} bytes (got {name[:50]!r})")
+            raise ChallengeError(f"file names must have at most {_LONGEST_NAME} bytes (got {name[:50]!r}...)")
     return entries[_DEFINITION]
 
 
 def _check_entries(wanted: ChallengeDefinition, entries: Mapping[str, bytes]) -> None:
-    """Check that a zip has each file that its definition names, in a form that is not packed."""
+    """Check that a zip contains each file that its definition names, uncompressed."""
     named = {name for split in wanted.splits for name in (split.subsets, split.images, split.constraints)}
     for references in (references for split in wanted.splits for references in split.references):
         named |= {references.file, references.human}
@@ -297,23 +307,23 @@ def _check_entries(wanted: ChallengeDefinition, entries: Mapping[str, bytes]) ->
     }
     for name in sorted(name for name in named | reported if name is not None):
         if name not in entries:
-            raise ChallengeError(f"{_DEFINITION}: the zip must have the file {name!r}")
+            raise ChallengeError(f"{_DEFINITION}: the zip must contain the file {name!r}")
         if name in reported:
-            # Their reader takes no other form than CSV and JSON.
+            # Their reader accepts only CSV and JSON.
             continue
-        # Other forms can unpack to much more than there is room for.
+        # Compressed formats can unpack to more than the available memory.
         if entries[name].removeprefix(b"\xef\xbb\xbf").lstrip()[:1] not in (b"{", b"["):
-            raise ChallengeError(f"{name}: the file must be JSON or JSON lines")
+            raise ChallengeError(f"{name}: the file must be JSON or JSON Lines")
 
 
 @contextmanager
 def _named() -> Iterator[None]:
-    """Turns errors in the files into a `ChallengeError`."""
+    """Convert errors in the files into `ChallengeError`."""
     try:
         yield
     except FormatError as error:
         raise ChallengeError(str(error)) from None
     except RecursionError:
-        raise ChallengeError(f"{_DEFINITION} must not be nested so deeply") from None
+        raise ChallengeError(f"{_DEFINITION} is nested too deeply") from None
     except DataError:
-        raise ChallengeError("a text in the files is too long, or has a zero character") from None
+        raise ChallengeError("a text in the files is too long or contains a null character") from None

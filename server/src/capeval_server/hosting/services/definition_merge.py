@@ -1,4 +1,7 @@
-"""Merges a definition with the challenge as it is: an import keeps everything that its file does not name."""
+"""Merge of a definition with the existing challenge.
+
+An import keeps everything that its file does not name.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from capeval_server.core.errors import ChallengeError
 
 __all__ = ["Merge"]
 
-# Keys whose values are names of files.
+# Keys whose values are file names.
 _FILES = ("file", "human", "subsets", "images", "constraints")
 # Keys whose values are lists of named entries.
 _NAMED = ("splits", "phases", "references", "reported", "fields")
@@ -24,15 +27,15 @@ _DELETABLE = re.compile(
 
 @dataclass(kw_only=True)
 class Merge:
-    """A merge of a definition with a challenge.
+    """Merge of a definition with a challenge.
 
     Attributes:
-        now: The challenge as its definition describes it.
+        now: The definition of the current challenge.
         places: The places of everything that files can change, such as `splits.val.subsets.animals`.
-        is_there: Whether a file is among those of the import.
-        delete: More places to delete than the definition lists.
-        kept: The places that are not in the definition and stay; complete after the merge.
-        deleted: The places that are deleted; complete after the merge.
+        is_there: Returns whether the import contains a file.
+        delete: Places to delete in addition to those in the definition.
+        kept: The places that are not in the definition and are kept; complete after the merge.
+        deleted: The deleted places; complete after the merge.
     """
 
     now: Mapping[str, Any]
@@ -43,10 +46,10 @@ class Merge:
     deleted: set[str] = field(default_factory=set)
 
     def __call__(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return the whole definition. Files whose content stays are left out of it.
+        """Return the complete definition, without files whose content is kept.
 
         Raises:
-            ChallengeError: A place to delete is not there, or is in the definition.
+            ChallengeError: A place to delete does not exist, or is in the definition.
         """
         listed = given.get("delete", [])
         if not isinstance(listed, list) or not all(isinstance(place, str) for place in listed):
@@ -57,17 +60,15 @@ class Merge:
         found: dict[str, Any] = self._merged(now, given, "")
         for place in self.deleted:
             if _found(found, place.split(".")):
-                raise ChallengeError(
-                    f"delete: {place} is also in the definition: leave it out of one of them"
-                )
+                raise ChallengeError(f"delete: {place} is also in the definition: remove it from one of them")
         return found
 
     def _drop(self, now: dict[str, Any], place: str) -> None:
-        """Take what is deleted out of the description of the challenge."""
+        """Remove a deleted place from the description of the challenge."""
         if not _DELETABLE.fullmatch(place):
             raise ChallengeError(
-                f"delete: {place!r} can't be deleted, only declared fields, subsets, image lists, constraints"
-                ", human captions and reported scores, such as splits.val.references.c5.reported.coco-2015"
+                f"delete: {place!r} can't be deleted; possible are fields, subsets, images, constraints,"
+                " human captions and reported scores, such as splits.val.references.c5.reported.coco-2015"
             )
         parts = place.split(".")
         if place in self.deleted:
@@ -95,7 +96,7 @@ class Merge:
     def _merged_table(self, now: dict[str, Any], given: dict[str, Any], place: str) -> dict[str, Any]:
         found = {}
         for key, value in given.items():
-            # The name in an export, whose file is not beside it, stands for the content that is here.
+            # A file name from an export, without that file in the import, stands for the existing content.
             if key in _FILES and key in now and value == now[key] and not self.is_there(value):
                 self.kept.append(_below(place, key))
             else:
@@ -106,7 +107,7 @@ class Merge:
             if key not in _FILES:
                 found[key] = self._without_files(value)
             if key in _NAMED and _is_named(value):
-                # By name, as a place to delete is written.
+                # Identified by name, like places to delete.
                 self.kept += [_below(_below(place, key), each["name"]) for each in value]
             elif value and (key in _FILES or place == "challenge"):
                 self.kept.append(_below(place, key))
@@ -140,7 +141,7 @@ def _below(place: str, key: str) -> str:
 
 
 def _at(content: Any, parts: list[str]) -> Any:
-    """Return the value at a place; None if there is none."""
+    """Return the value at a place, or None."""
     for part in parts:
         if isinstance(content, list):
             content = next((each for each in content if each["name"] == part), None)

@@ -1,4 +1,4 @@
-"""Describes a challenge as its `challenge.toml` would, and compares two descriptions."""
+"""Description of a challenge as its `challenge.toml`, and comparison of descriptions."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from capeval_server.submissions.models import Submission
 
 __all__ = ["Change", "changes", "describe", "describe_phase", "fingerprint", "state_of", "to_toml"]
 
-# What changed: its place, such as `phases.open.closes`, what was there before, and what is after.
+# A change: its place, such as `phases.open.closes`, the old value, and the new value.
 Change = tuple[str, str, str]
 
 
 def describe(challenge: Challenge) -> dict[str, Any]:
-    """A challenge as its definition says it. Its files have names here, and no content."""
+    """Return a challenge as the content of its definition, with names of files."""
     related = ("reference_sets__versions", "reference_sets__reported", "subsets", "image_list", "constraints")
     splits = challenge.splits.prefetch_related(*related).order_by("name")
     phases = challenge.phases.prefetch_related("splits").order_by("opens", "name")
@@ -108,7 +108,7 @@ def _reported(reported: Reported) -> dict[str, Any]:
 
 
 def describe_phase(phase: Phase) -> dict[str, Any]:
-    """A phase as the definition of its challenge says it."""
+    """Return a phase as the content of its definition."""
     return {
         "name": phase.name,
         "opens": phase.opens,
@@ -123,17 +123,23 @@ def describe_phase(phase: Phase) -> dict[str, Any]:
 
 
 def to_toml(challenge: Challenge) -> str:
-    """A challenge's definition as a `challenge.toml`."""
+    """Return a challenge's definition as a `challenge.toml`."""
     return tomli_w.dumps(describe(challenge))
 
 
 def fingerprint(content: object) -> str:
-    """A hash of the content. An editor sends back that of what they saw, so later changes are noticed."""
+    """Return a hash of content.
+
+    A client sends back the fingerprint of the content that it edited, to detect concurrent changes.
+    """
     return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()
 
 
 def state_of(challenge: Challenge) -> dict[str, str]:
-    """All that files can change of a challenge, as texts by their places; of files, what tells them apart."""
+    """Return everything that files can change in a challenge, as texts by place.
+
+    The text of a file contains its size or version and the beginning of a hash.
+    """
     found = dict(_flat(describe(challenge), ""))
     human = dict(_baselines(challenge).values_list("baseline_of_id", "sha256"))
     related = ("reference_sets__versions", "reference_sets__reported", "subsets")
@@ -186,7 +192,7 @@ def _field(field: dict[str, Any]) -> str:
 
 
 def changes(before: dict[str, str], after: dict[str, str]) -> list[Change]:
-    """What differs between two states, in the order of the places."""
+    """Return the differences between two states, in the order of the places."""
     places = sorted({**before, **after})
     return [
         (place, before.get(place, ""), after.get(place, ""))

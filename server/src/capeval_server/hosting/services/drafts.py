@@ -1,4 +1,4 @@
-"""Files that an organizer uploaded and has not confirmed yet: one of each kind for a user and a challenge."""
+"""Uploaded files that wait for confirmation, one per kind, user and challenge."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def _name(user: User, challenge: Challenge | None, kind: str) -> str:
 
 
 def keep_draft(user: User, challenge: Challenge | None, kind: str, data: bytes) -> str:
-    """Stores a file until it is confirmed. It replaces any earlier one.
+    """Store a file until it is confirmed, in place of the previous one.
 
     Returns:
-        The file's SHA-256, which confirms it.
+        The SHA-256 of the file, which confirms it.
 
     Raises:
         OSError: The file can't be stored.
@@ -38,10 +38,10 @@ def keep_draft(user: User, challenge: Challenge | None, kind: str, data: bytes) 
 
 
 def read_draft(user: User, challenge: Challenge | None, kind: str, sha256: str) -> bytes:
-    """The file that is confirmed.
+    """Return the content of a confirmed file.
 
     Raises:
-        ConflictError: It is gone, or another file took its place.
+        ConflictError: The file no longer exists, or was replaced.
     """
     try:
         with default_storage.open(_name(user, challenge, kind)) as file:
@@ -49,10 +49,10 @@ def read_draft(user: User, challenge: Challenge | None, kind: str, sha256: str) 
     except FileNotFoundError:
         data = b""
     if hashlib.sha256(data).hexdigest() != sha256:
-        raise ConflictError("the file to confirm is gone: upload it again")
+        raise ConflictError("the file to confirm no longer exists: upload it again")
     return data
 
 
 def drop_draft(user: User, challenge: Challenge | None, kind: str) -> None:
-    """Deletes a file."""
+    """Delete a file."""
     default_storage.delete(_name(user, challenge, kind))

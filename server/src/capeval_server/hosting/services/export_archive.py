@@ -1,4 +1,4 @@
-"""Exports a challenge as one zip, without references, email addresses and secrets."""
+"""Export of a challenge as a zip, without references, email addresses and secrets."""
 
 from __future__ import annotations
 
@@ -31,26 +31,26 @@ __all__ = ["FORMAT", "export"]
 
 FORMAT = 1
 _README = """\
-Everything of the challenge {slug}, as it was at {time}, written by capeval {version} (format {format}).
+Export of the challenge {slug} at {time}, written by capeval {version} (format {format}).
 
-challenge.toml            the definition; the references and people's captions that it names are not here
-references.csv, .json     each version of each reference set: its number, date and SHA-256
-reported.csv, .json       scores that were reported elsewhere, which are in none of the other files
-teams.csv, .json          teams, members, who owns them or waits for approval, and their extra quota
-blocks.csv, .json         who can't take part, and why
-announcements.csv, .json  what was announced
-webhooks.csv, .json       addresses that are told what happens, without their secrets
+challenge.toml            definition; files of references and human captions are not included
+references.csv, .json     versions of each reference set: number, date and SHA-256
+reported.csv, .json       scores reported elsewhere, which are in no other file
+teams.csv, .json          teams: members, owner, users waiting for approval, extra quota
+blocks.csv, .json         blocked users, with the reason
+announcements.csv, .json  announcements
+webhooks.csv, .json       URLs of webhooks, without their secrets
 pictures/NAME             pictures in the challenge's texts
-submissions.csv, .json    submissions: state, what was declared, mark and reason
-results.csv, .json        of each metric and version of references its signature, or its failure
-scores.csv, .json         the numbers, of all images where no subset is named, with 95% intervals
-actions.csv, .json        what organizers did
-final/PHASE/SPLIT_REFERENCES_vVERSION.json   leaderboards whose results are final, as they were then
-files/SUBMISSION/SPLIT.json   the results that were submitted
+submissions.csv, .json    submissions: state, declared fields, mark and reason
+results.csv, .json        signature or failure of each metric and reference version
+scores.csv, .json         scores with 95% intervals; an empty subset means all images
+actions.csv, .json        audit log
+final/PHASE/SPLIT_REFERENCES_vVERSION.json   leaderboards with final results, at the time they became final
+files/SUBMISSION/SPLIT.json   submitted results
 
-A CSV and a JSON with the same name have the same rows. Times are UTC; numbers have full precision; an empty
-cell or null is a missing number. In CSV, text that a spreadsheet would run as a formula has an apostrophe
-before it. `stale` rows are scores by earlier versions of the references.
+CSV and JSON files with the same name contain the same rows. Times are UTC. Numbers have full precision; an
+empty cell or null is a missing number. In CSV, text that a spreadsheet would run as a formula starts with an
+apostrophe. `stale` rows are scores by earlier versions of the references.
 """
 Row = dict[str, Any]
 Columns = dict[str, Callable[[Any], Any]]
@@ -58,18 +58,18 @@ Columns = dict[str, Callable[[Any], Any]]
 
 @dataclass(frozen=True)
 class ExportTable:
-    """A table of the export.
+    """Table of the export.
 
     Attributes:
         records: Returns the records of a challenge, one per row.
-        columns: A function for each column, which reads its value from a record.
+        columns: A function for each column, which returns its value for a record.
     """
 
     records: Callable[[Challenge], Iterable[Any]]
     columns: Columns
 
     def rows(self, challenge: Challenge) -> Iterator[Row]:
-        """Return the rows, with times and ids as texts."""
+        """Yield the rows, with times and ids as texts."""
         for record in self.records(challenge):
             yield {name: _plain(read(record)) for name, read in self.columns.items()}
 
@@ -81,7 +81,7 @@ def _plain(value: Any) -> Any:
 
 
 def export(challenge: Challenge, target: IO[bytes]) -> None:
-    """Writes everything of a challenge to a file, as a zip; nothing of it is held in memory as a whole.
+    """Write the export of a challenge as a zip, in bounded memory.
 
     Args:
         challenge: The challenge.
@@ -152,7 +152,7 @@ def _write_pictures(archive: zipfile.ZipFile, challenge: Challenge) -> None:
 
 
 def _write_files(archive: zipfile.ZipFile, challenge: Challenge) -> None:
-    # Not what people wrote for a human baseline: it may be among the references of another set.
+    # Human baselines are left out: their captions may be references of a different set.
     files = SubmissionFile.objects.filter(submission__phase__challenge=challenge)
     files = files.select_related("split").defer("split__image_ids")
     for part in files.order_by("submission_id", "split__name").iterator(500):
@@ -222,7 +222,7 @@ def _read(*names: str) -> Columns:
 
 
 def _of(relation: Callable[[Any], Any], columns: Columns) -> Columns:
-    """Return columns of a record that another one refers to."""
+    """Return columns of a related record."""
 
     def follow(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
         return lambda record: read(relation(record))

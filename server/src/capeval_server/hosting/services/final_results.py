@@ -1,4 +1,4 @@
-"""Making the results of a phase final: its leaderboards are stored as they are, and never change again."""
+"""Final results of a phase: its leaderboards are stored and never change again."""
 
 from __future__ import annotations
 
@@ -24,28 +24,29 @@ __all__ = ["make_final", "problem_of"]
 
 
 def problem_of(phase: Phase) -> str:
-    """Why the results of a phase can't be made final now; empty if they can."""
+    """Return the reason why a phase's results can't be made final now, or ""."""
     if phase.final is not None:
-        return f"the results of phase {phase.name!r} are final already"
+        return f"the results of phase {phase.name!r} are already final"
     if phase.when(timezone.now()) != "closed":
         return f"phase {phase.name!r} must be closed first"
     of_it = Q(phase=phase) | Q(baseline_of__split__phases=phase)
     waiting = Submission.objects.filter(of_it, state__in=UNFINISHED).distinct().count()
     return (
-        f"{waiting:,} of its submissions wait or are being scored: wait until they are done"
+        f"{waiting:,} submissions are waiting or being scored: try again when they are done"
         if waiting
         else ""
     )
 
 
 def make_final(user: User | None, phase: Phase) -> None:
-    """Makes the results of a phase final. This can't be undone.
+    """Make the results of a phase final. This can't be undone.
 
     Raises:
-        StandingError: The phase is not closed, its results are final already, or some are not scored yet.
+        SubmissionStateError: The phase is not closed, its results are already final, or some submissions are
+            not scored yet.
     """
     with held(phase.challenge):
-        # Locked, as who puts a submission on the leaderboard reads it.
+        # Locked, because the selection of leaderboard submissions reads this row.
         now = Phase.objects.select_for_update(no_key=True).select_related(None).get(pk=phase.pk)
         if problem := problem_of(now):
             raise SubmissionStateError(problem)
@@ -65,13 +66,13 @@ def _content(phase: Phase, references: ReferenceSet) -> bytes:
     def of(**asked: Any) -> LeaderboardQuery:
         return ask(phase, split=references.split.name, references=references.name, **asked)
 
-    # Each score of each subset in one table; and then sorted by each of them, to compare neighbors.
+    # One table with each score of each subset, and p-values of neighbors in the order by each score.
     every = of(layout="both")
     return pack(leaderboard(every, compared=False, full=True), _tests(of, every))
 
 
 def _tests(of: Any, every: LeaderboardQuery) -> Iterator[tuple[str, str, UUID, UUID, float]]:
-    """The p-values of all neighbors, sorted by each score."""
+    """Yield the p-values of all neighbors, in the order by each score."""
     for column in every.columns:
         rows = leaderboard(of(sort_by=column.name, subset=column.subset), full=True).rows
         for row, after in pairwise(rows):

@@ -1,4 +1,4 @@
-"""What organizers do with submissions, teams and each other. Each action is recorded with it."""
+"""Actions of organizers on submissions, quotas and organizers, with the audit log."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _DONE = {
 
 
 def of_challenge(challenge: Challenge) -> QuerySet[Submission]:
-    """All submissions of a challenge, and its human baselines."""
+    """Return all submissions of a challenge, including its human baselines."""
     of_it = Q(phase__challenge=challenge) | Q(baseline_of__split__challenge=challenge)
     return (
         Submission.objects.filter(of_it)
@@ -47,12 +47,12 @@ def of_challenge(challenge: Challenge) -> QuerySet[Submission]:
 def repeatable(
     challenge: Challenge, *, phase: Phase | None = None, failed: bool = False
 ) -> QuerySet[Submission]:
-    """The submissions that can be scored again.
+    """Return the submissions that can be scored again.
 
     Args:
-        challenge: Of this challenge.
-        phase: Only of this phase.
-        failed: Only those that failed, or that a metric failed on.
+        challenge: The challenge.
+        phase: Only submissions of this phase.
+        failed: Only submissions that failed completely or in a metric.
     """
     found = of_challenge(challenge).exclude(state=Submission.State.WITHDRAWN)
     if phase is not None:
@@ -64,24 +64,24 @@ def repeatable(
 
 
 def rerun(user: User | None, challenge: Challenge, submission: Submission) -> None:
-    """Has a submission scored again: its results are deleted.
+    """Delete the results of a submission and score it again.
 
     Raises:
-        StandingError: It is withdrawn.
+        SubmissionStateError: The submission is withdrawn.
     """
-    # Its results go, as they do with new files of the challenge: one comes after the other.
+    # Imports of challenge files also delete results; the lock makes one wait for the other.
     with held(challenge):
         lifecycle.rerun(submission)
         record(user, challenge, "had a submission scored again", submission=submission)
 
 
 def rerun_all(user: User, challenge: Challenge, *, phase: Phase | None = None, failed: bool = False) -> int:
-    """Has many submissions scored again; see `repeatable`.
+    """Score many submissions again; see `repeatable`.
 
     Returns:
-        How many.
+        The number of submissions.
     """
-    # Only one transaction at a time changes many submissions; new references do so too.
+    # Only one transaction at a time changes many submissions; publishing references also does.
     with held(challenge):
         pks = repeatable(challenge, phase=phase, failed=failed).values("pk")
         number = lifecycle.rerun_all(Submission.objects.filter(pk__in=pks))
@@ -92,15 +92,15 @@ def rerun_all(user: User, challenge: Challenge, *, phase: Phase | None = None, f
 
 
 def mark(user: User, challenge: Challenge, submission: Submission, wanted: str, reason: str) -> None:
-    """Flags or hides a submission for a reason that its team sees, or takes the mark off.
+    """Flag or hide a submission, with a reason that its team sees, or remove the mark.
 
     Raises:
-        StandingError: There is a mark and no reason, or the reason is too long.
+        SubmissionStateError: A mark has no reason, or the reason is too long.
     """
     if wanted not in Submission.Mark.values:
         raise SubmissionStateError(f"'mark' must be '', flagged or hidden (got {wanted[:20]!r})")
     if len(reason) > LONGEST_REASON or "\0" in reason:
-        raise SubmissionStateError(f"'reason' must be text of at most {LONGEST_REASON} characters")
+        raise SubmissionStateError(f"'reason' must be a text of at most {LONGEST_REASON} characters")
     with transaction.atomic():
         now = lifecycle.locked(submission)
         if (now.mark, now.mark_reason) == (wanted, reason.strip() if wanted else ""):
@@ -111,23 +111,30 @@ def mark(user: User, challenge: Challenge, submission: Submission, wanted: str, 
 
 
 def take_off(user: User, challenge: Challenge, submission: Submission) -> None:
-    """Takes a submission off the leaderboard; its team may put it there again."""
+    """Remove a submission from the leaderboard; its team may show it again."""
     with transaction.atomic():
         leaderboard_selection.set_standing(submission, False)
         record(user, challenge, "took a submission off the leaderboard", submission=submission)
 
 
 def raise_quota(user: User, team: Team, phase: Phase, *, per_day: int, total: int) -> None:
-    """Sets how many submissions a team may make beyond a phase's quota; 0 and 0 remove what it was given.
+    """Set the extra quota of a team in a phase; 0 and 0 remove it.
+
+    Args:
+        user: The organizer.
+        team: The team.
+        phase: The phase.
+        per_day: The additional submissions per day.
+        total: The additional submissions in total.
 
     Raises:
         TeamError: The numbers are too large, or negative.
     """
     if not 0 <= per_day <= MOST_PER_DAY or not 0 <= total <= MOST_IN_ALL:
-        limits = f"0 to {MOST_PER_DAY:,} a day and 0 to {MOST_IN_ALL:,} in all"
-        raise TeamError(f"a raise must be {limits} (got {per_day:,} and {total:,})")
+        limits = f"0 to {MOST_PER_DAY:,} per day and 0 to {MOST_IN_ALL:,} in total"
+        raise TeamError(f"the extra quota must be {limits} (got {per_day:,} and {total:,})")
     with transaction.atomic():
-        # The team's row is locked by who submits: a raise comes before or after a submission.
+        # Submissions also lock the team's row, so the quota does not change during one.
         now = Team.objects.select_for_update(no_key=True).get(pk=team.pk)
         if per_day or total:
             Raise.objects.update_or_create(
@@ -140,31 +147,31 @@ def raise_quota(user: User, team: Team, phase: Phase, *, per_day: int, total: in
 
 
 def add_organizer(user: User | None, challenge: Challenge, name: str) -> User:
-    """Makes a user an organizer.
+    """Add a user to the organizers.
 
     Raises:
-        TeamError: No user has the name, or they are an organizer already.
+        TeamError: There is no such user, or they are already an organizer.
     """
     found = confirmed(User.objects.filter(username=name, is_active=True)).first()
     if found is None:
         raise TeamError(f"no user has the name {name!r}")
     with held(challenge):
         if challenge.organizers.filter(pk=found.pk).exists():
-            raise TeamError(f"{name!r} is an organizer already")
+            raise TeamError(f"{name!r} is already an organizer")
         challenge.organizers.add(found)
         record(user, challenge, f"made {name} an organizer")
     return found
 
 
 def remove_organizer(user: User | None, challenge: Challenge, organizer: User) -> None:
-    """Removes a user from the organizers.
+    """Remove a user from the organizers.
 
     Raises:
-        TeamError: They are none.
-        SuccessorError: There would be none left.
+        TeamError: The user is not an organizer.
+        SuccessorError: No organizer would be left.
     """
     with held(challenge):
         if not challenge.organizers.filter(pk=organizer.pk).exists():
-            raise TeamError(f"{organizer.username!r} is no organizer of {challenge.slug!r}")
+            raise TeamError(f"{organizer.username!r} is not an organizer of {challenge.slug!r}")
         challenge.organizers.remove(organizer)
         record(user, challenge, f"removed {organizer.username} from the organizers")

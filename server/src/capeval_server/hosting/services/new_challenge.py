@@ -1,4 +1,4 @@
-"""The files of a new challenge from what a form asks for, and a sample of such files."""
+"""Challenge files from the data of a form, and sample files."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from capeval_server.examples import write_example
 
 __all__ = ["formed_zip", "sample_zip", "zipped"]
 
-# The files that a form takes, by the names of their fields.
+# The names of the form's file fields.
 _FILES = ("references", "human", "subsets")
 
 
 def formed_zip(given: Mapping[str, Any], files: Mapping[str, tuple[str, bytes]]) -> bytes:
-    """A zip of a challenge's files, as an organizer could have written them.
+    """Return a zip of challenge files, as an organizer could have written them.
 
     Args:
-        given: What the form has: texts, one split, and one phase.
-        files: The names and bytes of the files, by the names of their fields.
+        given: The data of the form: texts, one split and one phase.
+        files: The names and contents of the files, by form field.
     """
     names = {field: f"{field}{_ending(name)}" for field, (name, _) in files.items() if field in _FILES}
     references = {
@@ -57,20 +57,20 @@ def formed_zip(given: Mapping[str, Any], files: Mapping[str, tuple[str, bytes]])
 
 
 def _ending(name: str) -> str:
-    """The ending by which the form of a file is recognized; that of JSON where it has another one."""
+    """Return the file extension that determines the format; ".json" by default."""
     ending = PurePath(name).suffix.lower()
     return ending if ending in (".json", ".jsonl") else ".json"
 
 
 def sample_zip() -> bytes:
-    """The files of the small example, to start with."""
+    """Return a zip of the small example, as a starting point."""
     with tempfile.TemporaryDirectory() as folder:
         path = write_example("small", Path(folder) / "small")
         return zipped({each.name: each.read_bytes() for each in sorted(path.parent.iterdir())})
 
 
 def zipped(files: Mapping[str, bytes]) -> bytes:
-    """A zip of files."""
+    """Return a zip of files."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in files.items():

@@ -1,4 +1,4 @@
-"""What organizers do with participants: approve, remove and block them. Each action is recorded with it."""
+"""Actions of organizers on participants, with the audit log."""
 
 from __future__ import annotations
 
@@ -19,33 +19,33 @@ __all__ = ["approve", "approve_all", "block", "blocked", "participants", "remove
 
 
 def participants(challenge: Challenge) -> QuerySet[Membership]:
-    """Who takes part, those who wait for approval first."""
+    """Return the participants, those waiting for approval first."""
     found = challenge.memberships.select_related("team", "user")
     return found.order_by("approved", "user__username")
 
 
 def blocked(challenge: Challenge) -> QuerySet[Block]:
-    """Who is blocked."""
+    """Return the blocks of users."""
     return challenge.blocks.order_by("who", "pk")
 
 
 def approve(user: User | None, challenge: Challenge, name: str) -> None:
-    """Lets a participant submit.
+    """Approve a participant, who may then submit.
 
     Raises:
-        TeamError: The user does not take part, or is approved already.
+        TeamError: The user does not participate, or is already approved.
     """
     with held(challenge):
         member = _member(challenge, name)
         if member.approved:
-            raise TeamError(f"{name!r} is approved already")
+            raise TeamError(f"{name!r} is already approved")
         member.approved = True
         member.save(update_fields=["approved"])
         record(user, challenge, f"approved {name}", team=member.team)
 
 
 def approve_all(user: User | None, challenge: Challenge) -> int:
-    """Lets all who wait for approval submit; returns how many."""
+    """Approve all participants who wait for it, and return their number."""
     with held(challenge):
         number = enrollment.approve_all(challenge)
         if number:
@@ -54,10 +54,12 @@ def approve_all(user: User | None, challenge: Challenge) -> int:
 
 
 def remove(user: User | None, challenge: Challenge, name: str) -> None:
-    """Takes a participant out of their team, which keeps what it submitted; its code ends.
+    """Remove a participant from their team, which keeps its submissions.
+
+    The team's invitation code is revoked.
 
     Raises:
-        TeamError: The user does not take part.
+        TeamError: The user does not participate.
     """
     with held(challenge):
         _remove(challenge, _member(challenge, name))
@@ -68,25 +70,25 @@ def _remove(challenge: Challenge, member: Membership) -> None:
     depart(member.user, challenge)
     team = Team.objects.filter(pk=member.team_id).first()
     if team is not None:
-        # Who is removed knows the code.
+        # The removed user knows the invitation code.
         enrollment.revoke_invitation(team)
 
 
 def block(user: User | None, challenge: Challenge, name: str, reason: str) -> None:
-    """Takes a user out of their team, if they are in one, and lets them take part no more.
+    """Block a user from the challenge, and remove them from their team.
 
     Raises:
-        TeamError: No user has the name, they organize the challenge, or there is no reason.
+        TeamError: There is no such user, they organize the challenge, or the reason is missing.
     """
     reason = reason.strip()
     if not reason or len(reason) > LONGEST_REASON or "\0" in reason:
-        raise TeamError(f"'reason' must be text of 1 to {LONGEST_REASON} characters, which the user sees")
+        raise TeamError(f"'reason' must be a text of 1 to {LONGEST_REASON} characters, which the user sees")
     found = confirmed(User.objects.filter(username=name)).first()
     if found is None:
         raise TeamError(f"no user has the name {name!r}")
     with held(challenge):
         if challenge.organizers.filter(pk=found.pk).exists():
-            raise TeamError(f"{name!r} organizes the challenge, so they can't be blocked")
+            raise TeamError(f"{name!r} organizes the challenge and can't be blocked")
         blocks.block(found, challenge, reason)
         member = enrollment.membership_of(found, challenge)
         if member is not None:
@@ -95,10 +97,10 @@ def block(user: User | None, challenge: Challenge, name: str, reason: str) -> No
 
 
 def unblock(user: User | None, challenge: Challenge, name: str) -> None:
-    """Lets a blocked user take part again, once they join.
+    """Unblock a user, who may then join again.
 
     Raises:
-        TeamError: They are not blocked.
+        TeamError: The user is not blocked.
     """
     with held(challenge):
         if not challenge.blocks.filter(who=name).delete()[0]:
@@ -109,5 +111,5 @@ def unblock(user: User | None, challenge: Challenge, name: str) -> None:
 def _member(challenge: Challenge, name: str) -> Membership:
     found = challenge.memberships.select_related("team", "user").filter(user__username=name).first()
     if found is None:
-        raise TeamError(f"{name!r} does not take part in this challenge")
+        raise TeamError(f"{name!r} does not participate in this challenge")
     return found

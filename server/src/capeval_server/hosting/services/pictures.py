@@ -1,4 +1,4 @@
-"""Pictures in a challenge's texts: uploaded by organizers, served from this server."""
+"""Pictures in a challenge's texts, uploaded by organizers."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from capeval_server.hosting.services.challenge_import import taking_back
 
 __all__ = ["LARGEST", "add", "remove"]
 
-# The most bytes of a picture, and the most pictures of a challenge.
+# Maximum bytes of a picture, and maximum number of pictures of a challenge.
 LARGEST, _MOST = 2 * 2**20, 50
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,94}\.(png|jpe?g|webp|gif)", re.ASCII | re.IGNORECASE)
-# How files begin. SVG is not among them, since it can hold scripts.
+# Signatures of the accepted formats. SVG is not accepted because it can contain scripts.
 _BEGINNINGS = {
     "image/png": re.compile(rb"\x89PNG\r\n\x1a\n"),
     "image/jpeg": re.compile(rb"\xff\xd8\xff"),
@@ -32,11 +32,11 @@ _BEGINNINGS = {
 
 
 def add(user: User, challenge: Challenge, name: str, data: bytes) -> Picture:
-    """Adds a picture, or replaces that of the same name.
+    """Add a picture, or replace the picture with the same name.
 
     Raises:
-        ChallengeError: It is too large, of another kind, or its name is none that texts can have.
-        OSError: It can't be stored.
+        ChallengeError: The picture is too large or in another format, or its name is invalid.
+        OSError: The picture can't be stored.
     """
     media_type = next((kind for kind, begins in _BEGINNINGS.items() if begins.match(data)), None)
     if not _NAME.fullmatch(name):
@@ -45,13 +45,13 @@ def add(user: User, challenge: Challenge, name: str, data: bytes) -> Picture:
             f" .gif (got {name[:100]!r})"
         )
     if media_type is None:
-        raise ChallengeError("'file' must be a picture: PNG, JPEG, WebP or GIF (got another kind of file)")
+        raise ChallengeError("'file' must be a picture in PNG, JPEG, WebP or GIF format")
     if len(data) > LARGEST:
         raise ChallengeError(f"'file' must have at most {LARGEST:,} bytes (got {len(data):,})")
     with taking_back() as stored, held(challenge):
         before = Picture.objects.filter(challenge=challenge, name=name).first()
         if before is None and challenge.pictures.count() >= _MOST:
-            raise ChallengeError(f"a challenge may have {_MOST} pictures")
+            raise ChallengeError(f"a challenge may have at most {_MOST} pictures: remove one first")
         picture = before or Picture(challenge=challenge, name=name)
         old, picture.media_type = str(picture.file), media_type
         file_name = str(uuid.uuid4())
@@ -65,7 +65,7 @@ def add(user: User, challenge: Challenge, name: str, data: bytes) -> Picture:
 
 
 def remove(user: User, picture: Picture) -> None:
-    """Removes a picture."""
+    """Remove a picture."""
     with held(picture.challenge):
         transaction.on_commit(partial(default_storage.delete, str(picture.file)))
         record(user, picture.challenge, f"removed the picture {picture.name}")

@@ -1,4 +1,4 @@
-"""Scores that were reported elsewhere, which organizers show on a leaderboard beside what was scored here."""
+"""Externally reported scores that organizers show on leaderboards."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ __all__ = ["add_reported", "reference_set", "remove_reported", "reported_csv"]
 
 
 def reference_set(challenge: Challenge, split: str, references: str) -> ReferenceSet:
-    """The reference set of a challenge with a name.
+    """Return the reference set of a challenge by its split and name.
 
     Raises:
-        NotFoundError: There is none.
+        NotFoundError: There is no such reference set.
     """
     sets = ReferenceSet.objects.select_related("split__challenge").filter(split__challenge=challenge)
     found = sets.filter(split__name=split, name=references).first()
@@ -46,23 +46,25 @@ def add_reported(
     url: str,
     ranked: bool,
 ) -> tuple[int, list[str]]:
-    """Shows what was reported elsewhere on the leaderboards of a reference set, in place of an earlier file.
+    """Show externally reported scores on the leaderboards of a reference set.
+
+    They replace earlier rows with the same name.
 
     Args:
-        user: Who does it; none for the command line.
+        user: The actor; None for the command line.
         entry: The reference set.
-        name: What the rows are called, as in a definition.
-        file: What errors call the file.
-        data: Its bytes: CSV, or the JSON of COCO's leaderboards.
-        title: What the rows are.
-        url: An address with them; empty if there is none.
-        ranked: Whether to show the rank that each would have.
+        name: The name of the rows, as in a definition.
+        file: The name of the file in error messages.
+        data: The content of the file: CSV, or the JSON of COCO's leaderboards.
+        title: The title of the rows.
+        url: The URL of the source; empty if there is none.
+        ranked: Whether to show the hypothetical rank of each row.
 
     Returns:
-        How many rows there are, and the names of scores that are left out since the split has no such metric.
+        The number of rows, and the names of ignored scores, which the split does not have.
 
     Raises:
-        ChallengeError: Something is not what it must be.
+        ChallengeError: An argument or the file is invalid.
     """
     try:
         wanted = definition.ReportedScoresDefinition(
@@ -85,10 +87,10 @@ def add_reported(
 
 
 def remove_reported(user: User | None, entry: ReferenceSet, name: str) -> None:
-    """Takes what was reported elsewhere off the leaderboards.
+    """Remove externally reported scores from the leaderboards.
 
     Raises:
-        NotFoundError: Nothing has the name.
+        NotFoundError: There are no rows with this name.
     """
     with held(entry.split.challenge) as challenge:
         if not entry.reported.filter(name=name).delete()[0]:
@@ -101,7 +103,7 @@ def remove_reported(user: User | None, entry: ReferenceSet, name: str) -> None:
 
 
 def reported_csv(reported: Reported) -> str:
-    """The rows as CSV, which can be imported again."""
+    """Return the rows as CSV, which can be imported again."""
     names = list(dict.fromkeys(name for row in reported.rows for name in row["scores"]))
     out = io.StringIO()
     writer = csv.writer(out)

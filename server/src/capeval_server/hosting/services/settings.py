@@ -1,4 +1,7 @@
-"""Changing a challenge by hand: texts, fields, phases and references, with the checks of its definition."""
+"""Changes of a challenge on its settings pages, validated like its definition.
+
+They cover texts, fields, phases and references.
+"""
 
 from __future__ import annotations
 
@@ -38,10 +41,11 @@ __all__ = [
 
 
 class FieldsError(ChallengeError):
-    """Some of what was given is wrong.
+    """Invalid fields of a form.
 
     Attributes:
-        problems: What is wrong, by field; the name is empty if it is not about one field.
+        problems: The problems as pairs of field and text; the field is empty if the problem is not about one
+            field.
     """
 
     def __init__(self, problems: list[tuple[str, str]]) -> None:
@@ -50,26 +54,26 @@ class FieldsError(ChallengeError):
 
 
 def about_of(challenge: Challenge) -> dict[str, Any]:
-    """What a challenge says of itself."""
+    """Return the editable texts and fields of a challenge."""
     about: dict[str, Any] = describe(challenge)["challenge"]
     return about
 
 
 def edit_about(user: User, challenge: Challenge, wanted: Mapping[str, Any], *, seen: str) -> list[str]:
-    """Changes what a challenge says of itself, and what its submitters declare.
+    """Change the texts, declared fields and approval of a challenge.
 
     Args:
-        user: Who does it.
+        user: The actor.
         challenge: The challenge.
-        wanted: Its `title`, `description`, `rules`, `fields` and `approval`.
-        seen: The fingerprint of what the user saw.
+        wanted: The new values, such as of `title`, `description`, `rules`, `fields` and `approval`.
+        seen: The fingerprint of the content that the user edited.
 
     Returns:
-        What changed.
+        The names of the changed fields.
 
     Raises:
-        FieldsError: Something is not what it must be.
-        ConflictError: It changed since the user saw it.
+        FieldsError: A value is invalid.
+        ConflictError: The content changed since the user loaded it.
     """
     with held(challenge) as now:
         before = describe(now)
@@ -88,20 +92,20 @@ def edit_about(user: User, challenge: Challenge, wanted: Mapping[str, Any], *, s
 
 
 def edit_phase(user: User, challenge: Challenge, wanted: Mapping[str, Any], *, seen: str | None) -> list[str]:
-    """Changes a phase, or adds one.
+    """Change or add a phase.
 
     Args:
-        user: Who does it.
+        user: The actor.
         challenge: The challenge.
-        wanted: The phase as a definition says it.
-        seen: The fingerprint of what the user saw; none for a new phase.
+        wanted: The phase, as in a definition.
+        seen: The fingerprint of the content that the user edited; None for a new phase.
 
     Returns:
-        What changed.
+        The names of the changed fields.
 
     Raises:
-        FieldsError: Something is not what it must be.
-        ConflictError: It changed since the user saw it.
+        FieldsError: A value is invalid.
+        ConflictError: The content changed since the user loaded it.
     """
     name = wanted["name"]
     with held(challenge) as now:
@@ -109,10 +113,10 @@ def edit_phase(user: User, challenge: Challenge, wanted: Mapping[str, Any], *, s
         place = next((i for i, phase in enumerate(before["phases"]) if phase["name"] == name), None)
         if seen is None:
             if place is not None:
-                raise FieldsError([("name", f"there is a phase {name!r} already")])
+                raise FieldsError([("name", f"phase {name!r} already exists")])
             before["phases"].append({})
         elif place is None:
-            raise ConflictError(f"there is no phase {name!r} any more")
+            raise ConflictError(f"phase {name!r} no longer exists")
         else:
             _check_seen(before["phases"][place], seen)
         index = len(before["phases"]) - 1 if place is None else place
@@ -124,7 +128,7 @@ def edit_phase(user: User, challenge: Challenge, wanted: Mapping[str, Any], *, s
         if changed:
             final = place is not None and now.phases.filter(name=name, final__isnull=False).exists()
             if final and set(changed) - {"leaderboard", "captions", "captions_by"}:
-                text = "the results are final: only who sees the leaderboard and the captions can change"
+                text = "the results are final: only the visibility of leaderboard and captions can change"
                 raise FieldsError([("", text)])
             _save_phase(now, new, changed)
             done = f"changed {_listed(changed)} of phase {name}" if seen else f"added phase {name}"
@@ -143,11 +147,13 @@ def _save_phase(challenge: Challenge, wanted: Mapping[str, Any], changed: list[s
 
 def _check_seen(there: object, seen: str) -> None:
     if fingerprint(there) != seen:
-        raise ConflictError("somebody else changed this meanwhile, so nothing was saved")
+        raise ConflictError(
+            "nothing was saved: this was changed in the meantime; reload the page and try again"
+        )
 
 
 def _check(wanted: Mapping[str, Any], place: tuple[str | int, ...]) -> None:
-    """What holds of a definition must hold of what is edited; problems are named by the fields at a place."""
+    """Validate the edited definition, and assign problems to the fields of one place."""
     try:
         ChallengeDefinition.model_validate(wanted)
     except ValidationError as error:
@@ -173,14 +179,14 @@ def _listed(names: list[str]) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Publication:
-    """What a new version of references would be.
+    """Preview of a new reference version.
 
     Attributes:
-        images: How many images it has.
-        captions: How many captions.
-        sha256: Of the file.
-        rescored: How many submissions would be scored again.
-        same: Whether it is the current version.
+        images: The number of images.
+        captions: The number of captions.
+        sha256: The SHA-256 of the file.
+        rescored: The number of submissions that would be scored again.
+        same: Whether it equals the current version.
     """
 
     images: int
@@ -191,15 +197,15 @@ class Publication:
 
 
 def check_references(entry: ReferenceSet, name: str, data: bytes) -> Publication:
-    """What a new version of references would be.
+    """Validate a file of references and return a preview of the new version.
 
     Args:
         entry: The reference set.
         name: The name of the file.
-        data: Its bytes.
+        data: The content of the file.
 
     Raises:
-        ChallengeError: The file is wrong, or has other images than the split.
+        ChallengeError: The file is invalid, or covers other images than the reference set.
         BusyError: Too many uploads are being checked.
     """
     if len(data) > settings.UPLOAD_BYTES:
@@ -223,7 +229,7 @@ def check_references(entry: ReferenceSet, name: str, data: bytes) -> Publication
 
 
 def _ending(name: str) -> str:
-    """The endings of a file's name that can say what the file is, such as `.jsonl` or `.json.gz`."""
+    """Return the extensions that determine a file's format: `.jsonl` or `.json.gz`."""
     found = "".join(PurePosixPath(name).suffixes[-2:]).lower()
     return found if re.fullmatch(r"(\.[a-z0-9]{1,10}){1,2}", found) else ""
 
@@ -234,32 +240,34 @@ def _rescored(entry: ReferenceSet) -> Any:
 
 
 def publish_references(user: User, entry: ReferenceSet, name: str, data: bytes, *, seen: int) -> int:
-    """Publishes a new version of references: older scores are stale, and all is scored again.
+    """Publish a new version of references and score all submissions again.
+
+    Scores by older versions become stale.
 
     Args:
-        user: Who does it.
+        user: The actor.
         entry: The reference set.
         name: The name of the file.
-        data: Its bytes.
+        data: The content of the file.
         seen: The version that the user saw.
 
     Returns:
         The number of the current version.
 
     Raises:
-        ChallengeError: The file is wrong, or has other images than the split.
+        ChallengeError: The file is invalid, or covers other images than the reference set.
         BusyError: Too many uploads are being checked.
-        ConflictError: Somebody published another version since the user saw it.
+        ConflictError: Another version was published since.
         OSError: The file can't be stored.
     """
     challenge = entry.split.challenge
     with held(challenge):
         now = ReferenceSet.objects.select_related("split").get(pk=entry.pk)
         if now.version != seen:
-            raise ConflictError(f"version {now.version} was published meanwhile")
+            raise ConflictError(f"version {now.version} was published in the meantime")
         found = check_references(now, name, data)
         if found.same:
-            raise ChallengeError(f"{name}: the references are those of version {now.version} already")
+            raise ChallengeError(f"{name}: the references are identical to version {now.version}")
         publish(now, f"references{_ending(name)}", data)
         what = f"published version {now.version} of references {now.name} of split {now.split.name}"
         record(user, challenge, f"{what} (sha256 {found.sha256[:12]})")
