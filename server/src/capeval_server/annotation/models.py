@@ -1,7 +1,7 @@
-"""Campaigns, their items, and the answers of people.
+"""Models of annotation campaigns: items, assignments and answers.
 
-What people answered is only ever added: the database itself refuses to change or delete it (`triggers.py`).
-Which answers count is said by slots: an item has n slots, and a slot is filled by at most one answer.
+Answers are append-only: database triggers reject updates and deletions (`core/triggers.py`).
+Slots determine which answers count: an item has n slots, and each slot is filled by at most one answer.
 """
 
 from __future__ import annotations
@@ -44,12 +44,15 @@ __all__ = [
     "Worker",
 ]
 
-# The most characters of a note or reason that somebody typed.
+# Maximum length in characters of a note or reason.
 LONGEST_NOTE = 500
 
 
 def _person() -> models.ForeignKey[int | None, int | None]:
-    """Who did something, in a row that never changes: deleting the account leaves the number and the name."""
+    """Return a reference to an account that survives the deletion of the account.
+
+    The rows never change, so a deleted account leaves its number and its name.
+    """
     return models.ForeignKey(
         settings.AUTH_USER_MODEL,
         on_delete=models.DO_NOTHING,
@@ -60,13 +63,13 @@ def _person() -> models.ForeignKey[int | None, int | None]:
 
 
 class Campaign(models.Model):
-    """Items of one kind of task, and how many answers each needs.
+    """A campaign: items of one task type, each with a required number of answers.
 
-    `campaigns.py` has the ways from one state to another.
+    `campaigns/lifecycle.py` defines the transitions between states.
     """
 
     class State(models.TextChoices):
-        """What a campaign gives out."""
+        """State of a campaign, which determines the work that it assigns."""
 
         DRAFT = "draft", "not open yet"
         PILOT = "pilot", "open for a trial, of which no answer counts"
@@ -77,13 +80,13 @@ class Campaign(models.Model):
 
     slug = models.SlugField(unique=True)
     title = models.CharField(max_length=200)
-    # The name of a kind of task.
+    # Name of the task type.
     kind = models.CharField(max_length=30)
-    # The challenge whose submissions are judged, if it is of one: its organizers manage the campaign.
+    # The challenge of the judged submissions, if any: its organizers manage the campaign.
     challenge = models.ForeignKey(Challenge, on_delete=models.PROTECT, null=True, related_name="campaigns")
-    # Who else manages it; staff manage all.
+    # Further users who manage the campaign; staff manage all campaigns.
     organizers = models.ManyToManyField(settings.AUTH_USER_MODEL, related_name="campaigns", blank=True)
-    # As `definition.py` reads them.
+    # In the format of `core/options.py`.
     settings = models.JSONField()
     state = models.CharField(max_length=10, choices=State, default=State.DRAFT)
     created = models.DateTimeField(default=timezone.now)
@@ -93,9 +96,9 @@ class Campaign(models.Model):
 
 
 class TextVersion(models.Model):
-    """What workers of a campaign read and agree to, and the rules for texts; the highest number counts.
+    """A version of the instructions, the consent text and the caption rules.
 
-    It never changes: other texts are another version.
+    The highest number is in force. A version never changes: new texts are stored as a new version.
     """
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="texts")
@@ -103,7 +106,7 @@ class TextVersion(models.Model):
     # Markdown.
     instructions = models.TextField()
     consent = models.TextField(blank=True)
-    # The level of each rule for sentences, where it differs from the default; `known_words`, `blocked_words`.
+    # The level of each caption rule that differs from the default; also `known_words` and `blocked_words`.
     rules = models.JSONField(default=dict)
     created = models.DateTimeField(default=timezone.now)
 
@@ -112,21 +115,21 @@ class TextVersion(models.Model):
 
 
 class Image(models.Model):
-    """A picture of a campaign: its content, never its name, is what a worker's browser gets."""
+    """An image of a campaign. Browsers receive its content, but never its name."""
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="images")
-    # The SHA-256 of the file as it came.
+    # SHA-256 of the uploaded file.
     digest = models.CharField(max_length=64)
-    # The name that the campaign's items call it by.
+    # Name by which the campaign's items refer to it.
     name = models.CharField(max_length=200)
     width = models.PositiveIntegerField()
     height = models.PositiveIntegerField()
-    # Without metadata, at most 480 and 1600 pixels wide or high.
+    # Paths of the copies without metadata, at most 480 and 1600 pixels wide or high.
     small = models.CharField(max_length=100)
     large = models.CharField(max_length=100)
     license = models.CharField(max_length=200, blank=True)
     source = models.CharField(max_length=500, blank=True)
-    # Why it is shown only when asked for; empty if it isn't.
+    # Content warning: the image is shown only on request. Empty if there is none.
     warning = models.CharField(max_length=200, blank=True)
 
     class Meta:
@@ -137,46 +140,47 @@ class Image(models.Model):
 
 
 class Item(models.Model):
-    """One thing to answer n times by n people.
+    """A question that n different people answer.
 
-    Only whether it is held, with why and what was looked at, whether it was chosen to come next, and the two
-    counts of free slots ever change.
+    Only these fields change: whether the item is on hold, and why; the number of reviewed check results;
+    whether adaptive sampling chose it; and the two counts of free slots.
     """
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="items")
-    # What the campaign's file calls it, such as the image's id or the triplet's number.
+    # Identifier in the campaign's file, such as the image's id or the triplet's number.
     key = models.CharField(max_length=100)
-    # What belongs together, such as the triplets of a pair.
+    # Shared by related items, such as the triplets of a pair.
     group = models.CharField(max_length=100, blank=True)
-    # The class of a pair, such as HC. No worker's browser gets it.
+    # Class of a pair, such as HC. Never sent to workers' browsers.
     category = models.CharField(max_length=50, blank=True)
     image = models.ForeignKey(Image, on_delete=models.PROTECT, null=True, related_name="items")
     payload = models.JSONField()
-    # Whether its answer is known: a check has no slots, and no answer to it counts.
+    # Whether it is an attention check, with a known answer: a check has no slots, and no answer to it counts.
     is_check = models.BooleanField(default=False)
-    # Whether it is a check of the training, before the work; and why its answer is the expected one.
+    # Whether it is a training item; and the explanation of its expected answer.
     is_training = models.BooleanField(default=False)
     explanation = models.TextField(blank=True)
-    # Whether it asks about the rules, in a training before sentences are written.
+    # Whether it is a quiz question about the caption rules, in the training of a writing campaign.
     is_quiz = models.BooleanField(default=False)
-    # The answer that passes a check; the organizers' own sentence where one is written as practice; empty
-    # for others.
+    # The answer that passes a check; for writing practice, the organizers' own sentence; empty for other
+    # items.
     expected = models.JSONField(default=dict)
-    # A seeded shuffle: items are given out in its order.
+    # Position in a seeded shuffle: items are assigned in this order.
     rank = models.PositiveIntegerField()
-    # Whether its odd slots show the sides mirrored, or its even ones: it alternates within a group.
+    # Whether its odd slots show the sides mirrored, or its even ones. The value alternates within a group.
     mirrors_odd = models.BooleanField(default=False)
-    # The item that this one is again, for workers who answered it: they see it mirrored. No such answer
-    # counts. It is an item of its own, as nobody gets an item twice.
+    # The original of a repeated item, which workers who answered the original see mirrored. Answers to it
+    # never count. It is a separate item because no worker is assigned an item twice.
     repeats = models.OneToOneField("self", on_delete=models.CASCADE, null=True, related_name="repeat")
-    # Taken out of work, by reports, by good workers who failed it or by an organizer; and why.
+    # Whether it is on hold, because of reports, failures of reliable workers or an organizer's decision; and
+    # why.
     held = models.BooleanField(default=False)
     held_reason = models.CharField(max_length=LONGEST_NOTE, blank=True)
-    # How many results of a check, the first ones, somebody has looked at after it was taken out.
+    # Number of results of a check, from the first, that were reviewed after the check was put on hold.
     checks_looked_at = models.PositiveIntegerField(default=0)
-    # Whether it was chosen to be given out, where items are chosen by what they compare.
+    # Whether adaptive sampling chose it to be assigned.
     up_next = models.BooleanField(default=False)
-    # How many of its slots can be given out now: to anybody, and to trusted workers alone. Derived.
+    # Derived: number of free slots that can be assigned to anybody, and only to trusted workers.
     free = models.PositiveSmallIntegerField(default=0)
     free_trusted = models.PositiveSmallIntegerField(default=0)
 
@@ -197,22 +201,24 @@ class Item(models.Model):
 
 
 class NextPairs(models.Model):
-    """A choice of the items that are given out next, with all that it follows from. It is never changed."""
+    """A choice of adaptive sampling, with all data that determine it. Never changed."""
 
     campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="next_pairs")
-    # 1, 2 and so on.
+    # Counts from 1.
     number = models.PositiveIntegerField()
     time = models.DateTimeField()
     seed = models.PositiveIntegerField()
-    # What it was computed from: the answers that may count up to this one, in their newest revisions, but for
-    # those that were left out then: of these participations, and these answers.
+    # The input: the newest revisions of the answers that may count, up to this one, without the answers that
+    # were excluded at that time, which are listed by participation and by answer.
     last_response = models.BigIntegerField()
     left_out = models.JSONField()
-    # The systems, and how often each row's wins against each column's by these answers.
+    # The systems, and the matrix of wins: how often the system of each row won against the system of each
+    # column.
     systems = models.JSONField()
     wins = models.JSONField()
-    # Each two systems that are compared: `systems` by their numbers, whether items were left (`going_on`),
-    # its `share`, the `number` of items that is, and the keys of the `items` that were chosen.
+    # The compared pairs of systems: `systems` by their numbers, whether items were left (`going_on`), the
+    # pair's `share`, the `number` of items that it corresponds to, and the keys of the `items` that were
+    # chosen.
     pairs = models.JSONField()
 
     class Meta:
@@ -220,10 +226,10 @@ class NextPairs(models.Model):
 
 
 class KnownCaption(models.Model):
-    """A caption that is known elsewhere, by the hash of its tokens: who sends the same may have copied it."""
+    """The hash of a known caption's tokens, by which copied answers are detected."""
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="known")
-    # The item that it is of; empty for a caption of any image.
+    # Key of the item that it describes; empty for a caption of any image.
     key = models.CharField(max_length=100, blank=True)
     digest = models.CharField(max_length=64)
 
@@ -234,18 +240,17 @@ class KnownCaption(models.Model):
 
 
 class Slot(models.Model):
-    """The place of one counted answer of an item."""
+    """The place for one counted answer of an item."""
 
     item = models.ForeignKey(Item, on_delete=models.CASCADE, related_name="slots")
     number = models.PositiveSmallIntegerField()
-    # The answer that counts.
     filled_by = models.OneToOneField(
         "Response", on_delete=models.PROTECT, null=True, related_name="filled_slot"
     )
-    # Whether it was emptied while only trusted workers could fill emptied slots. It is open to everybody
-    # while `reopened_for` is "everybody".
+    # Whether it was emptied while only trusted workers could fill emptied slots. While `reopened_for` is
+    # "everybody", everybody can fill it.
     trusted_only = models.BooleanField(default=False)
-    # Whether it is not wanted: the number of answers was lowered, or the item has ended without it.
+    # Whether it is no longer needed: the number of answers was lowered, or the item ended early.
     closed = models.BooleanField(default=False)
 
     class Meta:
@@ -258,21 +263,21 @@ class Slot(models.Model):
 
 
 class Worker(models.Model):
-    """Somebody who works on campaigns, called by a random pseudonym alone."""
+    """An annotator, identified only by a random pseudonym."""
 
     pseudonym = models.CharField(max_length=16, unique=True, default=partial(secrets.token_hex, 8))
-    # The account, for users of the server; none for who came by a link.
+    # The account of a worker who works as a user of the server; none for workers with an invite link.
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="annotation_worker"
     )
-    # The account of the same person, where that is known of who came by a link or from a panel.
+    # The account of the same person, if known, for workers who came by an invite link or from a panel.
     account = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         on_delete=models.SET_NULL,
         null=True,
         related_name="linked_workers",
     )
-    # The hash of the token in an invite link; none for users of the server, and once it is revoked.
+    # Hash of the token in an invite link; none for users of the server and for revoked links.
     digest = models.CharField(max_length=64, unique=True, null=True)
     created = models.DateTimeField(default=timezone.now)
 
@@ -281,10 +286,13 @@ class Worker(models.Model):
 
 
 class Participation(models.Model):
-    """A worker in a campaign. Its row is locked by all that the worker does: one thing after the other."""
+    """A worker in a campaign.
+
+    Each request of the worker locks the row, so a worker's requests are processed one after the other.
+    """
 
     class Stage(models.TextChoices):
-        """How far a worker came."""
+        """Stage that a worker has reached in a campaign."""
 
         INVITED = "invited"
         TRAINING = "training"
@@ -297,25 +305,26 @@ class Participation(models.Model):
     worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="participations")
     campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="participations")
     stage = models.CharField(max_length=15, choices=Stage, default=Stage.INVITED)
-    # The texts that the worker agreed to, and when.
+    # The version of the texts that the worker agreed to, and the time of consent.
     consented_to = models.ForeignKey(TextVersion, on_delete=models.PROTECT, null=True, related_name="+")
     consented = models.DateTimeField(null=True)
-    # The number of the latest batch.
+    # Number of the latest batch.
     batch = models.PositiveIntegerField(default=0)
-    # Derived: assignments answered; newest answers judged by a person or a check, and how many were fine.
+    # Derived: number of answered assignments; of newest answers judged by a reviewer or a check; and of
+    # accepted ones among these.
     answered = models.PositiveIntegerField(default=0)
     judged = models.PositiveIntegerField(default=0)
     fine = models.PositiveIntegerField(default=0)
-    # How many of their checks, the first ones, somebody has looked at after the worker was paused.
+    # Number of the worker's checks, from the first, that were reviewed after the worker was paused.
     checks_looked_at = models.PositiveIntegerField(default=0)
-    # Whether they are given no picture that has a warning.
+    # Whether the worker is never assigned images with a content warning.
     avoids_warnings = models.BooleanField(default=False)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["worker", "campaign"], name="participation_once")]
 
     def unwarned(self, items: models.QuerySet[Item]) -> models.QuerySet[Item]:
-        """Of some items those that the worker may be given: without a warning, if they want no others."""
+        """Exclude items with a content warning if the worker avoids warnings."""
         if not self.avoids_warnings:
             return items
         warned = Image.objects.filter(pk=models.OuterRef("image")).exclude(warning="")
@@ -326,12 +335,15 @@ class Panel(models.Model):
     """The panel that sends workers to a campaign."""
 
     campaign = models.OneToOneField(Campaign, on_delete=models.CASCADE, related_name="panel")
-    # As `panels.py` reads them, with the end codes.
+    # In the format of `workers/panels.py`, with the end codes.
     settings = models.JSONField()
 
 
 class Identity(models.Model):
-    """What a panel calls a worker. It can be deleted, and then nothing names the worker but the pseudonym."""
+    """A panel's id of a worker. Without it, only the pseudonym identifies the worker.
+
+    It can be deleted.
+    """
 
     worker = models.ForeignKey(Worker, on_delete=models.CASCADE, related_name="identities")
     panel = models.CharField(max_length=50)
@@ -342,10 +354,10 @@ class Identity(models.Model):
 
 
 class Session(models.Model):
-    """A time that a worker came from a panel, and how it ended. The latest of a worker counts."""
+    """A worker's visit from a panel, and its outcome. The latest of a worker counts."""
 
     class Outcome(models.TextChoices):
-        """How it ended: each has an end code of its own."""
+        """Outcome of a session. Each has an end code of its own."""
 
         COMPLETED = "completed", "You are done: all that was asked for is answered. Thank you."
         NOTHING_LEFT = "nothing_left", "There is nothing left to do. Thank you."
@@ -357,13 +369,13 @@ class Session(models.Model):
         WITHDREW = "withdrew", "You have withdrawn, and your answers are removed."
 
     participation = models.ForeignKey(Participation, on_delete=models.CASCADE, related_name="sessions")
-    # What the panel calls the study and the session; none once the worker has withdrawn.
+    # The panel's ids of the study and of the session; none once the worker has withdrawn.
     study = models.CharField(max_length=200, null=True)
     session = models.CharField(max_length=200, null=True)
-    # Whether the panel signed who it is.
+    # Whether the panel signed the worker's identity.
     verified = models.BooleanField()
     entered = models.DateTimeField()
-    # How many items the worker had answered before.
+    # Number of items that the worker had answered before.
     answered_before = models.PositiveIntegerField()
     outcome = models.CharField(max_length=20, choices=Outcome, blank=True)
     ended = models.DateTimeField(null=True)
@@ -374,12 +386,12 @@ class Session(models.Model):
         ]
 
 
-# The stages of who gets no more work, and of whom no answer counts.
+# The stages in which a worker receives no more work, and none of their answers counts.
 EXCLUDED = (Participation.Stage.BLOCKED, Participation.Stage.WITHDREW)
 
 
 class Departure(models.Model):
-    """That somebody has left a campaign for good, by a keyed hash: no row says under which pseudonym."""
+    """A keyed hash that marks a withdrawal from a campaign, without the pseudonym."""
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="departures")
     digest = models.CharField(max_length=64)
@@ -389,10 +401,10 @@ class Departure(models.Model):
 
 
 class Assignment(models.Model):
-    """An item given to a worker, once and for all: nobody gets an item twice."""
+    """An item assigned to a worker. No worker is assigned an item twice."""
 
     class State(models.TextChoices):
-        """What became of it."""
+        """State of an assignment."""
 
         HELD = "held"
         SUBMITTED = "submitted"
@@ -404,9 +416,9 @@ class Assignment(models.Model):
 
     participation = models.ForeignKey(Participation, on_delete=models.PROTECT, related_name="assignments")
     item = models.ForeignKey(Item, on_delete=models.PROTECT, related_name="assignments")
-    # The slot that it holds or held last; none for checks and in a pilot, which fill none.
+    # The slot that it holds or held last; none for checks and in a pilot, which fill no slots.
     slot = models.ForeignKey(Slot, on_delete=models.PROTECT, null=True, related_name="assignments")
-    # Its name in addresses. Who knows it and is the worker may answer, however late.
+    # Identifier in URLs. The worker who knows it may answer, however late.
     lease = models.UUIDField(unique=True, default=uuid.uuid4)
     lease_until = models.DateTimeField()
     state = models.CharField(max_length=10, choices=State, default=State.HELD)
@@ -415,9 +427,9 @@ class Assignment(models.Model):
     batch = models.PositiveIntegerField()
     place = models.PositiveSmallIntegerField()
     opened = models.DateTimeField()
-    # Why it was skipped or returned.
+    # Reason why it was skipped or returned.
     reason = models.CharField(max_length=LONGEST_NOTE, blank=True)
-    # When its picture was first sent although it had a warning, as the worker asked for it.
+    # Time at which its image was first sent in spite of a content warning, on the worker's request.
     warned_shown = models.DateTimeField(null=True)
 
     class Meta:
@@ -429,7 +441,7 @@ class Assignment(models.Model):
 
 
 class Draft(models.Model):
-    """What a worker has typed and not sent. It is deleted with the answer, and never exported."""
+    """An unsent draft of an answer. Deleted with the answer, and never exported."""
 
     assignment = models.OneToOneField(Assignment, on_delete=models.CASCADE, related_name="draft")
     content = models.JSONField()
@@ -437,28 +449,28 @@ class Draft(models.Model):
 
 
 class Response(models.Model):
-    """An answer. It is never changed or deleted; only a redaction empties it, and leaves its hash."""
+    """An answer. Never changed or deleted; a redaction empties it but keeps its hash."""
 
     assignment = models.ForeignKey(Assignment, on_delete=models.PROTECT, related_name="responses")
     participation = models.ForeignKey(Participation, on_delete=models.PROTECT, related_name="responses")
     item = models.ForeignKey(Item, on_delete=models.PROTECT, related_name="responses")
-    # 1, and one more each time that the worker revises it.
+    # Counts from 1; each revision by the worker adds one.
     revision = models.PositiveSmallIntegerField()
-    # In terms of the item, as its kind of task stores it.
+    # In terms of the item, in the format of its task type.
     answer = models.JSONField()
-    # The SHA-256 of the answer, as `digests.py` makes it.
+    # SHA-256 of the answer, as computed in `core/digests.py`.
     digest = models.CharField(max_length=64)
     # Whether it may count: false for checks and in a pilot.
     may_count = models.BooleanField(default=True)
     texts = models.ForeignKey(TextVersion, on_delete=models.PROTECT, related_name="+")
-    # What the rules said of its sentence, and their version; empty where none was written.
+    # Findings of the caption rules, and the version of the rules; empty if the answer has no caption.
     rules = models.JSONField(default=dict)
-    # What the worker's browser counted: seconds, keys, pastes.
+    # Counts reported by the worker's browser: seconds, keys, pastes.
     events = models.JSONField(default=dict)
-    # The same key again is the same answer sent again.
+    # Idempotency key: a repeated key marks a repeated request.
     key = models.CharField(max_length=100)
     received = models.DateTimeField()
-    # Why its text was removed; empty if it is there.
+    # Reason for the redaction; empty if the answer is not redacted.
     redacted = models.CharField(max_length=LONGEST_NOTE, blank=True)
 
     class Meta:
@@ -469,7 +481,7 @@ class Response(models.Model):
 
 
 class ReviewRequest(models.Model):
-    """Why a person shall look at an answer. It is never changed."""
+    """A reason for which a person must review an answer. Never changed."""
 
     response = models.ForeignKey(Response, on_delete=models.PROTECT, related_name="review_requests")
     reason = models.CharField(max_length=50)
@@ -480,16 +492,16 @@ class ReviewRequest(models.Model):
 
 
 class Review(models.Model):
-    """What a person said of an answer. It is never changed; the latest of an answer counts."""
+    """A reviewer's verdict on an answer. Never changed; the latest verdict counts."""
 
     class Verdict(models.TextChoices):
-        """What a reviewer decided."""
+        """Decision of a reviewer."""
 
         FINE = "fine"
         REJECTED = "rejected"
 
     class Reason(models.TextChoices):
-        """Why an answer is rejected."""
+        """Reason for a rejection."""
 
         NONE = "", "nothing"
         WRONG_IMAGE = "wrong image"
@@ -501,7 +513,7 @@ class Review(models.Model):
 
     response = models.ForeignKey(Response, on_delete=models.PROTECT, related_name="reviews")
     reviewer = _person()
-    # The reviewer's name at that time.
+    # Name of the reviewer at that time.
     who = models.CharField(max_length=150)
     verdict = models.CharField(max_length=10, choices=Verdict)
     reason = models.CharField(max_length=20, choices=Reason, blank=True)
@@ -510,7 +522,10 @@ class Review(models.Model):
 
 
 class Exclusion(models.Model):
-    """Takes answers out of what counts: all of a worker in a campaign, or one. Only lifting it changes it."""
+    """The exclusion of an answer, or of all answers of a worker in a campaign.
+
+    It only changes when it is lifted.
+    """
 
     campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="exclusions")
     participation = models.ForeignKey(
@@ -543,7 +558,7 @@ class Exclusion(models.Model):
 
 
 class CheckResult(models.Model):
-    """Whether an answer to a check was the expected one. It is never changed, and in no result."""
+    """Whether an answer to a check was the expected one. Never changed or released."""
 
     response = models.OneToOneField(Response, on_delete=models.PROTECT, related_name="check_result")
     passed = models.BooleanField()
@@ -551,10 +566,13 @@ class CheckResult(models.Model):
 
 
 class Report(models.Model):
-    """What a worker reported of an item, in place of an answer. Only its note may be removed."""
+    """A worker's report about an item, instead of an answer.
+
+    Only its note can be removed.
+    """
 
     class Reason(models.TextChoices):
-        """What is wrong with it."""
+        """Problem of an item."""
 
         NOT_LOADING = "not loading", "The image doesn't load"
         OFFENSIVE = "offensive", "It is offensive or disturbing"
@@ -572,13 +590,14 @@ class Report(models.Model):
 
 
 class Release(models.Model):
-    """The frozen captions or judgments of a campaign. Neither its row nor its files ever change."""
+    """Frozen captions or judgments of a campaign. Its row and its files never change."""
 
     campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="releases")
     name = models.CharField(max_length=50)
-    # Its folder among the stored files, with a manifest of checksums in it.
+    # Its folder among the stored files, which contains a manifest of checksums.
     folder = models.CharField(max_length=200)
-    # The checksums of the manifest and of what is beside it, the seed, the versions of texts and of capeval.
+    # The checksums of the manifest and of the other files, the seed, the versions of the texts and of
+    # capeval.
     manifest = models.JSONField()
     who = models.CharField(max_length=150)
     time = models.DateTimeField()
@@ -591,7 +610,7 @@ class Release(models.Model):
 
 
 class ReleasedResponse(models.Model):
-    """An answer that a release was made of. It never changes."""
+    """An answer that a release contains. Never changed."""
 
     release = models.ForeignKey(Release, on_delete=models.PROTECT, related_name="responses")
     response = models.ForeignKey(Response, on_delete=models.PROTECT, related_name="releases")

@@ -1,4 +1,4 @@
-"""What workers agree to: texts with a version, which never change; other texts are another version."""
+"""Versions of instructions and consent texts. A version never changes."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ __all__ = ["change_texts"]
 def change_texts(
     user: User | None, campaign: Campaign, *, instructions: str | None = None, consent: str | None = None
 ) -> TextVersion:
-    """Makes a new version of what workers read and agree to: they agree again before they get more work.
+    """Create a new version of the texts; workers must agree again before further work.
 
     Args:
-        user: Who does it; none for the command line.
+        user: The user who makes the change; None for the command line.
         campaign: The campaign.
-        instructions: Markdown; none to leave them as they are.
-        consent: Markdown; none to leave it as it is.
+        instructions: Markdown; None keeps the current instructions.
+        consent: Markdown; None keeps the current consent text.
 
     Returns:
-        The new version, or the latest one if nothing differs from it.
+        The new version, or the latest one if the texts are the same.
 
     Raises:
         CampaignError: A text is empty, too long, or can't be stored.

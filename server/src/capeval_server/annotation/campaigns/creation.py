@@ -1,4 +1,4 @@
-"""Making a campaign from its file, with all its items and slots, in one transaction."""
+"""Creation of a campaign with all items and slots, in one transaction."""
 
 from __future__ import annotations
 
@@ -40,23 +40,23 @@ __all__ = [
     "preview_files",
 ]
 
-# How many items are written at once.
+# Number of items per INSERT statement.
 _AT_ONCE = 2000
 _DEFINITION = "campaign.toml"
 
 
 @dataclass(frozen=True, kw_only=True)
 class CampaignPreview:
-    """What campaign files would make.
+    """Preview of a campaign before it is created.
 
     Attributes:
-        definition: What `campaign.toml` says.
-        items: How many items there would be, without checks.
-        checks: How many checks.
-        training: How many items of the training.
-        images: How many pictures.
-        classes: How many items of each class, without checks; empty if no item has one.
-        warnings: Settings that contradict the number of items or of checks.
+        definition: Content of `campaign.toml`.
+        items: Number of items, without checks.
+        checks: Number of checks.
+        training: Number of training items.
+        images: Number of images.
+        classes: Number of items of each class, without checks; empty if no item has a class.
+        warnings: Warnings about settings that contradict the number of items or checks.
     """
 
     definition: CampaignDefinition
@@ -69,7 +69,7 @@ class CampaignPreview:
 
 
 class _UndoneError(Exception):
-    """Ends a preview, so that its transaction is undone."""
+    """Ends a preview and rolls back its transaction."""
 
 
 def _undo() -> NoReturn:
@@ -77,14 +77,14 @@ def _undo() -> NoReturn:
 
 
 def make_campaign(user: User | None, path: Path) -> Campaign:
-    """Makes a campaign, as a draft, from its file.
+    """Create a campaign in the draft state from its file.
 
     Args:
-        user: Who makes it, and manages it from then on; none for the command line.
-        path: The file.
+        user: The creator, who manages the campaign; None for the command line.
+        path: Path of the file.
 
     Raises:
-        CampaignError: The file or its items are wrong, or there is a campaign of that name.
+        CampaignError: The file or its items are invalid, or the campaign's name is taken.
         OSError: A file can't be read.
     """
     wanted = read_definition(path.name, lambda name: (path.parent / name).read_bytes())
@@ -101,7 +101,7 @@ def make_campaign(user: User | None, path: Path) -> Campaign:
 
 
 def _inside(folder: Path, name: str) -> Path:
-    """A file of a folder, not of another by a name such as `../x` or by a link."""
+    """Return the path of a file in a folder; reject names or links that lead outside."""
     path = (folder / name).resolve()
     if not path.is_relative_to(folder.resolve()):
         raise CampaignError(f"'image' must be a file in {folder} (got {name!r})")
@@ -109,11 +109,11 @@ def _inside(folder: Path, name: str) -> Path:
 
 
 def make_from_texts(user: User, texts: Mapping[str, str]) -> Campaign:
-    """Makes a campaign, as a draft, from the texts of its files, by their names.
+    """Create a campaign in the draft state from the texts of its files, by file name.
 
     Raises:
-        CampaignError: A file is missing or wrong, or there is a campaign of that name.
-        NotFoundError: It is of a challenge that the user does not organize.
+        CampaignError: A file is missing or invalid, or the campaign's name is taken.
+        NotFoundError: The user does not organize the campaign's challenge.
     """
     files = {name: text.encode() for name, text in texts.items()}
     if read_definition(_DEFINITION, _reader(files)).images is not None:
@@ -122,24 +122,28 @@ def make_from_texts(user: User, texts: Mapping[str, str]) -> Campaign:
 
 
 def make_from_files(user: User, files: Mapping[str, bytes]) -> Campaign:
-    """Makes a campaign, as a draft, from its files, by their names; its pictures are in no folder.
+    """Create a campaign in the draft state from its files, by name.
+
+    Images are in no folder.
 
     Raises:
-        CampaignError: A file is missing or wrong, or there is a campaign of that name.
-        NotFoundError: It is of a challenge that the user does not organize.
-        OSError: A picture can't be stored.
+        CampaignError: A file is missing or invalid, or the campaign's name is taken.
+        NotFoundError: The user does not organize the campaign's challenge.
+        OSError: An image can't be stored.
     """
     with _from_files(user, files) as (made, _):
         return made
 
 
 def preview_files(user: User, files: Mapping[str, bytes]) -> CampaignPreview:
-    """What the files of a campaign would make: it is made, looked at, and undone.
+    """Return a preview of the campaign that files define.
+
+    The campaign is created, summarized, and rolled back.
 
     Raises:
-        CampaignError: A file is missing or wrong, or there is a campaign of that name.
-        NotFoundError: It is of a challenge that the user does not organize.
-        OSError: A picture can't be stored.
+        CampaignError: A file is missing or invalid, or the campaign's name is taken.
+        NotFoundError: The user does not organize the campaign's challenge.
+        OSError: An image can't be stored.
     """
     try:
         with _from_files(user, files) as (made, wanted):
@@ -188,7 +192,7 @@ def _making(
     lines: Sequence[bytes],
     read_image: Callable[[str], bytes] | None = None,
 ) -> Iterator[Campaign]:
-    """Makes a campaign; an error in the context undoes it."""
+    """Create a campaign; an error in the context rolls the creation back."""
     with taking_back() as stored, transaction.atomic():
         made = _made(wanted)
         if user is not None:
@@ -230,10 +234,10 @@ def _made(wanted: CampaignDefinition) -> Campaign:
 
 
 def add_items(campaign: Campaign, items: Iterable[ItemDefinition], answers: int) -> int:
-    """Adds items with their slots; says how many there are.
+    """Add items with their slots, and return the number of items.
 
     Raises:
-        CampaignError: An item's image is not there, or there are too few items for the training.
+        CampaignError: An item's image is missing, or the training has too few or too many items.
     """
     rng = python_random(campaign.settings["seed"])
     groups: dict[str, int] = {}
@@ -262,7 +266,7 @@ def _check_training(campaign: Campaign) -> None:
 
 
 def _add_slots(campaign: Campaign, answers: int) -> None:
-    # Half a million rows, which the database makes by itself in seconds.
+    # The database itself creates up to half a million rows in seconds.
     with connection.cursor() as cursor:
         cursor.execute(
             "WITH RECURSIVE numbers(number) AS"
@@ -282,7 +286,8 @@ def _row(
     compared = {"first_by", "second_by"} <= item.payload.keys()
     if campaign.settings["next_pairs"] and not item.expected and not compared:
         raise CampaignError(f"{item.key}: 'next_pairs' needs 'first_by' and 'second_by' of each item")
-    # From a drawn one on, as in groups of one item who gets the same slot of each would see the same side.
+    # The first side of a group is random: otherwise, in groups of one item, workers who get the same slot of
+    # each item would see the same side.
     first = drawn(campaign.settings["seed"], item.group or item.key, "side") % 2
     place = groups[item.group] = groups.get(item.group, first - 1) + 1
     return Item(

@@ -1,4 +1,4 @@
-"""The file that defines a campaign, `campaign.toml`, and its items."""
+"""Parser of campaign definitions: `campaign.toml`, its texts and its items."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = [
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=50)]
 _COMMON = ("key", "image", "group", "category", "expected", "training", "explanation")
 _LONGEST_KEY, _LONGEST_CATEGORY = 100, 50
-# The most characters of instructions or of a consent.
+# Maximum length in characters of instructions or of a consent text.
 LONGEST_MARKDOWN = 100_000
 
 
@@ -43,11 +43,11 @@ class _About(BaseModel):
     title: Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f]*$")]
     kind: str
     challenge: Name | None = None
-    # A text that ships, or a file of Markdown beside the definition.
+    # The name of a built-in text; or a Markdown file in the folder of the definition.
     text: str | None = None
     instructions: str | None = None
     consent: str | None = None
-    # A quiz that ships, on the rules of the text of that name.
+    # The name of a built-in quiz, on the rules of the text with the same name.
     quiz: str | None = None
     items: str
     images: str | None = None
@@ -55,20 +55,20 @@ class _About(BaseModel):
 
 @dataclass(frozen=True, kw_only=True)
 class CampaignDefinition:
-    """What a campaign's file says.
+    """Content of a campaign's file.
 
     Attributes:
-        slug: Its name in addresses.
-        title: Its title.
-        kind: Its kind of task.
-        challenge: The challenge that it is of, by its name, if it is of one.
-        instructions: What workers read, in Markdown.
-        consent: What workers agree to, in Markdown.
-        options: How it gives out work.
-        rules: The levels of rules for sentences, and their lists, where they differ from the defaults.
-        items: The file of its items.
-        quiz: Lines of more items: the quiz that it names.
-        images: The folder of its images, if it has one.
+        slug: Name of the campaign in URLs.
+        title: Title of the campaign.
+        kind: Task type of the campaign.
+        challenge: Name of the campaign's challenge, if any.
+        instructions: Instructions for workers, in Markdown.
+        consent: Consent text for workers, in Markdown.
+        options: Settings of the campaign.
+        rules: The levels of caption rules that differ from their defaults, and the word lists.
+        items: Name of the file of items.
+        quiz: Lines of additional items, from the quiz that the definition names.
+        images: Name of the folder of images, if any.
     """
 
     slug: str
@@ -89,15 +89,16 @@ class ItemDefinition:
     """An item of a campaign's file.
 
     Attributes:
-        key: What it is called.
-        image: The name of its image; empty if it has none.
-        group: What it belongs to.
-        category: Its class.
-        payload: What its kind of task holds of it.
-        expected: The answer that passes, if it is a check; else empty.
-        training: Whether it is a check of the training.
-        explanation: Why its answer is the expected one, for the training.
-        is_quiz: Whether it asks about the rules, in the training of a kind in which sentences are written.
+        key: Identifier of the item.
+        image: Name of the image; empty if the item has none.
+        group: Identifier shared by related items.
+        category: Class of the item.
+        payload: Content of the item for its task type.
+        expected: Answer that passes, if the item is a check; else empty.
+        training: Whether the item is a training item.
+        explanation: Explanation of the expected answer, for training items.
+        is_quiz: Whether the item is a quiz question about the caption rules, in the training of a writing
+            campaign.
     """
 
     key: str
@@ -112,14 +113,14 @@ class ItemDefinition:
 
 
 def read_definition(name: str, read: Callable[[str], bytes]) -> CampaignDefinition:
-    """Reads a campaign's file, and the texts that it names.
+    """Parse a campaign's file, and read the texts that it names.
 
     Args:
-        name: The file.
-        read: The content of a file, by its name.
+        name: Name of the file.
+        read: Returns the content of a file by name.
 
     Raises:
-        CampaignError: Something in it is not what it must be.
+        CampaignError: The definition is invalid.
         OSError: A file can't be read.
     """
     content = _toml(name, read)
@@ -157,14 +158,14 @@ def read_definition(name: str, read: Callable[[str], bytes]) -> CampaignDefiniti
 
 
 def read_rules(name: str, content: bytes) -> dict[str, Any]:
-    """The part `rules` of a file: of a campaign's, or of one that has nothing else.
+    """Parse the part `rules` of a campaign's file, or of a file with only this part.
 
     Args:
-        name: What errors call the file.
-        content: Its content.
+        name: Name of the file in error messages.
+        content: Content of the file.
 
     Raises:
-        CampaignError: It is not what it must be.
+        CampaignError: The part is missing or invalid.
     """
     found = _toml(name, lambda _: content)
     _check_parts(name, found)
@@ -181,10 +182,10 @@ def _check_parts(name: str, content: Mapping[str, Any]) -> None:
 
 
 def read_panel(name: str, read: Callable[[str], bytes]) -> dict[str, Any]:
-    """Reads the file of a panel, with the key set that it names.
+    """Parse the file of a panel, and read the key set that it names.
 
     Raises:
-        CampaignError: It is not TOML, or the key set is not JSON.
+        CampaignError: The file is not TOML, or the key set is not JSON.
         OSError: A file can't be read.
     """
     content = _toml(name, read)
@@ -232,10 +233,10 @@ def _text(read: Callable[[str], bytes], name: str) -> str:
 
 
 def read_markdown(name: str, content: bytes) -> str:
-    """The text of a file that workers read.
+    """Decode and validate a text for workers.
 
     Raises:
-        CampaignError: It is not UTF-8, empty or too long.
+        CampaignError: The file is not UTF-8, is empty or too long.
     """
     try:
         text = content.decode()
@@ -247,15 +248,15 @@ def read_markdown(name: str, content: bytes) -> str:
 
 
 def read_items(name: str, lines: Iterable[bytes], task: TaskType) -> Iterator[ItemDefinition]:
-    """Reads items, one JSON object a line.
+    """Parse items from lines with one JSON object each.
 
     Args:
-        name: What errors call the file.
-        lines: Its lines.
-        task: The kind of task that they are of.
+        name: Name of the file in error messages.
+        lines: Lines of the file.
+        task: Task type of the items.
 
     Raises:
-        CampaignError: One is not what it must be, or has the key of another.
+        CampaignError: An item is invalid, or two items have the same key.
     """
     known: set[str] = set()
     for number, line in enumerate(lines, 1):

@@ -1,4 +1,4 @@
-"""What a campaign takes and will show: answers, days, cost; an interval, the smallest difference."""
+"""Forecast of a campaign: answers, days, cost, intervals, detectable difference."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ __all__ = ["Effort", "effort_of", "ends_by_pair", "measured_agreement"]
 
 @dataclass(frozen=True, kw_only=True)
 class Effort:
-    """What a campaign takes.
+    """The effort and the cost of a campaign, and the precision of its results.
 
     Attributes:
-        wanted: How many answers count in the end.
-        to_go: How many of them are missing.
-        given: How many answers were given, whether they count or not: all are paid.
-        hours: How long all wanted answers take people, together.
-        days: How many days that takes.
-        cost: What is paid for them.
-        days_to_go: How many days the missing ones take.
-        cost_to_go: What is paid for the missing ones.
-        cost_so_far: What the answers so far cost.
-        systems: How many systems are judged; 1 where items name none.
-        forecast: What the result will show; None for kinds whose result is no share.
+        wanted: Total number of required answers.
+        to_go: Number of missing answers.
+        given: Number of answers so far, counted or not; all are paid.
+        hours: Total working time for all required answers, in hours.
+        days: Duration of all required answers, in days.
+        cost: Cost of all required answers.
+        days_to_go: Duration of the missing answers, in days.
+        cost_to_go: Cost of the missing answers.
+        cost_so_far: Cost of the answers so far.
+        systems: Number of judged systems; 1 if items don't name a system.
+        forecast: Forecast of the precision of the result; None for task types whose result is not a share.
     """
 
     wanted: int
@@ -49,12 +49,12 @@ class Effort:
 
 
 def effort_of(campaign: Campaign, prices: Prices, agreement: Agreement) -> Effort:
-    """What a campaign takes and will show.
+    """Estimate the effort and cost of a campaign, and the precision of its results.
 
     Args:
         campaign: The campaign.
-        prices: What answers take.
-        agreement: How people differ; of kinds whose result is a share.
+        prices: Time and price of answers.
+        agreement: Agreement between annotators; used for task types whose result is a share.
     """
     slots = Slot.objects.filter(item__campaign=campaign, closed=False)
     wanted, to_go = slots.count(), slots.filter(filled_by=None).count()
@@ -85,14 +85,14 @@ def _forecast(campaign: Campaign, prices: Prices, agreement: Agreement, systems:
     options = options_of(campaign)
     rows = items_of(campaign).values_list("group", "pk")
     items = len(rows)
-    # Where pairs end, each of their votes may take several answers.
+    # If pairs end, each of their votes may need several answers.
     by_pair = ends_by_pair(campaign, options)
     each = options.answers if by_pair else 1
     questions = max(len({group or key for group, key in rows}) if by_pair else items // systems, 1)
     said = forecast(
         images=questions,
         votes=max(round(items / questions), 1) if by_pair else options.answers,
-        # A triplet that is decided sooner takes fewer answers; how many, pairs don't say.
+        # A triplet that is decided early needs fewer answers; the number can't be derived from pairs.
         curtail=options.curtail and not by_pair,
         confidence=options.confidence or None,
         least=options.confidence_votes,
@@ -104,14 +104,15 @@ def _forecast(campaign: Campaign, prices: Prices, agreement: Agreement, systems:
 
 
 def ends_by_pair(campaign: Campaign, options: CampaignOptions) -> bool:
-    """Whether pairs end, each of whose votes is the majority of the answers to an item."""
+    """Return whether pairs can end, with the majority of an item as one vote."""
     return options.confidence > 0 and task_named(campaign.kind).votes_once
 
 
 def measured_agreement(campaign: Campaign) -> Agreement | None:
-    """How people differ, from the campaign's answers, those of a trial too; None where they can't say it.
+    """Estimate the agreement from the campaign's answers, including pilot answers.
 
-    On each item; where pairs end by the votes of their items, on each pair.
+    The agreement is between answers to an item; or, if pairs end by the votes of their items, between votes
+    on a pair. The result is None if there are too few answers.
     """
     task = task_named(campaign.kind)
     if not task.result.yes:
@@ -134,7 +135,7 @@ def measured_agreement(campaign: Campaign) -> Agreement | None:
 
 
 def _of_pairs(campaign: Campaign, votes: dict[int, list[int]]) -> dict[int, list[int]]:
-    """The majority of each item's answers, 1 or 0, by pair; an item whose answers are tied has none."""
+    """Return the majorities of the items' answers, 1 or 0, by pair; ties are omitted."""
     of_pairs: dict[str | int, list[int]] = {}
     for key, group in items_of(campaign).filter(pk__in=votes).values_list("pk", "group"):
         (winner,) = winners([[2 * vote - 1 for vote in votes[key]]]).tolist()

@@ -1,4 +1,4 @@
-"""The files of a new campaign from what a form asks for."""
+"""Campaign files from the data of the creation form."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from capeval_server.core.errors import CampaignError
 __all__ = ["MOST_PICTURES", "formed_files", "unzipped"]
 
 MOST_PICTURES = 5000
-"""The most files of a zip of pictures; the command line takes more, from a folder."""
+"""Maximum number of files in a zip of images. The command line accepts more, in a folder."""
 
 _TEXTS = ("instructions", "consent")
 
@@ -30,15 +30,15 @@ def formed_files(
     rules: Mapping[str, str] | None = None,
     pictures: Mapping[str, bytes] | None = None,
 ) -> dict[str, bytes]:
-    """The files of a campaign, as an organizer could have written them, by their names.
+    """Return the files of a campaign by name, as an organizer could have written them.
 
     Args:
         about: `slug`, `title`, `kind`, `challenge` and `quiz` (empty for none), and the texts `instructions`
             and `consent` (empty for none).
         options: The settings.
-        items: The file of items, one JSON object a line.
-        rules: The levels of rules for sentences, where they differ from the defaults.
-        pictures: The pictures by their names; none where items have none.
+        items: The file of items, with one JSON object per line.
+        rules: The level of each caption rule that differs from its default.
+        pictures: The images by name; None if items have none.
     """
     texts = {name: about[name].replace("\r\n", "\n").encode() for name in _TEXTS if about[name].strip()}
     campaign = {name: value for name, value in about.items() if value and name not in _TEXTS}
@@ -57,14 +57,14 @@ def formed_files(
 
 
 def unzipped(data: bytes, *, limit: int) -> dict[str, bytes]:
-    """The files in a zip by their names, whatever folder they are in.
+    """Return the files in a zip by name, without their folders.
 
     Args:
         data: The bytes of the zip.
-        limit: The most bytes that its files may have together, unpacked.
+        limit: Maximum total size of the unpacked files, in bytes.
 
     Raises:
-        CampaignError: It is not a zip, is damaged or too large, or two of its files have the same name.
+        CampaignError: The zip is invalid, damaged or too large, or two of its files have the same name.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -73,7 +73,7 @@ def unzipped(data: bytes, *, limit: int) -> dict[str, bytes]:
                 raise CampaignError(
                     f"the zip must have at most {MOST_PICTURES:,} files (got {len(members):,})"
                 )
-            # What is read of a file is never more than the size that is declared.
+            # zipfile never reads more bytes of a file than the size that is declared.
             if sum(one.file_size for one in members) > limit:
                 raise CampaignError(f"the files of the zip must have at most {limit:,} bytes together")
             names = [PurePosixPath(one.filename).name for one in members]
@@ -86,5 +86,5 @@ def unzipped(data: bytes, *, limit: int) -> dict[str, bytes]:
 
 
 def _is_wanted(name: str) -> bool:
-    """Whether a member is more than what macOS adds to zips."""
+    """Return whether a member is not one of the files that macOS adds to zips."""
     return not name.startswith("__MACOSX/") and not PurePosixPath(name).name.startswith(".")

@@ -1,7 +1,7 @@
-"""Pictures of other hosts, fetched once into a folder, from which a campaign is then made.
+"""Download of images from other hosts into a folder, before a campaign is created.
 
-This is the one thing for which annotation connects to other hosts, and a command alone does it. Who works on
-a campaign gets pictures from this server: another host would learn who looks at what, and files change there.
+Only this command connects to other hosts. Workers receive images from this server: another host would learn
+who views which image, and its files may change.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from capeval_server.http.safe_client import HostUnreachableError
 
 __all__ = ["ImageDownload", "ImageDownloadResult", "fetch_images", "read_addresses", "summary"]
 
-# How long one picture may take, with all redirects; how many of these are followed.
+# Time limit per image with all redirects, in seconds; and maximum number of redirects.
 _SECONDS, _MOST_REDIRECTS = 60.0, 5
 _REDIRECTS = (301, 302, 303, 307, 308)
 _AT_ONCE = 1 << 16
@@ -37,11 +37,11 @@ _LONGEST_NAME, _LONGEST_ADDRESS = 200, 4000
 
 @dataclass(frozen=True, kw_only=True)
 class ImageDownload:
-    """A picture of another host.
+    """An image on another host.
 
     Attributes:
-        name: The file that it becomes.
-        address: Where it is.
+        name: Name of the file to create.
+        address: URL of the image.
     """
 
     name: str
@@ -50,12 +50,12 @@ class ImageDownload:
 
 @dataclass(frozen=True, kw_only=True)
 class ImageDownloadResult:
-    """What became of a picture.
+    """The outcome of an image download.
 
     Attributes:
-        name: Its file.
+        name: Name of the file.
         outcome: "fetched", "there already" or "failed".
-        reason: Why it failed.
+        reason: Reason for the failure.
     """
 
     name: str
@@ -64,14 +64,14 @@ class ImageDownloadResult:
 
 
 def read_addresses(name: str, content: bytes) -> list[ImageDownload]:
-    """Reads the file of addresses: CSV with the columns `image` and `address`.
+    """Parse a CSV file of addresses with the columns `image` and `address`.
 
     Args:
-        name: What errors call the file.
-        content: Its content.
+        name: Name of the file in error messages.
+        content: Content of the file.
 
     Raises:
-        CampaignError: It is not that, or names an image twice.
+        CampaignError: The file is invalid, or contains an image twice.
     """
     try:
         rows = csv.DictReader(io.StringIO(content.decode("utf-8-sig"), newline=""), strict=True)
@@ -104,13 +104,14 @@ def _problem_of(address: str) -> str:
 
 
 def fetch_images(wanted: Sequence[ImageDownload], folder: Path) -> Iterator[ImageDownloadResult]:
-    """Fetches what is not in the folder yet; says of each what became of it.
+    """Download the images that are missing in a folder, and yield the outcomes.
 
-    A file has its name only once all of it is there and is a picture: what was stopped goes on where it was.
+    A file gets its name only once it is complete and a valid image, so an interrupted download can be
+    continued.
 
     Args:
-        wanted: The pictures.
-        folder: Where they are stored; made if needed.
+        wanted: The images.
+        folder: Target folder; created if needed.
 
     Raises:
         OSError: A file can't be written.
@@ -139,21 +140,21 @@ def fetch_images(wanted: Sequence[ImageDownload], folder: Path) -> Iterator[Imag
 
 
 def summary(found: Sequence[ImageDownloadResult]) -> str:
-    """How many of each outcome there are."""
+    """Return a text with the number of images of each outcome."""
     counts = Counter(one.outcome for one in found)
     return "; ".join(f"{name}: {counts[name]}" for name in ("fetched", "there already", "failed"))
 
 
 def _content(address: str) -> bytes:
-    """What is at an address. Each redirect is checked as the address itself was.
+    """Download the content at a URL. Redirects are validated like the URL itself.
 
     Raises:
-        OSError: It can't be reached in time, must not be, or is not there.
-        http.client.HTTPException: The answer is no HTTP.
+        OSError: The URL can't be reached in time, is not allowed, or does not exist.
+        http.client.HTTPException: The response is not valid HTTP.
     """
     deadline = time.monotonic() + _SECONDS
     for _ in range(_MOST_REDIRECTS + 1):
-        # The query of an address may be a secret, so no message has it.
+        # The query of a URL may be a secret, so messages don't contain it.
         if problem := _problem_of(address):
             raise HostUnreachableError(f"the address of {urlsplit(address).hostname} {problem}")
         connection = safe_client.opened(address, deadline - time.monotonic())
@@ -189,7 +190,7 @@ def _read(answer: http.client.HTTPResponse, deadline: float) -> bytes:
 
 @contextmanager
 def _until(connection: safe_client.PublicHTTPConnection, deadline: float) -> Iterator[None]:
-    """Ends a connection at a time: who sends a byte now and then would go on without end."""
+    """End a connection at a deadline, even if its host still sends single bytes."""
     late = threading.Event()
 
     def end() -> None:

@@ -1,4 +1,7 @@
-"""The pictures of a campaign: checked once, without their metadata, in two sizes, called by their content."""
+"""Images of a campaign: validated, without metadata, in two sizes.
+
+Stored files are named by the hash of the content.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +23,10 @@ if TYPE_CHECKING:
 
 __all__ = ["LARGE", "MOST_BYTES", "SMALL", "add_images", "check_picture"]
 
-# The longest sides of the two sizes, and what a file may have at most.
+# Longest sides of the two sizes in pixels, and limits of a file in bytes and pixels.
 SMALL, LARGE = 480, 1600
 MOST_BYTES, _PIXELS = 20_000_000, 50_000_000
-# SVG is no picture but a program; others are rare, and their decoders little tried.
+# SVG can contain programs; other formats are rare, and their decoders are less tested.
 _FORMATS = ("JPEG", "PNG", "WEBP", "GIF")
 _FOLDER = "annotation"
 
@@ -31,16 +34,16 @@ _FOLDER = "annotation"
 def add_images(
     campaign: Campaign, names: Iterable[str], read: Callable[[str], bytes], stored: list[str]
 ) -> None:
-    """Adds the pictures of a campaign.
+    """Add the images of a campaign.
 
     Args:
         campaign: The campaign.
-        names: The names by which its items call them, each once.
-        read: The content of a picture by its name.
-        stored: Gets the names of the files that are stored.
+        names: The distinct names by which the items refer to the images.
+        read: Returns the content of an image by name.
+        stored: Receives the names of the files that are stored.
 
     Raises:
-        CampaignError: A file is no picture that can be taken, or the same as another.
+        CampaignError: A file is not an accepted image, or is the same as another.
         OSError: A file can't be read or stored.
     """
     known: dict[str, str] = {}
@@ -68,20 +71,20 @@ def add_images(
 
 
 def check_picture(name: str, content: bytes) -> None:
-    """Refuses what is no picture that a campaign can have.
+    """Validate an image for a campaign.
 
     Args:
-        name: What errors call it.
-        content: The file.
+        name: Name of the image in error messages.
+        content: Content of the file.
 
     Raises:
-        CampaignError: It is none.
+        CampaignError: The image is not accepted.
     """
     _picture(name, content)
 
 
 def _picture(name: str, content: bytes) -> Picture:
-    """The first frame of a picture, upright, without anything but its pixels."""
+    """Return the first frame of an image, upright and without metadata."""
     from PIL import Image as Pillow
     from PIL import ImageOps, UnidentifiedImageError
 
@@ -112,7 +115,7 @@ def _picture(name: str, content: bytes) -> Picture:
 
 
 def _store(digest: str, size: int, picture: Picture, stored: list[str]) -> str:
-    """Stores a picture in a size; pictures of the same content are one file, of whichever campaign."""
+    """Store an image in one size. Equal images of all campaigns share a file."""
     name = f"{_FOLDER}/{digest}-{size}.jpg"
     if default_storage.exists(name):
         return name

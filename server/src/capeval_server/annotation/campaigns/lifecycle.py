@@ -50,12 +50,15 @@ _WAYS: dict[str, tuple[str, ...]] = {
     _State.CLOSING: (_State.OPEN, _State.CLOSED),
     _State.CLOSED: (_State.OPEN,),
 }
-# How many items a change of all items takes at once.
+# Number of items that a change of all items locks at once.
 _ITEMS_AT_ONCE = 5000
 
 
 def managed_by(user: User) -> QuerySet[Campaign]:
-    """The campaigns that a user manages: their own, and those of challenges that they organize."""
+    """Return the campaigns that a user manages.
+
+    These are their own, and the campaigns of the challenges that they organize. Staff manage all.
+    """
     if user.is_staff and user.is_active:
         return Campaign.objects.all()
     of_challenges = Q(challenge__in=organized_by(user).values("pk"))
@@ -64,10 +67,10 @@ def managed_by(user: User) -> QuerySet[Campaign]:
 
 
 def managed(user: User, slug: str) -> Campaign:
-    """The campaign with a name, for somebody who manages it.
+    """Return the campaign with a name, if the user manages it.
 
     Raises:
-        NotFoundError: There is none, or the user does not manage it.
+        NotFoundError: There is no such campaign, or the user does not manage it.
     """
     found = managed_by(user).filter(slug=slug).first()
     if found is None:
@@ -76,19 +79,19 @@ def managed(user: User, slug: str) -> Campaign:
 
 
 def change_state(user: User | None, campaign: Campaign, state: str, *, reason: str = "") -> Campaign:
-    """Opens, pauses or closes a campaign, or tries it.
+    """Change the state of a campaign: pilot, open, pause or close it.
 
-    Held work may end while a campaign is paused or closing. Closing it for good takes back what is held; what
-    comes later is stored, and does not count.
+    Held work may be finished while a campaign is paused or closing. Closing a campaign takes back held work;
+    later answers are stored, but don't count.
 
     Args:
-        user: Who does it; none for the command line.
+        user: The manager; None for the command line.
         campaign: The campaign.
-        state: The state that it shall have.
-        reason: Why, which opening a closed campaign again needs.
+        state: The new state.
+        reason: Reason for the change, required to reopen a closed campaign.
 
     Raises:
-        CampaignError: There is no way to that state, or no reason is given.
+        CampaignError: The transition is not possible, or the required reason is missing.
     """
     with held(campaign) as now:
         if state == now.state:
@@ -108,13 +111,13 @@ def change_state(user: User | None, campaign: Campaign, state: str, *, reason: s
 
 
 def set_answers(user: User | None, campaign: Campaign, answers: int) -> Campaign:
-    """Sets how many answers each item needs.
+    """Set the number of answers that each item needs.
 
-    With fewer, an item keeps the slots that are filled, then those that are held. What fills a slot beyond
-    stays stored, and no longer counts. With more, slots are added.
+    If the number is lowered, an item keeps its filled slots first, then the held ones; surplus answers remain
+    stored, but no longer count. If it is raised, slots are added.
 
     Raises:
-        CampaignError: It is not a number of answers.
+        CampaignError: The number is out of range.
     """
     if not 1 <= answers <= MOST_ANSWERS:
         raise CampaignError(f"'answers' must be from 1 to {MOST_ANSWERS} (got {answers})")
@@ -122,7 +125,7 @@ def set_answers(user: User | None, campaign: Campaign, answers: int) -> Campaign
         before = options_of(now)
         now.settings = before.model_copy(update={"answers": answers}).model_dump()
         now.save(update_fields=["settings"])
-        # One pair after the other, as all items of a pair may end at once.
+        # Pair by pair, because all items of a pair may end at once.
         keys = list(items_of(now).order_by("group", "pk").values_list("pk", flat=True))
         for start in range(0, len(keys), _ITEMS_AT_ONCE):
             some = keys[start : start + _ITEMS_AT_ONCE]
@@ -141,9 +144,9 @@ def quality_settings(campaign: Campaign) -> dict[str, Any]:
 
 
 def set_quality(user: User | None, campaign: Campaign, changes: Mapping[str, Any]) -> Campaign:
-    """Change quality settings of a campaign in any state, from then on.
+    """Change quality settings of a campaign, in any state, for future work.
 
-    Slots that wait for trusted workers can be given to everybody as soon as `reopened_for` is "everybody".
+    Slots that are reserved for trusted workers are open to everybody while `reopened_for` is "everybody".
 
     Args:
         user: The manager; None for the command line.
@@ -181,7 +184,10 @@ def _quality_of(campaign: Campaign) -> str:
 
 
 def quality_changes(campaign: Campaign) -> list[Action]:
-    """Return the changes of the quality settings, latest first; `what` names old and new values."""
+    """Return the changes of the quality settings, latest first.
+
+    The `what` of each contains the old and the new values.
+    """
     rows = Action.objects.filter(challenge=campaign.challenge, what__startswith=_quality_of(campaign))
     found = list(rows.order_by("-time", "-pk"))
     for one in found:
@@ -190,16 +196,18 @@ def quality_changes(campaign: Campaign) -> list[Action]:
 
 
 def set_rules(user: User | None, campaign: Campaign, rules: Mapping[str, Any]) -> TextVersion:
-    """Sets the rules for sentences, as a new version of the campaign's texts: each answer knows its own.
+    """Set the caption rules, as a new version of the campaign's texts.
+
+    Each answer refers to the version that judged it.
 
     Args:
-        user: Who does it; none for the command line.
+        user: The manager; None for the command line.
         campaign: The campaign.
-        rules: Levels by rule, where they differ from the defaults; `known_words` and `blocked_words`.
+        rules: The level of each rule that differs from its default; `known_words` and `blocked_words`.
 
     Raises:
-        CampaignError: No sentences are written in the campaign; or a rule or a level is not known, or a list
-            is none of texts.
+        CampaignError: The campaign does not collect captions; a rule or a level is unknown; or a list is not
+            a list of texts.
     """
     if not task_named(campaign.kind).written:
         raise CampaignError("rules are for campaigns in which sentences are written")
@@ -224,11 +232,11 @@ def set_rules(user: User | None, campaign: Campaign, rules: Mapping[str, Any]) -
 
 
 def unfinished(campaign: Campaign) -> QuerySet[Item]:
-    """The items of a campaign that lack answers."""
+    """Return the items of a campaign that lack answers."""
     empty = Slot.objects.filter(item=OuterRef("pk"), closed=False, filled_by=None)
     return items_of(campaign).filter(Exists(empty))
 
 
 def items_of(campaign: Campaign) -> QuerySet[Item]:
-    """The items of a campaign that answers count for: checks are none."""
+    """Return the items of a campaign with counted answers: all except checks."""
     return Item.objects.filter(campaign=campaign, is_check=False)

@@ -1,4 +1,4 @@
-"""How far a campaign is, and why it does not get further."""
+"""Progress and pace of a campaign, and the reasons for missing progress."""
 
 from __future__ import annotations
 
@@ -32,36 +32,36 @@ __all__ = [
 ]
 
 PACE_DAYS = 7
-"""How many days of answers the pace of a campaign is measured on."""
+"""Number of days from which the pace of a campaign is measured."""
 
 FEWEST_TO_FORECAST = 10
-"""The fewest recent answers that a forecast is based on."""
+"""Minimum number of recent answers for a forecast."""
 
-# Of how many answers, the latest, the time is measured.
+# Number of latest answers from which the median time is computed.
 _TIMED = 1000
 _DAY_HOURS = 24
-# The day in UTC, by the database itself: Django's way calls Python for each row on SQLite.
+# The database computes the day in UTC: Django's own function calls Python for each row on SQLite.
 _DAY = Func("received", function="DATE", output_field=DateField())
 
 
 @dataclass(frozen=True, kw_only=True)
 class CampaignProgress:
-    """How far a campaign is.
+    """Progress of a campaign.
 
     Attributes:
-        state: Its state.
-        items: How many items it has, without checks.
-        finished: How many of them have all answers that they need.
-        ended: How many of these have ended before all answers were given, as they or their pairs are decided.
-        wanted: How many answers count in the end.
-        counted: How many count now.
-        held: How many slots are held by workers now.
-        workers: How many workers agreed to take part.
-        trusted: How many of them are trusted.
-        to_review: How many answers wait for a review.
-        reported: How many items are out of work, as they were reported or taken out.
-        checks_out: How many checks are out of work, as good workers failed them or they were taken out.
-        waiting: Why what is left is not being worked on, in sentences.
+        state: State of the campaign.
+        items: Number of items, without checks.
+        finished: Number of items that have all required answers.
+        ended: Number of finished items that ended early, because they or their pairs are decided.
+        wanted: Number of required answers.
+        counted: Number of counted answers.
+        held: Number of slots held by workers now.
+        workers: Number of workers who agreed to take part.
+        trusted: Number of trusted workers.
+        to_review: Number of answers that wait for a review.
+        reported: Number of items on hold, by reports or by an organizer.
+        checks_out: Number of checks on hold, by failures of reliable workers or by an organizer.
+        waiting: Reasons why the remaining items are not being answered, as sentences.
     """
 
     state: str
@@ -81,7 +81,7 @@ class CampaignProgress:
 
 @dataclass(frozen=True, kw_only=True)
 class ClassProgress:
-    """How far the items of a class are; `name` is empty for those without one."""
+    """Progress of the items of a class; `name` is empty for items without a class."""
 
     name: str
     items: int
@@ -91,19 +91,18 @@ class ClassProgress:
 
 @dataclass(frozen=True, kw_only=True)
 class Pace:
-    """How fast a campaign goes.
+    """Pace of a campaign.
 
     Attributes:
-        days: How many of the answers that count came on each day, the earliest first; days without any are
-            left out.
-        to_go: How many answers are still wanted.
-        recent: How many answers that count came in the last days.
-        recent_hours: The whole hours since the first of these; whole days from one day on.
-        days_left: How long the rest takes at that rate; None where recent answers are too few, or where less
+        days: Number of counted answers of each day, in order; days without answers are omitted.
+        to_go: Number of missing answers.
+        recent: Number of counted answers in the last `PACE_DAYS` days.
+        recent_hours: Hours since the first of these, rounded up; rounded up to whole days from one day on.
+        days_left: Days until completion at this pace; None if there are too few recent answers, or if less
             than a day of answers would be extrapolated to more than a day.
-        seconds: The median time of an answer, trials and checks among them, training not; None if none was
-            measured.
-        timed: Of how many answers, the latest, that is the median.
+        seconds: Median time of an answer in seconds, including pilot answers and checks, but not training;
+            None if no time was measured.
+        timed: Number of latest answers from which the median is computed.
     """
 
     days: tuple[tuple[date, int], ...]
@@ -116,14 +115,14 @@ class Pace:
 
 
 def with_counts(campaigns: QuerySet[Campaign]) -> QuerySet[Campaign]:
-    """Campaigns with how many answers count and are wanted, the newest first."""
+    """Annotate campaigns with counted and required answers; sort by age, newest first."""
     slots = Count("items__slots", filter=Q(items__slots__closed=False))
     counted = campaigns.annotate(wanted=slots, counted=Count("items__slots__filled_by"))
     return counted.select_related("challenge").order_by("-created", "-pk")
 
 
 def classes_of(campaign: Campaign) -> list[ClassProgress]:
-    """How far each class of a campaign's items is."""
+    """Return the progress of each class of a campaign's items."""
     slots = Slot.objects.filter(item__campaign=campaign, closed=False).order_by("item__category")
     counts = (Count("item", distinct=True), Count("pk"), Count("filled_by"))
     return [
@@ -135,14 +134,14 @@ def classes_of(campaign: Campaign) -> list[ClassProgress]:
 
 
 def items_with_counts(campaign: Campaign) -> QuerySet[Item]:
-    """The items of a campaign, checks too, with how many of their answers count and are wanted."""
-    # Item by item, so that those of a page are counted and no others.
+    """Annotate all items, including checks, with counted and required answers."""
+    # Subqueries per item, so that only the items of the requested page are counted.
     counted, wanted = Slot.objects.exclude(filled_by=None), Slot.objects.filter(closed=False)
     return campaign.items.annotate(counted=number_of(counted), wanted=number_of(wanted)).order_by("pk")
 
 
 def pace_of(campaign: Campaign) -> Pace:
-    """How fast a campaign goes, and when it ends if that goes on."""
+    """Return the pace of a campaign, with the forecast of its completion."""
     slots = Slot.objects.filter(item__campaign=campaign, closed=False)
     to_go = slots.filter(filled_by=None).count()
     counted = Response.objects.filter(item__campaign=campaign, filled_slot__isnull=False)
@@ -163,7 +162,7 @@ def pace_of(campaign: Campaign) -> Pace:
 
 
 def _recent(counted: QuerySet[Response]) -> tuple[int, int]:
-    """Return the number of answers of the last days, and the hours since the first of them."""
+    """Return the number of recent answers, and the hours since the first of them."""
     now = database_time()
     late = counted.filter(received__gt=now - timedelta(days=PACE_DAYS))
     first = late.order_by("received").values_list("received", flat=True).first()
@@ -182,7 +181,7 @@ def _days_left(to_go: int, recent: int, hours: int) -> float | None:
 
 
 def progress_of(campaign: Campaign) -> CampaignProgress:
-    """How far a campaign is."""
+    """Return the progress of a campaign."""
     options = options_of(campaign)
     items = items_of(campaign)
     slots = Slot.objects.filter(item__campaign=campaign, closed=False)
@@ -227,7 +226,10 @@ def _works(participation: Participation) -> bool:
 def _waiting(
     campaign: Campaign, options: CampaignOptions, workers: list[Participation], trusted: list[Participation]
 ) -> list[str]:
-    """Why nobody works on what is left; nothing where somebody can."""
+    """Return the reasons why no worker can be assigned the remaining items.
+
+    The list is empty if a worker can.
+    """
     found = items_of(campaign).aggregate(
         free=Count("pk", filter=Q(free__gt=0)),
         for_trusted=Sum("free_trusted"),

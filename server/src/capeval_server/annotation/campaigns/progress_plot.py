@@ -1,4 +1,4 @@
-"""The answers of a campaign by day, as a plot."""
+"""Plot of the answers of a campaign by day."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from capeval_server.core.svg_plots import Theme, svg
 __all__ = ["progress_plot"]
 
 _HEIGHT = 2.6
-# The width in inches, for pages and for phones.
+# Widths in inches, for desktop and phone pages.
 _WIDE, _NARROW = 7.6, 3.9
 
 
@@ -21,14 +21,14 @@ _WIDE, _NARROW = 7.6, 3.9
 def progress_plot(
     days: tuple[tuple[date, int], ...], wanted: int, *, ends: date | None, theme: Theme, narrow: bool
 ) -> bytes:
-    """The answers that count, added up by day, with how many are wanted, as SVG.
+    """Return a plot of the cumulative counted answers, and the target, as SVG.
 
     Args:
-        days: How many answers came on each day, the earliest first.
-        wanted: How many are wanted.
-        ends: The day on which all will be there if the pace goes on; None where there is no pace.
+        days: Number of answers of each day, in order.
+        wanted: Number of required answers.
+        ends: Expected day of completion at the current pace; None if unknown.
         theme: The colors of the page.
-        narrow: Whether it is for a phone.
+        narrow: Whether to draw the plot for phones.
     """
 
     def draw(figure: Any, colors: Mapping[str, str]) -> None:
@@ -48,7 +48,7 @@ def _draw(
     from matplotlib.ticker import MaxNLocator
 
     panel = figure.subplots()
-    # From nothing on the day before the first.
+    # The curve starts at 0 on the day before the first answers.
     places = [days[0][0] - timedelta(days=1), *(day for day, _ in days)]
     counts = [0, *accumulate(number for _, number in days)]
     panel.plot(places, counts, "-o", color=colors["dot"], markersize=4, lw=2)
@@ -57,7 +57,7 @@ def _draw(
         panel.plot([places[-1], ends], [counts[-1], wanted], color=colors["dot"], lw=1.4, ls=(0, (1, 2)))
     panel.set_ylim(0, max(wanted, counts[-1]) * 1.08)
     panel.set_ylabel("answers that count")
-    # Of matplotlib, dates have no types.
+    # The types of matplotlib don't cover its `dates` module.
     make: Any = dates
     # Dates are numbers of days, so whole numbers are days.
     locator = MaxNLocator(4, integer=True, min_n_ticks=1)

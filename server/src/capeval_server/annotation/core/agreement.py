@@ -1,4 +1,4 @@
-"""How far the answers of a campaign agree: captions with the others of their image, choices by class."""
+"""Agreement between answers: captions of the same image, and choices by class."""
 
 from __future__ import annotations
 
@@ -28,27 +28,28 @@ __all__ = [
 ]
 
 LIMIT = 0.06
-"""Below this CIDEr-D a caption goes to review.
+"""CIDEr-D below which a caption is sent to review.
 
-Of captions of other images that were planted in nocaps's validation set (1 %, drawn five times), 94 to 95 %
-are below it once an image has its ten captions, and 3.1 % of all are; below 0.05 it was 89 % in one draw.
-With three other captions, fewer are found and more right ones are looked at.
+Captions of other images were planted in the validation set of nocaps (1 %, drawn five times). Once an image
+has its ten captions, 94 to 95 % of the planted captions and 3.1 % of all captions are below this limit. With
+a limit of 0.05, one draw found 89 %. With only three other captions, fewer planted captions are found, and
+more correct ones are reviewed.
 """
 
 LEAST_OTHERS = 3
-"""How many other captions an image must have before a caption is compared with them."""
+"""Minimum number of other captions of an image for a comparison."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CaptionAgreement:
-    """How far each caption that counts agrees with the others of its image.
+    """The agreement of each counted caption with the other captions of its image.
 
     Attributes:
-        scores: CIDEr-D against the other captions of its image, by the answer's key. Captions of images with
-            fewer than `LEAST_OTHERS` others have none.
-        workers: Of each of these answers, the participation of its worker.
-        compared: How many images have enough captions.
-        waiting: How many have too few.
+        scores: CIDEr-D against the other captions of the image, by the key of the answer. Captions of images
+            with fewer than `LEAST_OTHERS` others have none.
+        workers: Participation of the worker of each of these answers.
+        compared: Number of images with enough captions.
+        waiting: Number of images with too few captions.
     """
 
     scores: Mapping[int, float]
@@ -58,11 +59,11 @@ class CaptionAgreement:
 
     @property
     def unlike(self) -> list[int]:
-        """The answers that agree too little with the others, to be looked at."""
+        """The keys of the answers with too little agreement, to be reviewed."""
         return [key for key, score in self.scores.items() if score < LIMIT]
 
     def means(self) -> dict[int, tuple[float, int]]:
-        """The mean of each worker, by participation, and of how many captions it is."""
+        """Return the mean of each worker and the number of captions, by participation."""
         found: dict[int, list[float]] = {}
         for key, score in self.scores.items():
             found.setdefault(self.workers[key], []).append(score)
@@ -71,15 +72,15 @@ class CaptionAgreement:
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionAgreement:
-    """How far people agree on a question, of the items of a class.
+    """The agreement of annotators on a question, for the items of a class.
 
     Attributes:
-        category: The class; empty for items without one.
-        question: The question's name; empty where there is one only.
-        items: How many items have two answers that count, or more.
-        answers: How many answers these have.
-        alpha: Krippendorff's alpha; None where it is not defined: all are the same, or no item has two.
-        shares: How many of the answers each choice has.
+        category: Class; empty for items without one.
+        question: Name of the question; empty if there is only one.
+        items: Number of items with at least two counted answers.
+        answers: Number of answers to these items.
+        alpha: Krippendorff's alpha; None if it is not defined: all answers are equal, or no item has two.
+        shares: Number of answers for each choice.
     """
 
     category: str
@@ -91,10 +92,10 @@ class QuestionAgreement:
 
 
 def agreement(captions: Mapping[ImageId, Sequence[str]]) -> dict[ImageId, tuple[float, ...]]:
-    """CIDEr-D of each caption against the other captions of its image.
+    """Return the CIDEr-D of each caption against the other captions of its image.
 
-    Images with fewer than `LEAST_OTHERS` + 1 captions are left out. Document frequencies are those of all
-    captions given, so give those of a whole campaign.
+    Images with fewer than `LEAST_OTHERS` + 1 captions are omitted. Document frequencies come from all
+    captions, so pass the captions of the whole campaign.
 
     Args:
         captions: The captions of each image.
@@ -109,7 +110,7 @@ def agreement(captions: Mapping[ImageId, Sequence[str]]) -> dict[ImageId, tuple[
 
 
 def captions_of(campaign: Campaign) -> CaptionAgreement:
-    """How far each caption that counts agrees with the others of its image."""
+    """Return the agreement of each counted caption with the others of its image."""
     part = task_named(campaign.kind).written
     rows = Response.objects.filter(item__campaign=campaign, filled_slot__isnull=False).order_by("pk")
     keys: dict[int | str, list[int]] = {}
@@ -131,7 +132,7 @@ def captions_of(campaign: Campaign) -> CaptionAgreement:
 
 
 def agreements_of(campaign: Campaign) -> list[QuestionAgreement]:
-    """How far people agree on each question, by class, and of all items where there are several classes."""
+    """Return the agreement on each question by class, and overall for several classes."""
     task = task_named(campaign.kind)
     rows = Response.objects.filter(
         item__campaign=campaign, item__is_check=False, filled_slot__isnull=False
@@ -157,7 +158,7 @@ def _agreement(
 ) -> QuestionAgreement:
     chosen = [[answer[question] for answer in answers] for answers in items if len(answers) > 1]
     names = sorted({choice for choices in chosen for choice in choices})
-    # Points of a scale differ by how far they are apart; other choices only differ or don't.
+    # Points of a scale differ by their distance; other choices are only equal or different.
     scale = all(_is_number(name) for name in names)
     number = {name: float(name) if scale else float(place) for place, name in enumerate(names)}
     table = np.full((len(chosen), max(map(len, chosen), default=2)), np.nan)

@@ -1,4 +1,4 @@
-"""Who has left a campaign: nothing more of them is stored, and they don't begin again."""
+"""Withdrawn workers: their later requests and new enrollments are rejected."""
 
 from __future__ import annotations
 
@@ -13,29 +13,32 @@ _LEFT = "you have left this campaign"
 
 
 def departure_digest(campaign: Campaign, who: str) -> str:
-    """A hash with the server's key: it shows that somebody has left, and of nobody who it was."""
+    """Return a keyed hash that marks a withdrawal without revealing the person."""
     return salted_hmac(f"left the campaign {campaign.pk}", who, algorithm="sha256").hexdigest()
 
 
 def check_not_left(campaign: Campaign, who: str) -> None:
-    """Refuses who has left a campaign, so that nobody answers an item twice.
+    """Reject withdrawn persons, so that nobody answers an item twice.
 
     Args:
         campaign: The campaign.
-        who: An account, as "user 7"; the hash of an invite token, as "link 0a1b..."; or a panel and its id.
+        who: An account, such as "user 7"; the hash of an invite token, such as "link 0a1b..."; or a panel and
+            its id.
 
     Raises:
-        AssignmentError: They have.
+        AssignmentError: The person has withdrawn.
     """
     if Departure.objects.filter(campaign=campaign, digest=departure_digest(campaign, who)).exists():
         raise AssignmentError(_LEFT)
 
 
 def check_here(participation: Participation) -> None:
-    """Refuses what a worker sends who has left meanwhile. The caller has locked the participation.
+    """Reject requests of workers after their withdrawal.
+
+    The caller has locked the participation.
 
     Raises:
-        AssignmentError: They have.
+        AssignmentError: The worker has withdrawn.
     """
     if participation.stage == Participation.Stage.WITHDREW:
         raise AssignmentError(_LEFT)

@@ -1,4 +1,4 @@
-"""The hash of an answer, which stays when its text is removed; and numbers that follow from a seed."""
+"""Hashes of answers, which remain after a redaction, and seeded random numbers."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ __all__ = ["digest_of", "drawn"]
 
 
 def digest_of(answer: Mapping[str, Any]) -> str:
-    """The SHA-256 of an answer, as JSON with sorted names and without spaces."""
+    """Return the SHA-256 of an answer, as JSON with sorted names and without spaces."""
     text = json.dumps(answer, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def drawn(*parts: object) -> int:
-    """A number from 0 to 2**32 - 1 that follows from a campaign's seed and what it is for."""
+    """Return a number from 0 to 2**32 - 1 derived from a campaign's seed and its use."""
     text = "/".join(map(str, parts))
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")

@@ -1,13 +1,14 @@
-"""The order in which rows of campaigns are locked, which prevents deadlocks.
+"""Row locks of campaigns, in a fixed order that prevents deadlocks.
 
-A campaign comes first, then participations, items, slots, assignments; several rows of a table in the order
-of their keys. What a worker does locks the worker's participation alone, and then the items that it changes.
-Slots, and the state of assignments, change only while their item is locked. Where all items of a pair end at
-once, as its winner is likely enough, who changes which answers count locks all items of the pair: so whoever
-has locked one of them can tell from the answers to all of them whether it has ended.
+The order is: campaign, participations, items, slots, assignments; rows of the same table in the order of
+their keys. A request of a worker locks only the worker's participation, and then the items that it changes.
+Slots, and the states of assignments, change only while their item is locked. If all items of a pair end when
+its winner is likely enough, any change of the counted answers locks all items of the pair. So whoever has
+locked one of them can decide from the answers to all of them whether the pair has ended.
 
-What changes a whole campaign locks all participations in it: then no worker is in the middle of something. A
-shared lock of the campaign's row would do the same, but who changes the campaign might never get a turn.
+A change of the whole campaign locks all of its participations, so that no worker's request is in progress. A
+shared lock on the campaign's row would have the same effect, but a change of the campaign might then wait
+forever.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ __all__ = [
 
 @contextmanager
 def held(campaign: Campaign) -> Iterator[Campaign]:
-    """The campaign as it is now. Until the end, no worker does anything in it."""
+    """Lock a campaign and yield its current row; no worker's request runs meanwhile."""
     with transaction.atomic():
         found = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
         list(
@@ -48,19 +49,21 @@ def held(campaign: Campaign) -> Iterator[Campaign]:
 
 
 def lock_participation(participation: Participation) -> Participation:
-    """A participation as it is now, with its campaign as it is now; its worker does nothing else meanwhile.
+    """Lock a participation, and return its current row with its current campaign.
+
+    No other request of the worker runs until the transaction ends.
 
     Raises:
-        NotFoundError: It is gone.
+        NotFoundError: The participation no longer exists.
     """
     found = _lock_row(participation)
-    # Read after the lock: while that was awaited, the campaign may have been closed.
+    # Read after the lock: the campaign may have been closed while the lock was awaited.
     found.campaign = Campaign.objects.get(pk=found.campaign_id)
     return found
 
 
 def lock_for_answer(participation: Participation) -> tuple[Participation, TextVersion]:
-    """Lock a participation like `lock_participation`, and read its campaign with the latest texts.
+    """Lock a participation like `lock_participation`, and read the latest texts.
 
     Returns:
         The participation, and the number and rules of the texts.
@@ -87,13 +90,16 @@ def _lock_row(participation: Participation) -> Participation:
 
 
 def lock_items(items: Iterable[int]) -> list[Item]:
-    """Items as they are now, in the order of their keys. Their slots don't change meanwhile."""
+    """Lock items, and return their current rows in the order of their keys.
+
+    Their slots don't change until the transaction ends.
+    """
     rows = Item.objects.select_for_update(no_key=True).filter(pk__in=list(items))
     return list(rows.order_by("pk"))
 
 
 def lock_voted(items: Iterable[int], campaign: Campaign) -> dict[int, Item]:
-    """Lock items before a change of which of their answers count, and return them by their keys.
+    """Lock items before a change of their counted answers; return them by their keys.
 
     If pairs end when their winner is likely, the other items of the pairs are locked and returned too.
     """
@@ -103,7 +109,10 @@ def lock_voted(items: Iterable[int], campaign: Campaign) -> dict[int, Item]:
 
 
 def lock_pair(item: Item, options: CampaignOptions) -> dict[int, Item]:
-    """Lock one item like `lock_voted`, in one query: the group of an item never changes."""
+    """Lock one item like `lock_voted`, but in one query.
+
+    This is possible because the group of an item never changes.
+    """
     wanted = Q(pk=item.pk)
     if options.confidence and item.group and not item.is_check:
         wanted |= Q(campaign=item.campaign_id, group=item.group, is_check=False)
@@ -112,9 +121,9 @@ def lock_pair(item: Item, options: CampaignOptions) -> dict[int, Item]:
 
 
 def of_pairs(items: Iterable[int], campaign: Campaign) -> list[int]:
-    """The keys of items, and of all items about the same pairs, one pair after the other.
+    """Return the keys of items and of all items of the same pairs, pair by pair.
 
-    What is about the same pair has the same group. Checks are about none.
+    Items of the same pair have the same group. Checks belong to no pair.
     """
     keys = list(items)
     rows = campaign.items.filter(is_check=False)

@@ -1,4 +1,4 @@
-"""Groups of options, and the sentences by which a campaign's summary describes them."""
+"""Groups of options, and the sentences that describe options in a summary."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Sentence = str | Mapping[str, str]
 
 @dataclass(frozen=True)
 class OptionGroup:
-    """Options that belong together: a fieldset of a form.
+    """A group of related options: a fieldset of a form.
 
     Attributes:
         title: Heading.
@@ -37,12 +37,12 @@ class OptionGroup:
 
         Args:
             title: Label, with the unit.
-            default: Default value; without one, the default of the task type.
+            default: Default value; if omitted, the default of the task type.
             sentence: Template of the sentence in the summary, or templates by value. `{batch:item}` becomes
-                "1 item" or "5 items", `{lease_seconds:time}` "10 minutes"; other formats are Python's. An
-                option that occurs in the sentence of another needs none.
+                "1 item" or "5 items", `{lease_seconds:time}` becomes "10 minutes"; other formats are those of
+                Python. An option that occurs in the sentence of another option needs none.
             off: Template if the option is 0, false or empty.
-            needs: Another option; if that is off, this one has no sentence.
+            needs: Name of another option; if that option is off, this one has no sentence.
         """
         extra: dict[str, Any] = {"group": self.title, "sentence": sentence, "off": off, "needs": needs}
         return Field(default, title=title, json_schema_extra=extra)
@@ -57,11 +57,11 @@ class _Template(Formatter):
 
 
 def render_sentence(name: str, about: Mapping[str, Any], values: Mapping[str, Any]) -> str:
-    """Return the sentence of an option; empty if there is nothing to say.
+    """Return the sentence that describes an option, or "" if it has none.
 
     Args:
         name: Name of the option.
-        about: Its description, of `CampaignOptions.described`.
+        about: Description of the option, from `CampaignOptions.described`.
         values: Values of all options.
     """
     if about["needs"] and not values[about["needs"]]:

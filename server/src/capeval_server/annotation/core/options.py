@@ -1,7 +1,7 @@
-"""The options of a campaign: one declaration per option.
+"""Options of campaigns, with one declaration per option.
 
 The fields of forms, the summary of a campaign, the schema of the API and the tables in the documentation are
-generated from it. The text below a declaration is the help.
+generated from the declarations. The text below a declaration is its help.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ MOST_ANSWERS = 200
 
 # Quality settings are read when an item is assigned, or when an answer, a check or a report is stored, so a
 # change applies from then on: no stored answer, verdict or result depends on it. The options of other groups
-# stay as they are: results depend on early stopping and on the choice of pairs, the order of items depends on
-# the seed, and a worker may be in the middle of a batch, a lease or a training.
+# are fixed: results depend on early stopping and on adaptive sampling, the order of items depends on the
+# seed, and a worker may be in the middle of a batch, a lease or a training attempt.
 _ASSIGNMENT = OptionGroup("Assignment of items")
 _STOPPING = OptionGroup("Early stopping", applies_to=lambda task: task.curtailed is not None)
 _SAMPLING = OptionGroup("Adaptive sampling", applies_to=lambda task: task.curtailed is not None)
@@ -40,7 +40,10 @@ _GROUPS = (_ASSIGNMENT, _STOPPING, _SAMPLING, _CHECKS, _REPEATS, _TRAINING, _REV
 
 
 class CampaignOptions(BaseModel):
-    """Settings of a campaign. Once it is open, only `answers`, the pay and `QUALITY_SETTINGS` can change."""
+    """Settings of a campaign.
+
+    Once the campaign is open, only `answers`, the pay and `QUALITY_SETTINGS` can change.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True)
 
@@ -216,7 +219,7 @@ class CampaignOptions(BaseModel):
         """Return the description of each option: its JSON schema, and the arguments of `OptionGroup.option`.
 
         Args:
-            task: Leaves out the options that have no effect on campaigns of this task type.
+            task: If given, options that have no effect on campaigns of this task type are omitted.
         """
         without = [group.title for group in _GROUPS if task and not group.applies_to(task)]
         found = cls.model_json_schema()["properties"]
@@ -228,11 +231,12 @@ class CampaignOptions(BaseModel):
 
     @classmethod
     def of_kind(cls, kind: str, /, **given: object) -> Self:
-        """Return the options with the defaults of a task type.
+        """Validate the options, with the defaults of a task type.
 
         Raises:
             pydantic.ValidationError: A value is invalid.
-            OptionError: The task type is unknown, or has no winner and is to end early.
+            OptionError: The task type is unknown, or its items have no winner and the options include early
+                stopping or adaptive sampling.
         """
         task = task_named(kind)
         defaults = {

@@ -1,7 +1,7 @@
-"""Slots: which are free, which answer fills one, and the counts of free ones.
+"""Slots: free slots, the answers that fill slots, and the counts of free slots.
 
-Whoever calls a function here has locked the items (see `locks.py`), so what it reads stays until the end of
-the transaction.
+The caller of each function has locked the items (see `locks.py`), so the data that the function reads don't
+change until the end of the transaction.
 """
 
 from __future__ import annotations
@@ -42,20 +42,21 @@ _HELD = Assignment.State.HELD
 
 
 def free_slots(*, trusted: bool) -> QuerySet[Slot]:
-    """The slots that can be given out or filled, in their order.
+    """Return the slots that can be assigned or filled, in their order.
 
     Args:
-        trusted: Also those for trusted workers alone.
+        trusted: Also include the slots that are reserved for trusted workers.
     """
     held = Assignment.objects.filter(slot=OuterRef("pk"), state=_HELD)
-    # SQLite would take `filled_by=None` for a rare value, and read all empty slots by its index.
+    # SQLite would estimate that `filled_by=None` is rare, and read all empty slots by the index of that
+    # column.
     empty = Slot.objects.alias(filled=Coalesce("filled_by_id", Value(0))).filter(filled=0, closed=False)
     found = empty.filter(~Exists(held))
     return (found if trusted else found.filter(trusted_only=False)).order_by("item_id", "number")
 
 
 def first_free(items: Iterable[Item], *, trusted: bool) -> dict[int, Slot]:
-    """The first free slot of each item that has one, by the item's key."""
+    """Return the first free slot of each item that has one, by the item's key."""
     found: dict[int, Slot] = {}
     for slot in free_slots(trusted=trusted).filter(item__in=[item.pk for item in items]):
         found.setdefault(slot.item_id, slot)
@@ -63,23 +64,24 @@ def first_free(items: Iterable[Item], *, trusted: bool) -> dict[int, Slot]:
 
 
 def number_free(*, trusted_only: bool) -> Coalesce:
-    """How many free slots an item has, as an expression of its row.
+    """Return an expression for the number of free slots of an item.
 
     Args:
-        trusted_only: Those for trusted workers alone, or those for everybody.
+        trusted_only: Count the slots that are reserved for trusted workers, instead of the slots for
+            everybody.
     """
     return number_of(free_slots(trusted=True).filter(trusted_only=trusted_only))
 
 
 def number_of(slots: QuerySet[Slot]) -> Coalesce:
-    """How many of some slots an item has, as an expression of its row."""
+    """Return an expression for the number of an item's slots in a query set."""
     of_item = slots.filter(item=OuterRef("pk")).order_by().values("item")
     counted = of_item.annotate(number=Count("pk")).values("number")
     return Coalesce(Subquery(counted, output_field=IntegerField()), Value(0))
 
 
-# The plus keeps SQLite from an index of what fills slots, as in `free_slots`. Written by hand: Django would
-# take longer to make it, for each answer, than the database to run it.
+# The plus keeps SQLite from using the index on `filled_by_id`, as in `free_slots`. The statement is raw SQL
+# because Django would need more time to build it, for each answer, than the database needs to run it.
 _RECOUNT = """
 UPDATE annotation_item SET (free, free_trusted) = (
     SELECT COALESCE(SUM(CASE WHEN slot.trusted_only THEN 0 ELSE 1 END), 0),
@@ -91,12 +93,12 @@ UPDATE annotation_item SET (free, free_trusted) = (
             SELECT 1 FROM annotation_assignment held WHERE held.slot_id = slot.id AND held.state = 'held'
         )
 ) WHERE id IN (%s)"""
-# The most keys that one statement has: SQLite takes no more than some thousands.
+# Maximum number of keys in a statement: SQLite limits the number of parameters.
 _KEYS_AT_ONCE = 500
 
 
 def recount(items: Iterable[int]) -> None:
-    """Counts the free slots of items again, after a change of their slots or of who holds them."""
+    """Update the counts of free slots after changes of slots or of assignments."""
     keys = list(items)
     with connection.cursor() as cursor:
         for start in range(0, len(keys), _KEYS_AT_ONCE):
@@ -105,13 +107,15 @@ def recount(items: Iterable[int]) -> None:
 
 
 def settle(items: Iterable[int], campaign: Campaign, *, voted: bool = False) -> None:
-    """Update the free slots of items after a change of what fills or holds slots; end items with enough.
+    """Update the slots of items after a change of answers or assignments.
+
+    Items that have enough answers end.
 
     Args:
         items: The keys of the items.
         campaign: Their campaign.
-        voted: Whether other answers count than before. Then all items of their pairs, which the caller has
-            locked (`lock_voted`), may end or continue.
+        voted: Whether the set of counted answers changed. Then all items of the affected pairs, which the
+            caller has locked (`lock_voted`), may end or continue.
     """
     keys = list(items)
     options = options_of(campaign)
@@ -120,7 +124,7 @@ def settle(items: Iterable[int], campaign: Campaign, *, voted: bool = False) -> 
         opened = of_pairs(keys, campaign) if voted and options.confidence else keys
         for start in range(0, len(opened), _KEYS_AT_ONCE):
             changed |= open_slots(opened[start : start + _KEYS_AT_ONCE], campaign)
-    # Not all that could have ended: each recount writes its row.
+    # Only changed items are recounted, because each recount writes the item's row.
     recount({*keys, *changed})
 
 
@@ -128,9 +132,9 @@ def settle_answer(items: Collection[int], campaign: Campaign, options: CampaignO
     """End or reopen items after a new answer to one of them.
 
     Args:
-        items: The keys of the items that the answer can end: those that `lock_pair` returned.
+        items: The keys of the items that the answer can end, as returned by `lock_pair`.
         campaign: Their campaign.
-        options: Its options.
+        options: Options of the campaign.
 
     Returns:
         The keys of the items whose slots changed, which the caller recounts.
@@ -141,7 +145,9 @@ def settle_answer(items: Collection[int], campaign: Campaign, options: CampaignO
 
 
 def open_slots(items: Iterable[int], campaign: Campaign) -> set[int]:
-    """Open as many slots of each item as it needs, close the others, and add missing ones.
+    """Open as many slots of each item as it needs, and close the others.
+
+    Missing slots are added.
 
     An item keeps its filled slots, then the held ones, then those that were open. An item that has ended
     early keeps only its filled and held slots.
@@ -156,14 +162,21 @@ def open_slots(items: Iterable[int], campaign: Campaign) -> set[int]:
 def _open_slots(
     keys: set[int], loaded: Iterable[int], campaign: Campaign, options: CampaignOptions
 ) -> set[int]:
-    """Open and close the slots of items, given the keys of all items on which their end depends."""
+    """Open and close slots.
+
+    Args:
+        keys: The keys of the items.
+        loaded: The keys of all items that determine whether these items end.
+        campaign: Their campaign.
+        options: Options of the campaign.
+    """
     slots = _slots_in_order(loaded)
     over: frozenset[int] = frozenset()
     if options.curtail or options.confidence:
         kept = {item: _votes(one.answer for one in found[: options.answers]) for item, found in slots.items()}
         over = _ended(campaign, kept, {item: found[0].group for item, found in slots.items()}).items
     changed, added = [], []
-    # Only of items that have slots: checks have none, and get none.
+    # Only items with slots: checks have none and must not get any.
     for item in sorted(keys & slots.keys()):
         found = slots[item]
         for place, slot in enumerate(found):
@@ -181,7 +194,10 @@ def _open_slots(
 
 
 def _slots_in_order(items: Iterable[int]) -> dict[int, list[Any]]:
-    """Return the slots of items in the order in which they are kept, with `answer`, `group` and `is_held`."""
+    """Return the slots of items, with `answer`, `group` and `is_held`.
+
+    The slots of an item are in the order in which they are kept: filled ones, held ones, open ones.
+    """
     slots: dict[int, list[Any]] = {}
     rows = Slot.objects.filter(item__in=list(items)).annotate(
         answer=F("filled_by__answer"),
@@ -197,12 +213,12 @@ def _slots_in_order(items: Iterable[int]) -> dict[int, list[Any]]:
 
 @dataclass(frozen=True, kw_only=True)
 class EarlyStoppedItems:
-    """What has ended before all answers were given.
+    """Items and pairs that ended before all answers were given.
 
     Attributes:
-        items: The keys of these items, and of those that have all answers.
-        decided: How many items lack answers that couldn't change their winner.
-        pairs: How many pairs have a winner that is likely enough.
+        items: The keys of these items, and of the items that have all answers.
+        decided: Number of items that lack answers, but whose winner these couldn't change.
+        pairs: Number of pairs whose winner is likely enough.
     """
 
     items: frozenset[int]
@@ -211,7 +227,7 @@ class EarlyStoppedItems:
 
 
 def ended(campaign: Campaign) -> EarlyStoppedItems:
-    """What has ended of a campaign whose options let items end early."""
+    """Return the items and pairs that ended early, if the campaign's options allow it."""
     options = options_of(campaign)
     groups: dict[int, str] = {}
     if options.curtail or options.confidence:
@@ -230,12 +246,12 @@ def _votes(answers: Iterable[Mapping[str, str] | None]) -> list[int]:
 def _ended(
     campaign: Campaign, votes: Mapping[int, Sequence[int]], groups: Mapping[int, str]
 ) -> EarlyStoppedItems:
-    """What has ended of items.
+    """Return the items and pairs that have ended.
 
     Args:
         campaign: Their campaign.
-        votes: The answers to each that count. Where pairs end, there must be all items of each pair.
-        groups: The group of each.
+        votes: The counted answers to each item. If pairs can end, all items of each pair must be present.
+        groups: The group of each item.
     """
     options = options_of(campaign)
     decided = {
@@ -258,9 +274,10 @@ def _ended(
 
 
 def _on_pair(campaign: Campaign, answers: Sequence[Sequence[int]]) -> list[int]:
-    """The votes on a pair, given the answers to each of its items.
+    """Return the votes on a pair, given the answers to each of its items.
 
-    Answers to one triplet are not independent of each other, so a triplet votes once it has its majority.
+    Answers to the same triplet are not independent of each other, so a triplet has one vote, once its
+    majority is decided.
     """
     if not task_named(campaign.kind).votes_once:
         return [vote for given in answers for vote in given]
@@ -270,11 +287,11 @@ def _on_pair(campaign: Campaign, answers: Sequence[Sequence[int]]) -> list[int]:
 
 
 def empty(responses: QuerySet[Response], *, trusted_only: bool) -> list[int]:
-    """Takes answers out of the slots that they fill.
+    """Remove answers from the slots that they fill.
 
     Args:
         responses: The answers.
-        trusted_only: Whether only trusted workers get the slots from then on.
+        trusted_only: Whether only trusted workers can be assigned the slots from then on.
 
     Returns:
         The keys of the items whose slots are free again, which the caller recounts.
@@ -287,7 +304,10 @@ def empty(responses: QuerySet[Response], *, trusted_only: bool) -> list[int]:
 
 
 def countable() -> QuerySet[Response]:
-    """The answers that may fill a slot: the newest of their assignment, neither rejected nor excluded."""
+    """Return the answers that may fill a slot.
+
+    These are the newest answers of their assignments, neither redacted, rejected nor excluded.
+    """
     later = Response.objects.filter(assignment=OuterRef("assignment"), revision__gt=OuterRef("revision"))
     verdicts = Review.objects.filter(response=OuterRef("pk")).order_by("-pk").values("verdict")[:1]
     excluded = Exclusion.objects.filter(lifted=None).filter(
@@ -302,10 +322,10 @@ def countable() -> QuerySet[Response]:
 
 
 def fill(responses: Iterable[Response]) -> list[int]:
-    """Has answers fill a free slot of their item where there is one: first the slot that each had.
+    """Assign answers to free slots of their items, to their former slots first.
 
     Returns:
-        The keys of the items of which a slot was filled, which the caller recounts.
+        The keys of the items with a newly filled slot, which the caller recounts.
     """
     filled = []
     for response in responses:

@@ -1,7 +1,7 @@
-"""The database's own refusal to change or delete what people answered, on SQLite and PostgreSQL.
+"""Triggers that reject changes and deletions of answers (SQLite, PostgreSQL).
 
-The triggers are made after each `migrate`, not by a migration: SQLite drops those of a table whenever Django
-changes a column of it.
+They are installed after each `migrate`, not by a migration: SQLite drops the triggers of a table whenever
+Django changes one of its columns.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 __all__ = ["expected", "install", "present"]
 
-# The models whose rows are never deleted, and when one may change: if all other columns stay and, written by
-# `OLD` and `NEW`, this holds. None: it never changes.
+# The models whose rows are never deleted, and the columns that may change under a condition in terms of `OLD`
+# and `NEW`, while all other columns remain the same. None: the rows never change.
 _KEPT: dict[str, tuple[tuple[str, ...], str] | None] = {
     "CheckResult": None,
     "Exclusion": (
@@ -35,12 +35,12 @@ _KEPT: dict[str, tuple[tuple[str, ...], str] | None] = {
     "ReviewRequest": None,
     "TextVersion": None,
 }
-# The columns of an item that may change.
+# The mutable columns of an item.
 _ITEM = ("held", "held_reason", "checks_looked_at", "up_next", "free", "free_trusted")
 
 
 def _rules() -> dict[str, tuple[str, bool]]:
-    """By table: when a row may change, and whether it may be deleted."""
+    """Return the condition for changes, and whether rows can be deleted, by table."""
     same = "IS NOT DISTINCT FROM" if connection.vendor == "postgresql" else "IS"
     found = {}
     for name, allowed in {**_KEPT, "Item": (_ITEM, "TRUE")}.items():
@@ -55,7 +55,7 @@ def _rules() -> dict[str, tuple[str, bool]]:
 
 
 def expected() -> set[str]:
-    """The names of all triggers that must be there."""
+    """Return the names of all required triggers."""
     return {
         f"{table}_{event}"
         for table, (_, deletes) in _rules().items()
@@ -64,7 +64,7 @@ def expected() -> set[str]:
 
 
 def present() -> set[str]:
-    """The names of those that are there."""
+    """Return the names of the required triggers that exist."""
     catalog = {
         "postgresql": "SELECT tgname FROM pg_trigger WHERE NOT tgisinternal AND tgenabled <> 'D'",
         "sqlite": "SELECT name FROM sqlite_master WHERE type = 'trigger'",
@@ -75,13 +75,13 @@ def present() -> set[str]:
 
 
 def install(**_: object) -> None:
-    """Makes the triggers, or makes them again."""
+    """Create or replace the triggers."""
     from django.db.migrations.executor import MigrationExecutor
 
     executor = MigrationExecutor(connection)
     ours = [leaf for leaf in executor.loader.graph.leaf_nodes() if leaf[0] == "annotation"]
     if executor.migration_plan(ours):
-        # An earlier version of the tables, which may lack columns.
+        # The tables are of an earlier version and may lack columns.
         return
     with connection.cursor() as cursor:
         for table, (condition, deletes) in _rules().items():

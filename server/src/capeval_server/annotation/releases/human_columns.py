@@ -1,4 +1,4 @@
-"""What people think of a challenge's systems, by frozen releases of judgments: columns with intervals."""
+"""Human scores of a challenge's systems, from frozen releases of judgments."""
 
 from __future__ import annotations
 
@@ -28,20 +28,21 @@ _CHOSEN = {
 
 @dataclass(frozen=True, kw_only=True)
 class HumanScoreColumn:
-    """The values of one question, of one release: values of different releases are never in one column.
+    """Human scores for one question, from one release.
+
+    Scores of different releases are never combined in a column.
 
     Attributes:
-        question: The question, such as M1.
-        measures: What its values are.
-        campaign: The campaign's title.
-        release: The release's name.
-        scores: The value of each system that was judged.
-        tied: The next system of each one that can't be told apart from it.
-        missing: Whether Human or Random were not judged.
-        excluded: How many of the release's answers no longer count.
-        stopped: By which rule answers ended before all were given, and what that does to the values; empty
-            where they did not.
-        is_chosen: Whether earlier answers chose which systems were compared.
+        question: Name of the question, such as M1.
+        measures: Meaning of the scores.
+        campaign: Title of the campaign.
+        release: Name of the release.
+        scores: Score of each judged system.
+        tied: For systems that can't be distinguished from the next one, that next system.
+        missing: The names among Human and Random that were not judged.
+        excluded: Number of the release's answers that no longer count.
+        stopped: Note on the rule that ended items early and its effect on the scores; empty if none did.
+        is_chosen: Whether adaptive sampling chose the compared systems.
     """
 
     question: str
@@ -57,18 +58,18 @@ class HumanScoreColumn:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What its campaign did that bears upon the values."""
+        """Notes on the collection of answers that affect the interpretation of the scores."""
         chosen = _CHOSEN[self.question] if self.is_chosen else ""
         return tuple(note for note in (self.stopped, chosen) if note)
 
 
 @dataclass(frozen=True, kw_only=True)
 class HumanScoreCell:
-    """What a column says of a system.
+    """The score of a system in a column.
 
     Attributes:
-        score: Its value.
-        tied: The next system of the column, if people don't tell the two apart.
+        score: The score.
+        tied: The next system of the column, if the two can't be distinguished.
     """
 
     score: HumanScore
@@ -77,26 +78,26 @@ class HumanScoreCell:
 
 @dataclass(frozen=True, kw_only=True)
 class HumanScoreRow:
-    """A system with its place in each column; None where a column lacks it."""
+    """A system with its score in each column, or None."""
 
     system: str
     places: tuple[HumanScoreCell | None, ...]
 
 
 def is_judged(challenge: Challenge) -> bool:
-    """Whether there is a release of judgments of a challenge's systems."""
+    """Return whether a challenge has a release with judgments of its systems."""
     kinds = judgment_kinds()
     return Release.objects.filter(campaign__challenge=challenge, campaign__kind__in=kinds).exists()
 
 
 def _questions() -> dict[str, Question]:
-    """Return the questions of all task types by name: those of the library first, in its order."""
+    """Return the questions of all task types by name; the library's come first."""
     added = (question for task in TASKS.values() for question in task.result.questions)
     return {**QUESTIONS, **{question.name: question for question in added}}
 
 
 def _shown(columns: list[HumanScoreColumn]) -> list[HumanScoreColumn]:
-    """Return the columns without those that mean nothing without another, such as M4 without M3."""
+    """Omit columns that need another column that is missing, such as M4 without M3."""
     results = [task.result for task in TASKS.values() if isinstance(task.result, RatingResult)]
     needed = {rated.question.name: rated.shown_with for result in results for rated in result.rated}
     found = {column.question for column in columns}
@@ -104,7 +105,7 @@ def _shown(columns: list[HumanScoreColumn]) -> list[HumanScoreColumn]:
 
 
 def columns_of(challenge: Challenge) -> tuple[HumanScoreColumn, ...]:
-    """The columns of the latest release of each campaign, in the questions' order."""
+    """Return the columns of the latest release of each campaign, ordered by question."""
     releases: dict[int, Release] = {}
     rows = Release.objects.filter(campaign__challenge=challenge, campaign__kind__in=judgment_kinds())
     for release in rows.select_related("campaign").order_by("time", "pk"):
@@ -112,11 +113,11 @@ def columns_of(challenge: Challenge) -> tuple[HumanScoreColumn, ...]:
     columns = [column for release in releases.values() for column in _columns(release)]
     shown = _shown(columns)
     order = list(_questions())
-    # Where earlier answers chose what was compared, strengths come before the parts of wins.
+    # After adaptive sampling, strengths come before shares of wins, which are not comparable.
     if any(column.is_chosen for column in shown):
         order.remove(WINS.name)
         order.insert(order.index(STRENGTH.name) + 1, WINS.name)
-    # A question of a task type of another distribution may have another name by now.
+    # A task type of another distribution may have renamed its question since.
     places = {question: place for place, question in enumerate(order)}
     return tuple(
         sorted(shown, key=lambda column: (places.get(column.question, len(places)), column.campaign))
@@ -125,11 +126,11 @@ def columns_of(challenge: Challenge) -> tuple[HumanScoreColumn, ...]:
 
 def _columns(release: Release) -> list[HumanScoreColumn]:
     folder = folder_of(release)
-    # Triplets or pairs say nothing of systems where each was of one alone, or of too few images.
+    # There are no scores if the triplets or pairs compared only one system, or covered too few images.
     if not (folder / "human.csv").exists():
         return []
     scores = load_human_scores(folder / "human.csv")
-    # Releases that were frozen before there was that file don't have it.
+    # Older releases don't have this file.
     path = folder / "differences.csv"
     differences = load_human_differences(path) if path.exists() else ()
     tied = [each for each in differences if each.p_value >= LEVEL]
@@ -156,7 +157,7 @@ def _columns(release: Release) -> list[HumanScoreColumn]:
 
 
 def _stopped(manifest: Mapping[str, Any]) -> str:
-    """What a release's manifest says of answers that ended early; of earlier releases it says less."""
+    """Return a note on early stopping from a manifest; older manifests have less data."""
     confidence = manifest.get("confidence")
     if confidence:
         return (
@@ -173,7 +174,7 @@ def _stopped(manifest: Mapping[str, Any]) -> str:
 
 
 def rows_of(columns: tuple[HumanScoreColumn, ...]) -> tuple[HumanScoreRow, ...]:
-    """The systems of all columns, those that the first column puts first before the others."""
+    """Return the systems of all columns, in the order of the first column."""
     systems = dict.fromkeys(
         system
         for column in columns

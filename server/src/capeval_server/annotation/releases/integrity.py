@@ -1,4 +1,4 @@
-"""What must hold of campaigns, whatever people, networks and processes did: read from the tables alone."""
+"""Integrity checks of campaigns, computed from the tables."""
 
 from __future__ import annotations
 
@@ -39,19 +39,19 @@ from capeval_server.annotation.workers.trust import judged
 
 __all__ = ["IntegrityViolation", "audit"]
 
-# How many of the rows that break a rule a finding names.
+# Maximum number of rows named in a violation.
 _NAMED = 5
 _State = Assignment.State
 
 
 @dataclass(frozen=True, kw_only=True)
 class IntegrityViolation:
-    """A rule that does not hold.
+    """Violation of an integrity rule.
 
     Attributes:
-        rule: The rule, in words.
-        number: How many rows break it.
-        rows: Some of them, by their keys.
+        rule: Text of the rule.
+        number: Number of rows that violate it.
+        rows: Keys of some of these rows.
     """
 
     rule: str
@@ -64,9 +64,10 @@ class IntegrityViolation:
 
 
 def audit(campaign: Campaign) -> Iterator[IntegrityViolation]:
-    """What does not hold of a campaign.
+    """Yield the violations of the integrity rules in a campaign.
 
-    Its tables must not change meanwhile, as in a transaction that holds the campaign (see `locks.py`).
+    The tables must not change meanwhile, so call it in a transaction that holds the campaign (see
+    `locks.py`).
     """
     missing = triggers.expected() - triggers.present()
     if missing:
@@ -163,7 +164,7 @@ def _wrong_free(campaign: Campaign) -> QuerySet[Item]:
 
 
 def _number(rows: QuerySet[Any]) -> Subquery:
-    """How many rows there are of each participation."""
+    """Return an expression for the number of rows of each participation."""
     counted = rows.order_by().values("participation").annotate(number=Count("pk")).values("number")
     return Subquery(counted, output_field=IntegerField())
 
@@ -186,7 +187,7 @@ def _wrong_digests(campaign: Campaign) -> Iterator[int]:
 
 
 def _wrong_repeats(campaign: Campaign) -> QuerySet[Assignment]:
-    """What is shown again, not to who had it before or not mirrored."""
+    """Return repetitions of items that the worker never had, or that are not mirrored."""
     before = Assignment.objects.filter(
         participation=OuterRef("participation"), item=OuterRef("item__repeats")
     ).exclude(mirrored=OuterRef("mirrored"))
@@ -195,12 +196,12 @@ def _wrong_repeats(campaign: Campaign) -> QuerySet[Assignment]:
 
 
 def _other_choices(campaign: Campaign) -> Iterable[int]:
-    """The choices of next items that don't follow from the answers of their time."""
+    """Return the choices of next items that a replay of their answers doesn't confirm."""
     return [again.choice.pk for again in replay(campaign) if again.differs]
 
 
 def _not_chosen(campaign: Campaign) -> Iterable[int]:
-    """The items that are marked as chosen and are of no choice, or the other way round."""
+    """Return the items that are marked as chosen, or in a choice, but not both."""
     chosen = {
         key
         for pairs in campaign.next_pairs.values_list("pairs", flat=True)

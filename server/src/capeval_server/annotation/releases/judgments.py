@@ -1,4 +1,4 @@
-"""What the counted answers of a campaign of judgments are, and what they say of systems."""
+"""Counted answers of judgment campaigns, and their scores of systems."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ _NO_SYSTEM = "unknown"
 
 
 def judgment_kinds() -> list[str]:
-    """Return the names of the task types whose answers judge captions."""
+    """Return the names of the task types with answers that judge captions."""
     return [name for name, task in TASKS.items() if task.result.judges_systems]
 
 
 class CountedJudgments:
-    """The answers of a campaign of judgments that count: those that fill a slot.
+    """The counted answers of a judgment campaign: those that fill a slot.
 
     Args:
         campaign: The campaign.
-        complete_only: Whether items that lack answers are left out.
+        complete_only: Whether to omit items that lack answers.
 
     Attributes:
-        result: The result of the campaign's task type.
-        items: The items that are no checks, by number where their keys are numbers.
-        counted: The answers, by item and in the order of their slots.
+        result: Result of the campaign's task type.
+        items: The items other than checks, in numeric order if their keys are numbers.
+        counted: The answers by item, in the order of their slots.
 
     Raises:
-        CampaignError: The campaign is of another kind, or no answer counts.
+        CampaignError: The task type does not judge captions, or no answer counts.
     """
 
     def __init__(self, campaign: Campaign, *, complete_only: bool = False) -> None:
@@ -70,13 +70,13 @@ class CountedJudgments:
 
     @cached_property
     def _pair_numbers(self) -> dict[str, int]:
-        """The number of each pair in the plan, by what its items have in common."""
+        """The number of each pair in the plan, by the group of its items."""
         groups = sorted({_group(item) for item in self.items}, key=_by_number)
         return {group: number for number, group in enumerate(groups)}
 
     @cached_property
     def plan(self) -> Plan:
-        """The questions of a campaign of votes, as `capeval study plan` writes them."""
+        """The plan of a vote campaign, as written by `capeval study plan`."""
         pairs: dict[int, Pair] = {}
         for item in self.items:
             pairs.setdefault(self.pair_of(item), _pair(item))
@@ -89,21 +89,21 @@ class CountedJudgments:
 
     @property
     def votes(self) -> PairVotes:
-        """The result of a campaign of votes.
+        """The result type of a vote campaign.
 
         Raises:
-            CampaignError: The campaign is of another kind.
+            CampaignError: The campaign does not collect votes.
         """
         if not isinstance(self.result, PairVotes):
             raise CampaignError(f"only votes have a plan (got the kind {self._campaign.kind!r})")
         return self.result
 
     def pair_of(self, item: Item) -> int:
-        """The number in the plan of the pair that an item is about."""
+        """Return the number in the plan of an item's pair."""
         return self._pair_numbers[_group(item)]
 
     def ratings(self) -> dict[str, Ratings]:
-        """The answers of a campaign of ratings, by question; nothing of other campaigns."""
+        """Return the answers of a rating campaign by question; empty for other campaigns."""
         if not isinstance(self.result, RatingResult):
             return {}
         caption = self.result.caption
@@ -119,10 +119,12 @@ class CountedJudgments:
         }
 
     def columns(self, *, samples: int = 1000) -> tuple[HumanColumn, ...]:
-        """What they say of systems; nothing where triplets or pairs say nothing of several systems.
+        """Return the scores of the systems, one column per question.
+
+        The result is empty if triplets or pairs don't compare several systems.
 
         Args:
-            samples: The number of resamples of the images.
+            samples: Number of bootstrap resamples of the images.
 
         Raises:
             CampaignError: There are too few images for intervals of ratings.
@@ -141,18 +143,18 @@ class CountedJudgments:
             raise CampaignError(f"{self._campaign.slug}: {error}") from None
 
     def _votes(self) -> PlanVotes:
-        """The votes on what has answers."""
+        """Return the counts of the votes."""
         answers = [
             [PAIR_CHOICES[one.answer["choice"]] for one in self.counted.get(item.pk, [])]
             for item in self.items
         ]
-        # Where pairs end by the votes of complete triplets, these alone say who wins.
+        # If pairs end by the votes of complete triplets, only these decide the winner.
         complete = bool(options_of(self._campaign).confidence)
         pairs = [self.pair_of(item) for item in self.items]
         return self.votes.count(self.plan, pairs, answers, complete=complete)
 
     def scores(self, columns: Sequence[HumanColumn], *, release: str = "") -> tuple[HumanScore, ...]:
-        """The rows of human.csv, with how many people answered about each system."""
+        """Return the rows of human.csv, with the number of workers for each system."""
         workers: dict[str, set[int]] = {}
         for item in self.items:
             people = {one.participation_id for one in self.counted.get(item.pk, [])}
@@ -165,7 +167,7 @@ class CountedJudgments:
 
 
 def _by_number(name: str) -> tuple[int, int, str]:
-    """Sorts numbers as numbers, and before other names."""
+    """Return a sort key that sorts numbers numerically, before other names."""
     return (0, int(name), "") if name.isdecimal() else (1, 0, name)
 
 
@@ -174,7 +176,7 @@ def _group(item: Item) -> str:
 
 
 def _systems(item: Item) -> tuple[str, ...]:
-    """The rows of columns that an item is about."""
+    """Return the row names of the systems that an item judges."""
     if "system" in item.payload:
         return (item.payload["system"],)
     pair = _pair(item)
@@ -194,6 +196,6 @@ def _pair(item: Item) -> Pair:
 
 
 def _rows(rows: Sequence[Sequence[float]]) -> FloatArray:
-    """Rows of equal length, with NaN where an item has fewer answers."""
+    """Return rows of equal length, padded with NaN for missing answers."""
     most = max(map(len, rows))
     return np.array([[*row, *[np.nan] * (most - len(row))] for row in rows])

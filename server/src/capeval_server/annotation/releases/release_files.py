@@ -1,4 +1,4 @@
-"""Freezing what counts in a campaign into files that never change, and using captions in a challenge."""
+"""Releases: permanent snapshots of counted answers, and their use in challenges."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _root() -> Path:
 
 
 def folder_of(release: Release) -> Path:
-    """The folder of a release's files."""
+    """Return the folder that contains the files of a release."""
     return _root() / release.folder / release.name
 
 
@@ -78,32 +78,32 @@ def freeze(
     leave_out: bool = False,
     without_invisible: bool = False,
 ) -> Release:
-    """Freezes what counts now: captions, split and drawn as the plans say; or judgments.
+    """Freeze the counted answers: captions in splits according to plans, or judgments.
 
-    Captions with invisible characters, of before the rule against them, are refused and sent to review.
+    Captions with invisible characters, from before the rule against them, are rejected and sent to review.
 
     Args:
-        user: Who does it; none for the command line.
+        user: The user who freezes; None for the command line.
         campaign: The campaign.
-        name: The release's name, such as 1.0.
-        plans: A file of plans of splits, of captions alone; by default, one split has all captions of all
-            images.
-        seed: The seed of what is drawn.
-        leave_out: Whether items that lack answers are left out.
-        without_invisible: Whether invisible characters are removed from captions, which the manifest
-            records, in place of refusing them.
+        name: Name of the release, such as 1.0.
+        plans: File with plans of splits, only for captions; by default, a single split contains all captions
+            of all images.
+        seed: Seed of random draws.
+        leave_out: Whether to omit items that lack answers.
+        without_invisible: Whether to remove invisible characters from captions instead of rejecting the
+            captions. The manifest records the removals.
 
     Raises:
-        CampaignError: The campaign has a release of that name, items lack answers, judgments have plans, or
+        CampaignError: The name is invalid or taken, items lack answers, plans are given for judgments, or
             captions have invisible characters.
-        CapevalError: The plans are wrong, or do not fit the captions.
+        CapevalError: The plans are invalid, or do not match the captions.
         OSError: A file can't be read or written.
     """
     _check_name(name)
     judged = task_named(campaign.kind).result.judges_systems
     if judged and plans is not None:
         raise CampaignError(f"only captions are split by plans (got the kind {campaign.kind!r})")
-    # Of two that freeze at once, or after one that was killed half way, each has a folder of its own.
+    # Each attempt has its own folder, so concurrent and interrupted attempts don't collide.
     place = uuid.uuid4().hex
     with held(campaign) as now:
         if now.releases.filter(name=name).exists():
@@ -119,7 +119,7 @@ def freeze(
             else:
                 target = _frozen(now, rows, name, place, plans, seed)
             made = _recorded(user, now, rows, target, seed)
-    # The requests for reviews stay, so this is raised outside of the transaction.
+    # Raised after the transaction, so that the review requests are kept.
     if refused:
         raise CampaignError(_refusal(refused))
     return made
@@ -158,7 +158,10 @@ def _caption(row: Response) -> str:
 
 
 def _with_invisible(rows: list[Response], *, only_empty: bool = False) -> list[Response]:
-    """Return the answers whose captions have invisible characters; or only those that have nothing else."""
+    """Return the answers with invisible characters in their captions.
+
+    With `only_empty`, return only those whose captions have no other characters.
+    """
     found = [row for row in rows if find_invisible(_caption(row))]
     return [row for row in found if not remove_invisible(_caption(row))] if only_empty else found
 
@@ -183,7 +186,7 @@ def _refusal(rows: list[Response]) -> str:
 
 
 def _check_name(name: str) -> None:
-    """Refuses what can't be a folder's name, or is too long for the database."""
+    """Reject names that can't be a folder's name, or are too long for the database."""
     plain_name = not name.startswith(".") and name.replace(".", "").replace("-", "").isalnum()
     if not plain_name or len(name) > _LONGEST_NAME:
         raise CampaignError(
@@ -208,7 +211,10 @@ def _check_complete(campaign: Campaign, *, leave_out: bool) -> None:
 
 
 def _counted(campaign: Campaign, *, leave_out: bool) -> Iterator[Response]:
-    """The answers that count, of images that have all, in the order of images and of when they came."""
+    """Yield the counted answers, in the order of images and of arrival.
+
+    With `leave_out`, images that lack answers are omitted.
+    """
     rows = Response.objects.filter(filled_slot__isnull=False, item__campaign=campaign)
     if leave_out:
         rows = rows.exclude(item__in=unfinished(campaign).values("pk"))
@@ -217,7 +223,10 @@ def _counted(campaign: Campaign, *, leave_out: bool) -> Iterator[Response]:
 
 
 def _image_ids(rows: list[Response]) -> dict[str, int | str]:
-    """The image of each item: numbers where all keys are numbers, as COCO's ids are."""
+    """Return the image id of each item key.
+
+    The ids are integers, like COCO's, if all keys are numbers.
+    """
     keys = {row.item.key for row in rows}
     numbers = all(key.isdecimal() and str(int(key)) == key for key in keys)
     return {key: int(key) if numbers else key for key in keys}
@@ -247,7 +256,7 @@ def _frozen(
 
 
 def _record_removed(rows: list[Response], manifest: Path) -> None:
-    """Record in the manifest of captions which invisible characters of which answers were removed."""
+    """Record the removed invisible characters of each answer in the manifest."""
     removed = []
     for row in rows:
         caption = _caption(row)
@@ -257,7 +266,7 @@ def _record_removed(rows: list[Response], manifest: Path) -> None:
 
 
 def _frozen_judgments(campaign: Campaign, name: str, place: str, *, leave_out: bool) -> Path:
-    """The files of `write_results`, with their manifest."""
+    """Write the files of `write_results` and their manifest, and return the folder."""
     target = _root() / place / name
     label = f"{campaign.slug} {name}"
     checksums = {}
@@ -285,7 +294,7 @@ def _frozen_judgments(campaign: Campaign, name: str, place: str, *, leave_out: b
 
 
 def _write_choices(campaign: Campaign, path: Path) -> Path:
-    """Writes each choice of the items that came next, with all that it followed from."""
+    """Write all choices of adaptive sampling, with the data that determine them."""
     names = ("number", "seed", "last_response", "left_out", "systems", "wins", "pairs")
     choices = campaign.next_pairs.order_by("number")
     rows = [
@@ -308,11 +317,11 @@ def _provenance(rows: list[Response]) -> bytes:
 
 
 def verify(release: Release) -> int:
-    """Checks that the files of a release are as they were frozen; says how many there are.
+    """Verify that the files of a release are unchanged, and return their number.
 
     Raises:
-        CampaignError: The manifest or what is beside it changed.
-        FormatError: Another file changed, is missing, or is too many.
+        CampaignError: The manifest or `provenance.csv` was changed.
+        FormatError: Another file was changed, is missing, or was added.
     """
     folder = folder_of(release)
     number = verify_dataset(folder)
@@ -323,27 +332,33 @@ def verify(release: Release) -> int:
 
 
 def changed_since(release: Release) -> int:
-    """How many captions of a release no longer count: excluded, rejected, revised or removed since."""
+    """Return how many answers of a release no longer count.
+
+    They were excluded, rejected, revised or redacted since the release.
+    """
     return release.responses.exclude(response__in=countable().values("pk")).count()
 
 
 def splits_of(release: Release) -> list[str]:
-    """The splits of a release of captions; that of the larger set of a split ends in `_many`."""
+    """Return the splits of a caption release.
+
+    The larger reference set of a split has a name that ends in `_many`.
+    """
     return sorted(
         path.stem.removeprefix("captions_") for path in folder_of(release).glob("*/captions_*.json")
     )
 
 
 def split_file(release: Release, split: str) -> tuple[str, bytes]:
-    """The name and the content of the file of a split's captions; the release is verified first.
+    """Verify a release, and return the name and the content of a split's caption file.
 
     Args:
         release: The release.
         split: One of `splits_of`.
 
     Raises:
-        CampaignError: The release has no such split, or changed.
-        FormatError: A file of it changed.
+        CampaignError: The release has no such split, or was changed.
+        FormatError: A file of the release was changed.
     """
     verify(release)
     path = _file(release, split)
@@ -351,10 +366,10 @@ def split_file(release: Release, split: str) -> tuple[str, bytes]:
 
 
 def _file(release: Release, split: str, *, many: bool = False, human: bool = False) -> Path:
-    """The file of a split.
+    """Return the path of a file of a split.
 
     Raises:
-        CampaignError: The release has none.
+        CampaignError: The release has no such file.
     """
     name = f"human_{split}.json" if human else f"captions_{split}{'_many' if many else ''}.json"
     for part in ("public", "private"):
@@ -364,21 +379,26 @@ def _file(release: Release, split: str, *, many: bool = False, human: bool = Fal
 
 
 def publish(user: User, release: Release, split: str, entry: ReferenceSet, *, many: bool = False) -> int:
-    """Makes a split's captions the next version of a challenge's references; all is scored again.
+    """Publish a split's captions as the next version of a challenge's references.
+
+    All scores are recomputed.
 
     Returns:
         The number of the version.
 
     Raises:
         CampaignError: The release has no such split.
-        ChallengeError: It is of other images than the references.
+        ChallengeError: The split has different images than the references.
     """
     name, data = split_file(release, f"{split}_many" if many else split)
     return publish_references(user, entry, name, data, seen=entry.version)
 
 
 def write_challenge(release: Release, folder: Path) -> Path:
-    """Writes the files of a new challenge, of all splits of a release, ready to be looked at and imported.
+    """Write the files of a new challenge with all splits of a release, for import.
+
+    Returns:
+        The path of `challenge.toml`.
 
     Raises:
         OSError: A file can't be written.

@@ -1,7 +1,7 @@
-"""Counted answers as the files that the library's studies read.
+"""Files of counted answers for `capeval study`.
 
-What is written is what counts: answers that fill a slot. Checks, trials, skips and excluded answers are in no
-file.
+The files contain only counted answers, which fill a slot. Checks, pilot answers, skipped items and excluded
+answers are omitted.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ __all__ = ["plan_items", "write_results"]
 
 
 def plan_items(plan: Plan, kind: str = "") -> Iterator[dict[str, Any]]:
-    """The items of a campaign that asks the questions of a plan, as lines of its file have them.
+    """Yield the items that ask the questions of a plan, as lines of a campaign's file.
 
     Args:
-        plan: The plan, as `capeval study plan` writes it.
-        kind: A task type whose result is votes; by default, the first one that asks questions of the plan.
+        plan: The plan, as written by `capeval study plan`.
+        kind: A task type with votes as its result; by default, the first one that asks questions of the plan.
 
     Raises:
-        OptionError: The result of the kind is no votes.
+        OptionError: The results of the task type are not votes.
     """
     votes = {name: task.result for name, task in TASKS.items() if isinstance(task.result, PairVotes)}
     if kind and kind not in votes:
@@ -49,23 +49,23 @@ def plan_items(plan: Plan, kind: str = "") -> Iterator[dict[str, Any]]:
 def write_results(
     campaign: Campaign, folder: Path, *, release: str = "", complete_only: bool = False
 ) -> list[Path]:
-    """Writes the counted answers of a campaign of judgments.
+    """Write the counted answers of a judgment campaign.
 
-    Triplets: pairs.csv, triplets.csv and votes.csv; pairs: pairs.csv and pair_votes.csv; ratings: one file a
-    question, such as ratings-m1.csv. With them come human.csv and differences.csv, for triplets and pairs
-    where they are of several systems and of enough images.
+    Triplets: pairs.csv, triplets.csv and votes.csv. Pairs: pairs.csv and pair_votes.csv. Ratings: one file
+    per question, such as ratings-m1.csv. Additionally human.csv and differences.csv; for triplets and pairs,
+    only if they compare several systems on enough images.
 
     Args:
         campaign: The campaign.
-        folder: Where to write; it is made if it isn't there.
-        release: The name of these judgments, for human.csv.
-        complete_only: Whether items that lack answers are left out.
+        folder: Output folder; created if it does not exist.
+        release: Name of the judgments, for human.csv.
+        complete_only: Whether to omit items that lack answers.
 
     Returns:
-        The files.
+        The paths of the files.
 
     Raises:
-        CampaignError: The campaign is of another kind, or no answer counts.
+        CampaignError: The task type does not judge captions, or no answer counts.
         OSError: A file can't be written.
     """
     judged = CountedJudgments(campaign, complete_only=complete_only)

@@ -1,8 +1,8 @@
-"""Choosing which items are given out next: those about systems of which least is certain.
+"""Adaptive sampling: assigns items about the least certain pairs of systems next.
 
-A choice is made of so many items at a time, by the request of a worker who has had all that were chosen. What
-was chosen stays so until it is answered. Each choice is stored with all that it follows from; a choice can be
-made again from the answers, which never change, to see that it is the same.
+A choice covers a fixed number of items. It is made in the request of a worker who has been assigned all items
+chosen so far. Chosen items remain chosen until they are answered. Each choice is stored with all data that
+determine it, so it can be replayed from the answers, which never change, and verified.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from capeval_server.jobs.leases import database_time
 
 __all__ = ["ComparedSystems", "Replayed", "choose", "latest_choice", "replay"]
 
-# How far a share may be from the one that is computed again: by rounding alone.
+# Maximum difference between a share and its replay, for rounding errors.
 _ROUNDING = 1e-9
 _NOBODY: Mapping[str, Sequence[int]] = {"participations": (), "responses": ()}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Replayed:
-    """A choice that was made again.
+    """The verification of a choice by a replay.
 
     Attributes:
         choice: The choice.
-        differs: What is not as it was, in words; empty where all is.
-        removed: How many of its answers were removed since: what they said can't be counted again.
+        differs: Descriptions of the differences; empty if there are none.
+        removed: Number of its answers whose texts were removed since and can't be counted again.
     """
 
     choice: NextPairs
@@ -47,15 +47,15 @@ class Replayed:
 
 @dataclass(frozen=True, kw_only=True)
 class ComparedSystems:
-    """What the latest choice says of two systems.
+    """The latest choice for a pair of systems.
 
     Attributes:
-        first: The one.
-        second: The other; the same for two captions of one system.
-        first_wins: How often it won against the other, a tie as half a win.
-        second_wins: How often the other won.
-        left: Whether there were items about them that were not chosen yet.
-        percent: Which part of the chosen items compares them, in percent.
+        first: First system.
+        second: Second system; the same as the first for two captions of one system.
+        first_wins: Wins of the first system against the second; a tie counts as half a win.
+        second_wins: Wins of the second system against the first.
+        left: Whether some items about them had not been chosen yet.
+        percent: Share of the chosen items that compare them, in percent.
     """
 
     first: str
@@ -67,7 +67,7 @@ class ComparedSystems:
 
 
 def latest_choice(campaign: Campaign) -> list[ComparedSystems]:
-    """What the latest choice of a campaign says of each two systems, those it chose most of first."""
+    """Return the latest choice by pair of systems, the largest shares first."""
     choice = campaign.next_pairs.order_by("number").last()
     if choice is None:
         return []
@@ -87,12 +87,12 @@ def latest_choice(campaign: Campaign) -> list[ComparedSystems]:
 
 
 def _items(campaign: Campaign) -> QuerySet[Item]:
-    """The items that are chosen: checks are none."""
+    """Return the items that can be chosen: all except checks."""
     return campaign.items.filter(is_check=False)
 
 
 def choose(campaign: Campaign) -> NextPairs | None:
-    """Chooses the items that are given out next; none if all were chosen. The caller holds the campaign."""
+    """Choose the next items; None if all were chosen. The caller holds the campaign."""
     left = _left(campaign)
     if not left:
         return None
@@ -137,7 +137,7 @@ _COMPARED = (KT("payload__first_by"), KT("payload__second_by"))
 
 
 def _left(campaign: Campaign) -> dict[tuple[str, str], list[int]]:
-    """The items with free slots that were not chosen yet, by the systems that they compare."""
+    """Return the free items that were not chosen yet, by the systems they compare."""
     found: dict[tuple[str, str], list[int]] = {}
     rows = _items(campaign).filter(free__gt=0, up_next=False).order_by("free", "rank")
     for key, one, other in rows.values_list("pk", *_COMPARED):
@@ -146,7 +146,7 @@ def _left(campaign: Campaign) -> dict[tuple[str, str], list[int]]:
 
 
 def _compared(campaign: Campaign) -> tuple[list[str], list[tuple[int, int]]]:
-    """The systems of a campaign, and which of them are compared, by their numbers."""
+    """Return the systems of a campaign, and the compared pairs by system numbers."""
     rows = _items(campaign).order_by().values_list(*_COMPARED).distinct()
     names = {_sorted(one, other) for one, other in rows}
     systems = sorted({name for pair in names for name in pair})
@@ -155,7 +155,7 @@ def _compared(campaign: Campaign) -> tuple[list[str], list[tuple[int, int]]]:
 
 
 def _as_before(choice: NextPairs) -> tuple[list[str], list[tuple[int, int]]]:
-    """The same of an earlier choice, as items never change."""
+    """Return the systems and pairs of an earlier choice, which items never change."""
     return choice.systems, [(one, other) for one, other in (pair["systems"] for pair in choice.pairs)]
 
 
@@ -164,7 +164,7 @@ def _named(systems: Sequence[str], pairs: Sequence[tuple[int, int]]) -> list[tup
 
 
 def _seen(campaign: Campaign) -> tuple[int, dict[str, list[int]]]:
-    """The newest answer, and what does not count now: all of these participations, and these answers."""
+    """Return the newest answer's key, and the excluded participations and answers."""
     answers = Response.objects.filter(item__campaign=campaign)
     last = answers.aggregate(last=Max("pk"))["last"] or 0
     workers = campaign.participations.filter(stage__in=EXCLUDED).order_by("pk")
@@ -176,14 +176,14 @@ def _seen(campaign: Campaign) -> tuple[int, dict[str, list[int]]]:
 
 
 def _rejected(answers: QuerySet[Response]) -> list[int]:
-    """The answers whose latest review rejects them."""
+    """Return the keys of the answers that are rejected by their latest review."""
     rows = Review.objects.filter(response__in=answers).order_by("pk").values_list("response", "verdict")
     latest = dict(rows)
     return [key for key, verdict in latest.items() if verdict == Review.Verdict.REJECTED]
 
 
 class _Answer(NamedTuple):
-    """An answer that may count, and what it is about."""
+    """An answer that may count, with the compared systems."""
 
     key: int
     assignment: int
@@ -196,7 +196,7 @@ class _Answer(NamedTuple):
 
 
 def _answers(campaign: Campaign) -> Iterator[_Answer]:
-    """All revisions of the answers that may count, in the order in which they came."""
+    """Yield all revisions of the answers that may count, in order of arrival."""
     rows = Response.objects.filter(item__campaign=campaign, may_count=True).order_by("pk")
     columns = ("pk", "assignment", "participation", "item", "item__group")
     compared = (KeyTextTransform(name, "item__payload") for name in ("first_by", "second_by"))
@@ -205,11 +205,11 @@ def _answers(campaign: Campaign) -> Iterator[_Answer]:
 
 
 class _Tally:
-    """Who won against whom by some answers: a pair of captions counts once, a tie as half a win.
+    """Wins between systems: each pair of captions counts once, a tie as half a win.
 
     Attributes:
-        wins: How often each system won against each other.
-        removed: How many of the answers were removed since, so that nothing says what they were.
+        wins: Wins of each system against each other system.
+        removed: Number of answers whose texts were removed, so their choice is unknown.
     """
 
     def __init__(
@@ -220,14 +220,15 @@ class _Tally:
         self.removed = 0
         self._place = {name: number for number, name in enumerate(systems)}
         self._workers, self._alone = set(left_out["participations"]), set(left_out["responses"])
-        # Answers to one triplet are one vote.
+        # The answers to a triplet are one vote.
         self._once = task_named(campaign.kind).votes_once
         self._newest: dict[int, _Answer] = {}
-        # By pair of captions, by item: the answers for the first system and those for the second.
+        # By pair of captions and item: the number of answers, and the sum of their signs (1 for the first
+        # system).
         self._votes: dict[tuple[str | int, str, str], dict[int, list[int]]] = {}
 
     def see(self, answer: _Answer) -> None:
-        """Counts an answer, in place of an earlier revision of it."""
+        """Count an answer, and remove an earlier revision of it from the count."""
         before = self._newest.get(answer.assignment)
         if before is not None:
             self._count(before, -1)
@@ -249,7 +250,7 @@ class _Tally:
         self._score(pair, 1)
 
     def _score(self, pair: tuple[str | int, str, str], times: int) -> None:
-        """Gives the point of a pair of captions, or takes it back."""
+        """Add or remove the point of a pair of captions."""
         of_items = [votes for votes in self._votes.get(pair, {}).values() if votes[0]]
         _, one, other = pair
         if not of_items or one == other:
@@ -264,7 +265,7 @@ def _sign(number: int) -> int:
 
 
 def replay(campaign: Campaign) -> Iterator[Replayed]:
-    """Makes each choice of a campaign again, from the answers of its time."""
+    """Replay all choices of a campaign, each from the answers at its time."""
     options = options_of(campaign)
     answers: list[_Answer] = []
     chosen: set[int] = set()
@@ -285,7 +286,7 @@ def replay(campaign: Campaign) -> Iterator[Replayed]:
 
 
 def _differing_numbers(choice: NextPairs, options: CampaignOptions) -> Iterator[str]:
-    """What of a choice does not follow from its wins."""
+    """Yield the differences between a choice and the numbers computed from its wins."""
     _, pairs = _as_before(choice)
     going_on = [pair["going_on"] for pair in choice.pairs]
     stored = np.array([pair["share"] for pair in choice.pairs])
@@ -298,7 +299,7 @@ def _differing_numbers(choice: NextPairs, options: CampaignOptions) -> Iterator[
 
 
 def _differing_items(campaign: Campaign, choice: NextPairs, chosen: set[int]) -> Iterator[str]:
-    """What is wrong with the items of a choice; they are added to those that were chosen."""
+    """Yield the problems of the items of a choice, and add the items to `chosen`."""
     for pair in choice.pairs:
         first, second = (choice.systems[number] for number in pair["systems"])
         keys = pair["items"]

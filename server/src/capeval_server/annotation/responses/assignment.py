@@ -1,8 +1,8 @@
-"""Giving out work: each free slot to one worker at a time, and each item to a worker once.
+"""Assignment of items: one worker per slot at a time, each item once per worker.
 
-A worker gets a batch of items, and holds each by a lease. Activity renews all leases of the batch, up to the
-longest lease. A lease that runs out frees the slot for others; the worker may answer all the same
-(`submit.py`). So clocks decide nothing but who gets what, and when.
+A worker is assigned a batch of items, each with a lease. Activity renews all leases of the batch, up to the
+longest lease. When a lease expires, its slot is free for others, but the worker may still answer
+(`submit.py`). So clocks only determine who is assigned an item, and when.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ __all__ = [
 
 _State = Assignment.State
 _GIVING = (Campaign.State.OPEN, Campaign.State.PILOT)
-# How many leases that ran out one request ends: whoever asks for work makes room for it.
+# Maximum number of expired leases that a request for work ends, to make room for new assignments.
 _EXPIRED_AT_ONCE = 100
-# How often one request chooses the items that come next: each choice reads all answers.
+# Maximum number of choices of adaptive sampling per request: each choice reads all answers.
 _CHOICES_AT_ONCE = 10
 _NOT_GIVING = {
     Campaign.State.DRAFT: "This campaign is not open yet.",
@@ -82,11 +82,11 @@ _NEW_TEXTS = "The instructions were changed: please read them and agree to them 
 
 @dataclass(frozen=True, kw_only=True)
 class AssignmentBatch:
-    """What a worker has to do.
+    """The items that a worker has to answer.
 
     Attributes:
-        assignments: The batch, in its order; empty if there is none.
-        why: Why there is none, for the worker.
+        assignments: The batch in its order; empty if there is no work.
+        why: The reason why there is no work, for the worker.
     """
 
     assignments: list[Assignment]
@@ -94,10 +94,10 @@ class AssignmentBatch:
 
 
 def find(participation: Participation, lease: UUID) -> Assignment:
-    """The worker's own assignment with a lease.
+    """Return the worker's own assignment with a lease.
 
     Raises:
-        NotFoundError: There is none, or it is another worker's.
+        NotFoundError: There is no such assignment, or it belongs to another worker.
     """
     rows = Assignment.objects.filter(participation=participation, lease=lease)
     found = rows.select_related("item", "slot").first()
@@ -108,18 +108,20 @@ def find(participation: Participation, lease: UUID) -> Assignment:
 
 
 def work(participation: Participation) -> AssignmentBatch:
-    """What a worker has to do: what they hold, or else a new batch."""
+    """Return the assignments that a worker holds, or assign a new batch."""
     expire(participation.campaign)
     _choose_next(participation)
     found = _work(participation)
-    # What was chosen may be given to others meanwhile.
+    # The chosen items may have been assigned to other workers in the meantime.
     while found.why == _NOTHING_LEFT and _choose_next(participation):
         found = _work(participation)
     return found
 
 
 def _choose_next(participation: Participation) -> bool:
-    """Chooses the items that come next, where a campaign does so and a worker has had all that were chosen.
+    """Let adaptive sampling choose the next items if none are left for the worker.
+
+    Campaigns without adaptive sampling choose no items.
 
     Returns:
         Whether there are chosen items for the worker now.
@@ -129,7 +131,7 @@ def _choose_next(participation: Participation) -> bool:
         return False
     left = candidates(participation, "free")
     chosen = left.filter(up_next=True)
-    # All that one choice takes may have a warning, which the worker wants none of.
+    # All items of a choice may have a content warning, while the worker avoids warnings.
     for _ in range(_CHOICES_AT_ONCE):
         if chosen.exists():
             return True
@@ -142,7 +144,7 @@ def _choose_next(participation: Participation) -> bool:
 
 
 def _can_be_given(participation: Participation) -> bool:
-    """Whether a worker could be given a new batch."""
+    """Return whether the worker's stage and campaign allow a new batch."""
     now = Participation.objects.select_related("campaign").get(pk=participation.pk)
     return (
         now.stage == Participation.Stage.WORKING
@@ -163,7 +165,7 @@ def _work(participation: Participation) -> AssignmentBatch:
         if session is not None and needed == 0:
             end(session, Session.Outcome.COMPLETED)
             return AssignmentBatch(assignments=[], why=str(Session.Outcome.COMPLETED.label))
-        # Asking for work is activity, as loading the page is.
+        # Asking for work is activity, like loading the page.
         renew_leases(now, options, database_time())
         held = _taken_back(now, options, needed)
         if held:
@@ -177,7 +179,7 @@ def _work(participation: Participation) -> AssignmentBatch:
 
 
 def _why_no_work(participation: Participation, session: Session | None) -> str:
-    """Why a worker gets nothing at all, not even what they hold; empty if they do."""
+    """Return the reason why a worker gets no work at all, not even held items, or ""."""
     if session is not None and participation.stage == Participation.Stage.BLOCKED:
         end(session, Session.Outcome.FAILED_CHECKS)
     if session is not None and session.outcome:
@@ -188,7 +190,7 @@ def _why_no_work(participation: Participation, session: Session | None) -> str:
 
 
 def has_work(participation: Participation) -> bool:
-    """Whether a worker holds something, or could be given something now."""
+    """Return whether a worker holds items, or could be assigned items now."""
     if participation.assignments.filter(state=_State.HELD).exists():
         return True
     if participation.stage == Participation.Stage.TRAINING:
@@ -201,12 +203,12 @@ def has_work(participation: Participation) -> bool:
 
 
 def _train(participation: Participation, options: CampaignOptions, needed: int | None) -> AssignmentBatch:
-    """The next try of the training; none while the worker has not gone on from the latest."""
+    """Assign the next training attempt, unless the worker still has to end the latest."""
     if finished_try(participation) is not None:
         return AssignmentBatch(assignments=[], why=_TRAINED)
     made = _assigned(participation, [(item, None) for item in next_items(participation)], options)
     if not made and not graded_items(participation.campaign).exists():
-        # All that could be practiced is out of work, or has a warning that the worker wants none of.
+        # All practice items are on hold, or have a content warning while the worker avoids warnings.
         participation.stage = Participation.Stage.WORKING
         participation.save(update_fields=["stage"])
         made = _give(participation, options, needed)
@@ -215,14 +217,14 @@ def _train(participation: Participation, options: CampaignOptions, needed: int |
 
 
 def expire(campaign: Campaign) -> int:
-    """Frees what is held by leases that ran out; says how many there were."""
+    """End expired leases, which frees their slots, and return the number of leases."""
     over = Assignment.objects.filter(state=_State.HELD, lease_until__lt=database_time())
     of_it = over.filter(item__campaign=campaign).order_by("lease_until")
     found = dict(of_it.values_list("pk", "item_id")[:_EXPIRED_AT_ONCE])
     if not found:
         return 0
     with transaction.atomic():
-        # An item that somebody works with now is left to the next time.
+        # Items locked by other requests are left to the next call.
         rows = Item.objects.select_for_update(skip_locked=True, no_key=True).filter(pk__in=found.values())
         items = list(rows.order_by("pk").values_list("pk", flat=True))
         number = over.filter(pk__in=found, item__in=items).update(state=_State.EXPIRED)
@@ -233,13 +235,15 @@ def expire(campaign: Campaign) -> int:
 def _taken_back(
     participation: Participation, options: CampaignOptions, needed: int | None
 ) -> list[Assignment]:
-    """Return the held items of the worker's latest batch; an expired lease is renewed if there is a slot.
+    """Return the held items of the worker's latest batch.
+
+    An expired lease is renewed if a slot of the item is free.
 
     Args:
         participation: The worker.
         options: The options of the campaign.
         needed: The number of answers that the session still needs; None without a session. A batch that was
-            given out for an earlier session, or before the panel's number was lowered, may be larger.
+            assigned in an earlier session, or before the panel's number was lowered, may be larger.
     """
     mine = participation.assignments.filter(
         batch=participation.batch, state__in=(_State.HELD, _State.EXPIRED)
@@ -247,7 +251,7 @@ def _taken_back(
     found = list(mine.select_related("item", "slot").order_by("place"))
     if not found:
         return []
-    # Answers to the training are not among those that a session needs.
+    # Training answers are not among the answers that a session needs.
     most = len(found) if needed is None or found[0].item.is_training else needed
     held = [one for one in found if one.state == _State.HELD]
     lost = [one for one in found if one.state == _State.EXPIRED][: max(0, most - len(held))]
@@ -264,7 +268,7 @@ def _take_again(
     for assignment in lost:
         item = items[assignment.item_id]
         slot = slots.get(item.pk)
-        # What has no slot, a check or a trial, needs none.
+        # Checks and pilot assignments have no slot and need none.
         if item.held or (slot is None and assignment.slot_id is not None):
             continue
         if assignment.slot_id is not None:
@@ -276,7 +280,10 @@ def _take_again(
 
 
 def _give(participation: Participation, options: CampaignOptions, needed: int | None) -> list[Assignment]:
-    """A new batch, no larger than a session still needs; empty if there is no work for the worker."""
+    """Assign a new batch, at most as large as the session needs.
+
+    The batch is empty if there is no work for the worker.
+    """
     size = options.batch if needed is None else min(options.batch, needed)
     trusted = is_trusted(participation, options)
     check = _check_due(participation, options)
@@ -323,7 +330,10 @@ def _assigned(
 
 
 def _mirrored(participation: Participation, item: Item, slot: Slot | None, options: CampaignOptions) -> bool:
-    """Whether the sides are mirrored: in every other slot, so that each stands left in half of the votes."""
+    """Return whether to mirror the sides.
+
+    Every other slot is mirrored, so each text is on the left in half of the votes.
+    """
     if not task_named(participation.campaign.kind).has_sides:
         return False
     if item.repeats_id is not None:
@@ -333,13 +343,15 @@ def _mirrored(participation: Participation, item: Item, slot: Slot | None, optio
 
 
 def _choose(participation: Participation, number: int, *, trusted: bool, chosen_only: bool) -> list[Item]:
-    """Items with a free slot that the worker never had, locked: those that lack the fewest answers first.
+    """Lock and return items with a free slot that the worker was never assigned.
+
+    Items with the fewest missing answers come first.
 
     Args:
         participation: The worker.
-        number: How many at most.
-        trusted: Whether the worker gets slots for trusted workers too.
-        chosen_only: Whether others are given out only if they were chosen to come next.
+        number: Maximum number of items.
+        trusted: Whether the worker may also fill slots for trusted workers.
+        chosen_only: Whether other slots are only assigned on items that adaptive sampling chose.
     """
     names = ("free_trusted", "free") if trusted else ("free",)
     left = {name: candidates(participation, name) for name in names}
@@ -350,7 +362,7 @@ def _choose(participation: Participation, number: int, *, trusted: bool, chosen_
         rows = left[name].exclude(pk__in=[item.pk for item in found])
         found += rows.select_for_update(skip_locked=True, no_key=True)[: number - len(found)]
     for name in names if not found else ():
-        # All were locked by others at that moment: wait for one, as it may stay free.
+        # Other requests had locked all items: wait for one of them, which may still be free.
         found = _awaited(left[name])
         if found:
             break
@@ -358,9 +370,10 @@ def _choose(participation: Participation, number: int, *, trusted: bool, chosen_
 
 
 def _awaited(left: QuerySet[Item]) -> list[Item]:
-    """The first of some items that is one of them still when its lock is had; none if there are none.
+    """Wait for the lock of the first item that still matches, and return the item.
 
-    Nothing stays locked of what was awaited in vain: it would be locked before items of lower keys.
+    An item that no longer matches is unlocked: otherwise it would be locked before items with lower keys. The
+    result is empty if no item matches.
     """
     while (first := left.values_list("pk", flat=True).first()) is not None:
         with transaction.atomic():
@@ -372,35 +385,38 @@ def _awaited(left: QuerySet[Item]) -> list[Item]:
 
 
 def candidates(participation: Participation, name: str) -> QuerySet[Item]:
-    """The items that a worker could be given, those that lack the fewest answers first.
+    """Return the items that a worker could be assigned, fewest missing answers first.
 
     Args:
         participation: The worker.
-        name: The slots that are free: `free`, or `free_trusted` for those of trusted workers alone.
+        name: The kind of free slots: `free`, or `free_trusted` for the slots of trusted workers.
     """
     had = Assignment.objects.filter(participation=participation, item=OuterRef("pk"))
     rows = Item.objects.filter(campaign=participation.campaign_id, **{f"{name}__gt": 0})
-    # Read in the order of an index: nothing is sorted.
+    # This is the order of an index, so the database need not sort.
     return participation.unwarned(rows.filter(~Exists(had)).order_by(name, "rank"))
 
 
 def _drawn(options: CampaignOptions, participation: Participation, what: object) -> int:
-    """A number that follows from the campaign's seed, the worker and what it is for."""
+    """Return a number derived from the campaign's seed, the worker and its use."""
     return drawn(options.seed, participation.pk, participation.batch, what)
 
 
 def _is_due(participation: Participation, options: CampaignOptions, what: str, every: int) -> bool:
-    """Whether it is time for what comes once in so many answers: in a drawn batch of each stretch."""
+    """Return whether an event that occurs once in N answers is due in this batch.
+
+    The event occurs in one random batch of each interval.
+    """
     if not every:
         return False
     stretch = max(every // options.batch, 2)
     number, place = divmod(participation.batch, stretch)
-    # Never the first of a stretch, so that no two follow each other.
+    # Never in the first batch of an interval, so that two events are never in consecutive batches.
     return place == 1 + drawn(options.seed, participation.pk, number, what) % (stretch - 1)
 
 
 def _check_due(participation: Participation, options: CampaignOptions) -> Item | None:
-    """A check that the worker never had, if it is time for one."""
+    """Return a check that the worker was never assigned, if one is due."""
     if not _is_due(participation, options, "check", options.check_every) or _was_checked(participation):
         return None
     had = Assignment.objects.filter(participation=participation, item=OuterRef("pk"))
@@ -409,20 +425,24 @@ def _check_due(participation: Participation, options: CampaignOptions) -> Item |
 
 
 def _was_checked(participation: Participation) -> bool:
-    """Return whether the latest batch had a check: `check_every` may have been changed since."""
+    """Return whether the latest batch had a check.
+
+    `check_every` may have been changed since, so the interval is not enough.
+    """
     latest = participation.assignments.filter(batch=participation.batch, item__is_check=True)
     return latest.filter(item__is_training=False, item__repeats=None).exists()
 
 
 def _repeat_due(participation: Participation, options: CampaignOptions) -> Item | None:
-    """What shows again an item that the worker answered in an earlier batch, if it is time for it."""
+    """Return the repetition of an item that the worker answered before, if one is due."""
     campaign = participation.campaign
     if not task_named(campaign.kind).has_sides or campaign.state == Campaign.State.PILOT:
         return None
     if not _is_due(participation, options, "repeat", options.repeat_every):
         return None
     again = Assignment.objects.filter(participation=participation, item__repeats=OuterRef("item"))
-    # What is fresh in memory says nothing: not of the batch that just ended. Checks and trials have no slot.
+    # Items of the batch that just ended are excluded: the worker still remembers them. Checks and pilot
+    # assignments have no slot.
     answered = participation.assignments.filter(
         state=_State.SUBMITTED, slot__isnull=False, item__held=False, batch__lt=participation.batch
     )
@@ -437,7 +457,7 @@ def _repeat_due(participation: Participation, options: CampaignOptions) -> Item 
 
 
 def _repeat_of(item: Item) -> Item:
-    """The item that is another again, made where no worker had it before."""
+    """Return the repetition of an item; create it if needed."""
     names = ("key", "group", "category", "image_id", "payload", "rank", "mirrors_odd")
     same = {name: getattr(item, name) for name in names}
     made, _ = Item.objects.get_or_create(
@@ -457,14 +477,14 @@ def _renew(participation: Participation) -> None:
 
 
 def renew_leases(participation: Participation, options: CampaignOptions, now: datetime) -> None:
-    """Renew the leases of all items that a worker holds, whose participation is locked.
+    """Renew the leases of all items that a worker holds. The participation is locked.
 
-    Activity keeps an item for at most `longest_lease_seconds` after it was given out. No renewal shortens a
-    lease.
+    Activity keeps an item for at most `longest_lease_seconds` after its assignment. A renewal never shortens
+    a lease.
     """
     held = participation.assignments.filter(state=_State.HELD)
-    # A row that is locked is being taken back by somebody else. Nobody waits for it here: transactions that
-    # wait for each other's rows end in a deadlock.
+    # Another transaction is taking a locked row back. Waiting for it could end in a deadlock, so it is
+    # skipped.
     free = held.select_for_update(skip_locked=True, no_key=True).values("pk")
     longest = ExpressionWrapper(
         F("opened") + Value(timedelta(seconds=options.longest_lease_seconds)),
@@ -476,7 +496,7 @@ def renew_leases(participation: Participation, options: CampaignOptions, now: da
 
 
 def save_draft(assignment: Assignment, content: dict[str, object]) -> None:
-    """Store the text that a worker has typed so far, and renew the leases of the batch."""
+    """Store the draft of an answer, and renew the leases of the batch."""
     with transaction.atomic():
         participation = lock_participation(assignment.participation)
         check_here(participation)
@@ -489,15 +509,15 @@ def save_draft(assignment: Assignment, content: dict[str, object]) -> None:
 
 
 def set_aside(assignment: Assignment, state: str, reason: str = "") -> None:
-    """Skips an assignment, or returns it: its slot is free for others.
+    """Skip or return an assignment, which frees its slot for others.
 
     Args:
         assignment: The worker's assignment.
         state: Skipped or returned.
-        reason: Why, if the worker says so.
+        reason: The worker's reason, if given.
 
     Raises:
-        AssignmentError: It is answered, or set aside already in another way.
+        AssignmentError: It was answered, or set aside in a different way.
     """
     with transaction.atomic():
         participation = lock_participation(assignment.participation)
@@ -508,7 +528,7 @@ def set_aside(assignment: Assignment, state: str, reason: str = "") -> None:
             return
         _end(now, state, reason)
         settle([assignment.item_id], participation.campaign)
-        # Whoever returns an item stops working.
+        # A worker who returns an item stops working.
         if state == _State.SKIPPED:
             _renew(participation)
 
@@ -522,10 +542,10 @@ def _end(assignment: Assignment, state: str, reason: str = "") -> None:
 
 
 def report(assignment: Assignment, reason: str, note: str = "") -> Report:
-    """Reports an item in place of answering it; enough reports take the item out of work.
+    """Report an item instead of answering it; enough reports put the item on hold.
 
     Raises:
-        AssignmentError: It is answered, or set aside already.
+        AssignmentError: It was already answered or set aside.
     """
     with transaction.atomic():
         participation = lock_participation(assignment.participation)
@@ -550,7 +570,7 @@ def report(assignment: Assignment, reason: str, note: str = "") -> Report:
 
 
 def pull(campaign: Campaign, assignments: QuerySet[Assignment]) -> None:
-    """Takes back what workers of a campaign hold. The caller has locked their participations."""
+    """Take back held assignments of a campaign. Their participations are locked."""
     items = sorted(set(assignments.filter(state=_State.HELD).values_list("item_id", flat=True)))
     lock_items(items)
     _pull(assignments.filter(state=_State.HELD))

@@ -1,4 +1,4 @@
-"""Warnings of what a picture shows: it is hidden until the worker asks for it, or never given to them."""
+"""Content warnings: hide images until workers ask for them, or never assign them."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ _AVOIDED = "it has a warning"
 
 @dataclass(frozen=True, kw_only=True)
 class ContentWarningCounts:
-    """How many pictures that have a warning now a worker was given, and how many they asked to see."""
+    """Number of a worker's images with a content warning: assigned ones, viewed ones."""
 
     given: int
     shown: int
 
 
 def set_warning(user: User | None, campaign: Campaign, name: str, text: str) -> Image:
-    """Sets what workers are told before they see a picture; an empty text takes the warning off.
+    """Set the content warning of an image; an empty text removes it.
 
     Raises:
-        NotFoundError: The campaign has no such picture.
+        NotFoundError: The campaign has no such image.
         CampaignError: The text is too long, or can't be stored.
     """
     text = text.strip()
@@ -61,12 +61,12 @@ def set_warning(user: User | None, campaign: Campaign, name: str, text: str) -> 
 
 
 def avoid_warnings(participation: Participation, *, avoid: bool) -> Participation:
-    """Says whether a worker is given no pictures with a warning.
+    """Set whether a worker is never assigned images with a content warning.
 
-    Those that they hold are given back then, but for those of the training.
+    If so, held items with a warning are returned, except training items.
 
     Raises:
-        AssignmentError: The worker has left.
+        AssignmentError: The worker has withdrawn.
     """
     with transaction.atomic():
         now = lock_participation(participation)
@@ -80,16 +80,16 @@ def avoid_warnings(participation: Participation, *, avoid: bool) -> Participatio
 
 
 def note_shown(held: Assignment) -> None:
-    """Records that a worker asked to see a picture that has a warning, the first time."""
+    """Record the first time that a worker asks for an image with a content warning."""
     Assignment.objects.filter(pk=held.pk, warned_shown=None).update(warned_shown=database_time())
 
 
 def warned_of(participation: Participation) -> ContentWarningCounts:
-    """Which pictures with a warning a worker was given."""
+    """Count a worker's assigned images with a content warning."""
     given = _warned(participation.assignments.all())
     return ContentWarningCounts(**given.aggregate(given=Count("pk"), shown=Count("warned_shown")))
 
 
 def _warned(assignments: QuerySet[Assignment]) -> QuerySet[Assignment]:
-    """Those of some assignments whose picture has a warning now."""
+    """Filter the assignments of images that currently have a content warning."""
     return assignments.filter(item__image__isnull=False).exclude(item__image__warning="")

@@ -27,7 +27,9 @@ __all__ = ["AnswerContext", "open_context"]
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerContext:
-    """State in which an answer arrives. All rows are current and stay so until the transaction ends.
+    """State in which an answer arrives.
+
+    All rows are current, and remain so until the transaction ends.
 
     Attributes:
         participation: The worker in the campaign. Its row is locked.
@@ -60,15 +62,15 @@ class AnswerContext:
 
 
 def open_context(assignment: Assignment, key: str) -> AnswerContext:
-    """Lock what an answer changes, and read what its outcome depends on.
+    """Lock the rows that an answer can change, and read the state for its outcome.
 
     Args:
         assignment: The worker's assignment, as it was read before.
         key: The idempotency key of the answer.
 
     Raises:
-        AssignmentError: The worker has left, or the campaign has no instructions.
-        NotFoundError: The participation is gone.
+        AssignmentError: The worker has withdrawn, or the campaign has no instructions.
+        NotFoundError: The participation no longer exists.
     """
     participation, texts = lock_for_answer(assignment.participation)
     check_here(participation)

@@ -1,7 +1,7 @@
-"""Checks that good workers fail: they are taken out of work, until somebody has looked at them.
+"""Attention checks that reliable workers fail: on hold until they are reviewed.
 
-A worker is good here who passes other checks; a check says nothing of itself. Nothing else is changed: who
-failed it failed it, and an organizer who sees why lets a paused worker go on.
+A worker is reliable if they pass other checks; the check itself does not count. No results change: failures
+remain failures, and an organizer who sees the reason can let a paused worker continue.
 """
 
 from __future__ import annotations
@@ -24,23 +24,24 @@ from capeval_server.audit.models import Action
 
 __all__ = ["take_out_failed"]
 
-# A good worker had so many other checks, and passed such a share of them: who passes fewer is soon paused.
+# Minimum number of other checks, and minimum share of passed ones, of a reliable worker. Workers with a
+# smaller share are soon paused.
 _LEAST_OTHERS, _GOOD = 3, 0.8
 _WHO = "the server"
 
 
 def take_out_failed(context: AnswerContext) -> None:
-    """Take checks out of work that too few good workers passed, after an answer to one.
+    """Put checks on hold that too few reliable workers passed, after an answer to one.
 
-    Checks that the worker failed before are considered too: by this answer the worker may have become a good
-    one.
+    This includes checks that the worker failed before, because this answer may have made the worker reliable.
     """
     item, options, participation = context.item, context.options, context.participation
     if item.is_training or not options.check_pass_share:
         return
     failed = CheckResult.objects.filter(response__participation=participation, passed=False)
     rows = context.campaign.items.filter(held=False, is_training=False)
-    # Another check that somebody has locked is looked at by them, or the next time: nobody waits for it here.
+    # Other checks that are locked are skipped: the transaction that locked them, or the next answer, tests
+    # them.
     before = rows.filter(pk__in=failed.values("response__item")).exclude(pk=item.pk)
     found = before.select_for_update(skip_locked=True, no_key=True).order_by("pk")
     for check in ([] if item.held else [item]) + list(found):
@@ -48,9 +49,9 @@ def take_out_failed(context: AnswerContext) -> None:
 
 
 def _take_out_if_failed(campaign: Campaign, item: Item, options: CampaignOptions) -> None:
-    """Takes a check out of work if too few good workers passed it. Its row is locked.
+    """Put a check on hold if too few reliable workers passed it. Its row is locked.
 
-    Results that somebody has looked at, and gave the check out again, don't count again.
+    Results from before a review that released the check don't count again.
     """
     results = CheckResult.objects.filter(response__item=item).order_by("pk")
     passed = dict(results.values_list("response__participation", "passed")[item.checks_looked_at :])
@@ -68,7 +69,10 @@ def _take_out_if_failed(campaign: Campaign, item: Item, options: CampaignOptions
 
 
 def _good_workers(item: Item, workers: Iterable[int]) -> list[int]:
-    """Those who pass other checks; checks that are out of work themselves say nothing of anybody."""
+    """Return the reliable workers: those with enough passes among their other checks.
+
+    Checks on hold are ignored.
+    """
     others = CheckResult.objects.filter(
         response__participation__in=list(workers),
         response__item__is_training=False,

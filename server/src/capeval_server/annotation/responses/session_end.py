@@ -1,4 +1,4 @@
-"""The end of a session by the worker: they stop, don't agree, can't do it, or find nothing left."""
+"""End of a session by the worker: return, no consent, unsuitable, or nothing left."""
 
 from __future__ import annotations
 
@@ -14,15 +14,17 @@ from capeval_server.core.errors import AssignmentError
 __all__ = ["BY_WORKER", "finish"]
 
 _Outcome = Session.Outcome
-# What a worker may say by themselves.
+# Outcomes that workers may report themselves.
 BY_WORKER = (_Outcome.NO_CONSENT, _Outcome.UNSUITABLE, _Outcome.RETURNED, _Outcome.NOTHING_LEFT)
 
 
 def finish(participation: Participation, outcome: str) -> None:
-    """Ends the session of a worker, and gives back what they hold; a session that has ended stays as it is.
+    """End the session of a worker, and return the held items.
+
+    A session that has already ended remains as it is.
 
     Raises:
-        AssignmentError: They came from no panel, or it is not theirs to say.
+        AssignmentError: The worker did not come from a panel, or may not report this outcome.
     """
     with transaction.atomic():
         now = lock_participation(participation)

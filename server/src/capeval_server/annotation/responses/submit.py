@@ -1,4 +1,7 @@
-"""Submission of answers: each is stored, even after its lease; it counts if it fills a slot."""
+"""Submission of answers. All are stored, even after their lease.
+
+An answer counts if it fills a slot.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,7 @@ from capeval_server.core.errors import AssignmentError, RepeatedKeyError
 __all__ = ["FIRST", "KEPT", "SAMPLED", "AnswerOutcome", "SubmittedAnswer", "submit"]
 
 _State = Assignment.State
-# Why an answer is looked at by a person, beside what rules and signals say.
+# Reasons for a review, in addition to flags.
 FIRST, SAMPLED = "one of the worker's first", "drawn at random"
 KEPT = "kept although a rule asked"
 _SURPLUS = (
@@ -43,20 +46,20 @@ _SURPLUS = (
 )
 _PAID = ", and is paid for like any other"
 _STORED = "Thank you. Your answer is stored."
-# States of a campaign in which an answer that comes late may still count.
+# States of a campaign in which a late answer can still count.
 _COUNTING = (Campaign.State.OPEN, Campaign.State.PAUSED, Campaign.State.CLOSING)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SubmittedAnswer:
-    """What a worker sends.
+    """An answer as sent by a worker.
 
     Attributes:
         answer: The raw answer.
-        revision: 1; or one more than the revision that it replaces.
-        key: An idempotency key: the same key again is the same answer sent again.
-        events: What the browser counted meanwhile.
-        reasons: Why the worker keeps a sentence that rules ask about, by rule.
+        revision: 1 for the first answer; or one more than the revision that it replaces.
+        key: Idempotency key: a repeated key marks a repeated request.
+        events: Counts of events in the worker's browser.
+        reasons: The worker's reasons for keeping the sentence, by rule.
     """
 
     answer: Mapping[str, Any]
@@ -68,13 +71,13 @@ class SubmittedAnswer:
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerOutcome:
-    """What became of an answer.
+    """The outcome of a submission.
 
     Attributes:
-        response: The answer, as it is stored.
-        outcome: "stored"; "surplus": stored, and of no use to this item; "answered": another answer of this
-            revision is stored, and this one is not.
-        text: That in words, for the worker.
+        response: The stored answer.
+        outcome: "stored"; "surplus" if it is stored but does not count; "answered" if another answer of this
+            revision is already stored, and this one is not.
+        text: Description for the worker.
     """
 
     response: Response
@@ -87,8 +90,8 @@ def submit(assignment: Assignment, given: SubmittedAnswer) -> AnswerOutcome:
 
     Raises:
         AnswerError: The answer is not valid.
-        SentenceError: A rule refuses its sentence, or asks why it is kept.
-        AssignmentError: It would revise an answer that can't be revised any more, or the worker has left.
+        SentenceError: A rule rejects its sentence, or asks for a reason to keep it.
+        AssignmentError: It revises an answer that can no longer be revised, or the worker has withdrawn.
         RepeatedKeyError: The key was used for another item.
     """
     with transaction.atomic():
@@ -108,7 +111,7 @@ def submit(assignment: Assignment, given: SubmittedAnswer) -> AnswerOutcome:
 
 
 def _known(context: AnswerContext, given: SubmittedAnswer) -> AnswerOutcome | None:
-    """Return the outcome of this answer, or of another one of its revision, if it is stored already."""
+    """Return the outcome if this answer, or another one of its revision, is stored."""
     number = 0
     if context.may_be_known:
         answers = Response.objects.filter(participation=context.participation)
@@ -166,7 +169,9 @@ def _store(context: AnswerContext, given: SubmittedAnswer) -> Response:
 
 
 def _fill(context: AnswerContext, response: Response) -> bool:
-    """Fill the slot that the worker holds or that the former revision fills; late, a free one.
+    """Fill the slot that the worker holds or that the former revision fills.
+
+    A late answer fills a free slot.
 
     Returns:
         Whether the answer fills a slot.
@@ -178,7 +183,7 @@ def _fill(context: AnswerContext, response: Response) -> bool:
         slot = context.assignment.slot
     if slot is None:
         slot = _free_slot(context, response)
-    # An exclusion of all answers applies to workers who are blocked or have left.
+    # All answers of workers who are blocked or have withdrawn are excluded.
     if slot is None or slot.closed or context.participation.stage in EXCLUDED:
         return False
     slot.filled_by = response
@@ -200,12 +205,12 @@ def _judge(context: AnswerContext, response: Response) -> None:
     """Grade an answer to a check, and request a review of another answer if one is due."""
     item, task = context.item, context.task
     if item.repeats_id is not None:
-        # How far a worker agrees with themselves is shown, and judges nobody.
+        # Self-consistency is only reported; it has no consequences.
         return
     if item.is_check:
-        # The first answer counts: a second one may come from having seen that something was wrong. A trial
-        # says nothing of a worker, who is trained in it all the same. A sentence that is written as practice
-        # is neither right nor wrong.
+        # Only the first answer counts, because a second one may follow a hint that the first was wrong.
+        # Answers in a pilot don't affect a worker's record, but training is graded even then. Practice
+        # sentences are not graded.
         graded = task.choices if item.is_training else context.campaign.state != Campaign.State.PILOT
         if response.revision == 1 and graded:
             passed = task.agrees(response.answer, item.expected)
@@ -225,11 +230,11 @@ def _reasons_for_review(context: AnswerContext, response: Response) -> set[str]:
     participation, options = context.participation, context.options
     kept = any("reason" in finding for finding in response.rules.get("findings", ()))
     found = {KEPT} if kept else set()
-    # A revision is looked at if what it replaces was to be.
+    # A revision is reviewed if the answer that it replaces was to be reviewed.
     if response.revision > 1:
         earlier = ReviewRequest.objects.filter(response__assignment=response.assignment_id)
         return found | set(earlier.values_list("reason", flat=True))
-    # Trials don't use up the first ones.
+    # Pilot answers are not among the first answers.
     before = participation.responses.filter(may_count=True, revision=1).exclude(pk=response.pk)
     if before[: options.review_first].count() < options.review_first:
         return found | {FIRST}
@@ -254,7 +259,7 @@ def _settle(context: AnswerContext, response: Response, *, counts: bool) -> bool
         Whether the answer still counts.
     """
     changed = settle_answer(context.voted_items, context.campaign, context.options)
-    # A held slot is not free, and neither is a filled one: the usual answer changes no number.
+    # Neither held nor filled slots are free, so the usual answer changes no number.
     if context.held_slot != counts:
         changed.add(context.item.pk)
     recount(changed)
@@ -267,7 +272,7 @@ def _fills_slot(response: Response) -> bool:
 
 
 def _outcome(response: Response, *, counts: bool) -> AnswerOutcome:
-    # Nothing tells the worker that an answer was to a check or in a trial.
+    # The outcome must not reveal that an answer was to a check or in a pilot.
     if counts or not response.may_count:
         return AnswerOutcome(response=response, outcome="stored", text=_STORED)
     pay = options_of(response.participation.campaign).pay_per_answer

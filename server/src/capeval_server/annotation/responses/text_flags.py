@@ -1,8 +1,8 @@
-"""Flags of captions that a person reviews. None is a verdict, and no worker is told which there was.
+"""Automatic review flags of captions; never verdicts, never shown to workers.
 
-A caption can be like one that its worker wrote of another image, the same as one that is known elsewhere, or
-unlike the others of its image. The same caption by two people of one image is no signal: people agree, the
-more so on simple images.
+A caption is flagged if it is similar to one that its worker wrote about another image, the same as a known
+caption, or different from the others of its image. Equal captions of an image by two people are not flagged:
+people agree, especially on simple images.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ REPEATED = "like another caption of the same worker"
 KNOWN = "the same as a caption known elsewhere"
 UNLIKE = "unlike the other captions of its image"
 
-# Of random captions of different images in COCO, hardly any two share so much of their words.
+# Random captions of different images in COCO hardly ever share this proportion of their words.
 _ALIKE = 0.8
-# With how many of the worker's latest captions one is compared: an answer must not take longer and longer.
+# Maximum number of the worker's latest captions to compare with, so that the response time stays bounded.
 _MOST_EARLIER = 500
 _AT_ONCE = 5000
 
 
 def find_flags(context: AnswerContext, response: Response) -> set[str]:
-    """Return the flags of a new caption; none if nothing is written in the task."""
+    """Return the flags of a new caption; empty if the task type has no caption."""
     part = context.task.written
     if not part:
         return set()
@@ -57,7 +57,7 @@ def _is_repeated(context: AnswerContext, part: str, words: Sequence[str]) -> boo
         answer[part] for answer in rows.order_by("-pk").values_list("answer", flat=True)[:_MOST_EARLIER]
     ]
     mine = set(words)
-    # Where nothing but punctuation was written, nothing is alike.
+    # Texts of only punctuation are not similar to anything.
     return bool(mine) and any(
         len(mine & other) >= _ALIKE * len(mine | other) for other in map(set, tokenize(earlier))
     )
@@ -68,14 +68,14 @@ def _digest(words: Sequence[str]) -> str:
 
 
 def add_known(campaign: Campaign, captions: Iterable[tuple[str, str]]) -> int:
-    """Adds captions that are known elsewhere, by the hashes of their tokens alone; says how many are new.
+    """Add known captions by the hashes of their tokens; return the number of new ones.
 
     Args:
         campaign: The campaign.
-        captions: The key of the item that each is of, empty for a caption of any image; and its text.
+        captions: Pairs of an item's key, or "" for a caption of any image, and the text.
 
     Raises:
-        CampaignError: No sentences are written in the campaign.
+        CampaignError: The campaign does not collect captions.
     """
     if not task_named(campaign.kind).written:
         raise CampaignError("known captions are for campaigns in which sentences are written")
@@ -91,15 +91,15 @@ def add_known(campaign: Campaign, captions: Iterable[tuple[str, str]]) -> int:
 
 
 def add_submissions(campaign: Campaign) -> int:
-    """Adds the captions of the systems that were submitted to the campaign's challenge, by the images' ids.
+    """Add the captions of the challenge's submissions as known captions, by image id.
 
-    An item is of the image whose id is its key.
+    An item describes the image whose id is its key.
 
     Returns:
-        How many are new.
+        The number of new captions.
 
     Raises:
-        CampaignError: The campaign is of no challenge, or no sentences are written in it.
+        CampaignError: The campaign has no challenge, or does not collect captions.
     """
     if campaign.challenge is None:
         raise CampaignError("'submissions' need a campaign of a challenge")
@@ -115,10 +115,13 @@ def add_submissions(campaign: Campaign) -> int:
 
 
 def compare(campaign: Campaign) -> int:
-    """Asks for a review of captions that agree too little with the others of their image.
+    """Request a review of captions that differ too much from others of their image.
+
+    Returns:
+        The number of new requests.
 
     Raises:
-        CampaignError: No sentences are written in the campaign.
+        CampaignError: The campaign does not collect captions.
     """
     if not task_named(campaign.kind).written:
         raise CampaignError("captions are compared in campaigns in which sentences are written")

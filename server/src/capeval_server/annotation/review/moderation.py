@@ -1,4 +1,4 @@
-"""Looking at what people did: reviews, blocking, and taking both back. Nothing here changes an answer."""
+"""Moderation: reviews, blocks and their reversal, holds. No answer is edited."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ _HELD = Assignment.State.HELD
 
 @dataclass(frozen=True, kw_only=True)
 class BlockEffect:
-    """What blocking a worker does, or would do.
+    """Effect, or expected effect, of blocking a worker.
 
     Attributes:
-        answers: How many of their answers no longer count.
-        items: How many items need another answer then.
-        releases: The names of the releases that have answers of theirs, which stay as they are.
+        answers: Number of the worker's answers that no longer count.
+        items: Number of items that need another answer.
+        releases: Names of the releases that contain the worker's answers; the releases don't change.
     """
 
     answers: int
@@ -76,19 +76,21 @@ def _checked_note(name: str, text: str, *, needed: bool = True) -> str:
 
 
 def queue(campaign: Campaign) -> QuerySet[Response]:
-    """The answers that wait for a review, in the order in which they came."""
+    """Return the answers that wait for a review, in order of arrival."""
     later = Response.objects.filter(assignment=OuterRef("assignment"), revision__gt=OuterRef("revision"))
-    # From the requests, which are few: answers may be half a million.
+    # The query starts from the requests: there are few, while there may be half a million answers.
     asked = ReviewRequest.objects.filter(response__item__campaign=campaign).values("response")
     waiting = Response.objects.filter(pk__in=asked, reviews=None, redacted="").filter(~Exists(later))
     return waiting.exclude(participation__stage=Participation.Stage.WITHDREW).order_by("pk")
 
 
 def review(user: User, response: Response, verdict: str, *, reason: str = "", note: str = "") -> Review:
-    """Says that an answer is fine, or rejects it: then its slot is free again. The latest review counts.
+    """Accept or reject an answer. A rejection frees its slot.
+
+    The latest review of an answer counts.
 
     Raises:
-        CampaignError: The reviewer wrote the answer; or it is rejected without a reason.
+        CampaignError: The reviewer wrote the answer, or it is rejected without a reason.
     """
     if verdict not in Review.Verdict.values or reason not in Review.Reason.values:
         raise CampaignError(
@@ -119,7 +121,10 @@ def review(user: User, response: Response, verdict: str, *, reason: str = "", no
 
 
 def _settle(participation: Participation, response: Response) -> None:
-    """Empties the slot of an answer that no longer counts, or has one that counts again fill a free slot."""
+    """Update the slots after a change of whether an answer counts.
+
+    An answer that no longer counts is removed from its slot; one that counts again fills a free slot, if any.
+    """
     filled = Slot.objects.filter(filled_by=response).exists()
     counts = countable().filter(pk=response.pk).exists()
     options = options_of(participation.campaign)
@@ -132,7 +137,7 @@ def _settle(participation: Participation, response: Response) -> None:
 
 
 def effect_of_blocking(participation: Participation) -> BlockEffect:
-    """What blocking a worker would do."""
+    """Return the expected effect of blocking a worker."""
     slots = Slot.objects.filter(filled_by__participation=participation)
     items = slots.values("item").distinct().count()
     return BlockEffect(answers=slots.count(), items=items, releases=_releases_of(participation))
@@ -144,13 +149,13 @@ def _releases_of(participation: Participation) -> tuple[str, ...]:
 
 
 def block(user: User | None, participation: Participation, reason: str) -> tuple[Exclusion, BlockEffect]:
-    """Blocks a worker: no answer of theirs counts, and their slots are free again, in one transaction.
+    """Block a worker: none of their answers counts, and their slots are freed.
 
     Returns:
-        The record of it, and what it did.
+        The record of the block, and its effect.
 
     Raises:
-        CampaignError: They are blocked already or have left, or no reason is given.
+        CampaignError: The worker is already blocked or has withdrawn, or the reason is empty.
     """
     reason = _checked_note("reason", reason)
     with transaction.atomic():
@@ -176,7 +181,7 @@ def block(user: User | None, participation: Participation, reason: str) -> tuple
 
 
 def take_out(participation: Participation) -> BlockEffect:
-    """Empties the slots of a worker, who is excluded and whose participation is locked."""
+    """Free the slots of an excluded worker. The participation is locked."""
     slots = Slot.objects.filter(filled_by__participation=participation)
     held = participation.assignments.filter(state=Assignment.State.HELD)
     keys = {*slots.values_list("item_id", flat=True), *held.values_list("item_id", flat=True)}
@@ -191,13 +196,13 @@ def take_out(participation: Participation) -> BlockEffect:
 
 
 def lift(user: User | None, exclusion: Exclusion, reason: str) -> int:
-    """Lifts a block: the worker's answers fill what is still free.
+    """Unblock a worker: their answers fill slots that are still free.
 
     Returns:
-        How many of them count again.
+        The number of answers that count again.
 
     Raises:
-        CampaignError: It is lifted already, the worker has left, or no reason is given.
+        CampaignError: The block is already lifted, the worker has withdrawn, or the reason is empty.
     """
     reason = _checked_note("reason", reason)
     if exclusion.participation is None:
@@ -211,7 +216,7 @@ def lift(user: User | None, exclusion: Exclusion, reason: str) -> int:
             lifted=database_time(), lifted_person=user, lifted_who=_who(user), lifted_reason=reason
         ):
             raise CampaignError("this block is lifted already")
-        # Who was blocked before they agreed has still to agree.
+        # A worker who was blocked before consent has yet to agree.
         agreed = now.consented_to_id is not None
         now.stage = _stage_before(now) if agreed else Participation.Stage.INVITED
         now.save(update_fields=["stage"])
@@ -226,19 +231,19 @@ def lift(user: User | None, exclusion: Exclusion, reason: str) -> int:
 
 
 def _stage_before(participation: Participation) -> str:
-    """Where a worker goes on who was blocked: in the training, if they had no work yet."""
+    """Return the stage of an unblocked worker: the training, if they had no work yet."""
     worked = participation.assignments.filter(item__is_training=False).exists()
     return Participation.Stage.WORKING if worked else enrollment.first_stage(participation.campaign)
 
 
 def link_account(user: User | None, participation: Participation, account: User) -> BlockEffect | None:
-    """Records which account a worker has, and blocks the worker if it competes with what is judged.
+    """Link a worker to an account, and block the worker in a conflict of interest.
 
     Returns:
-        What the block did; none if nothing had to be blocked.
+        The effect of the block; None if nothing had to be blocked.
 
     Raises:
-        CampaignError: The worker came as a user, or has left.
+        CampaignError: The worker came as a user, or has withdrawn.
     """
     campaign = participation.campaign
     with transaction.atomic():
@@ -257,10 +262,12 @@ def link_account(user: User | None, participation: Participation, account: User)
 
 
 def redact(user: User | None, response: Response, reason: str) -> None:
-    """Removes the text of an answer for good: its hash and the reason stay. It no longer counts.
+    """Remove the text of an answer permanently, but keep its hash and the reason.
+
+    The answer no longer counts.
 
     Raises:
-        CampaignError: Its text is removed already, or no reason is given.
+        CampaignError: The text is already removed, or the reason is empty.
     """
     reason = _checked_note("reason", reason)
     with transaction.atomic():
@@ -277,16 +284,16 @@ def redact(user: User | None, response: Response, reason: str) -> None:
 
 
 def hold(user: User | None, item: Item, *, held: bool, reason: str = "") -> tuple[str, ...]:
-    """Takes an item out of work, or gives it out again; answers that it has stay as they are.
+    """Put an item on hold, or release it; existing answers are kept.
 
     Args:
-        user: Who does it; none for the command line.
-        item: The item. What is shown again of it, mirrored, goes with it.
-        held: Whether it shall be out of work.
-        reason: Why it is taken out.
+        user: The user who does it; None for the command line.
+        item: The item. Its repetition is put on hold or released with it.
+        held: Whether the item will be on hold.
+        reason: The reason for the hold.
 
     Returns:
-        The names of the releases that have answers of it, which stay as they are.
+        The names of the releases that contain answers to the item; the releases don't change.
 
     Raises:
         CampaignError: The reason is too long.
@@ -314,7 +321,7 @@ def hold(user: User | None, item: Item, *, held: bool, reason: str = "") -> tupl
 def _hold(campaign: Campaign, item: Item, *, held: bool, reason: str) -> None:
     item.held, item.held_reason = held, reason if held else ""
     if item.is_check and not held:
-        # What somebody has looked at doesn't take the check out again.
+        # Reviewed results no longer count towards putting the check on hold.
         item.checks_looked_at = CheckResult.objects.filter(response__item=item).count()
     item.save(update_fields=["held", "held_reason", "checks_looked_at"])
     if held:
@@ -323,6 +330,6 @@ def _hold(campaign: Campaign, item: Item, *, held: bool, reason: str) -> None:
 
 
 def releases_of(item: Item) -> tuple[str, ...]:
-    """The names of the releases that have answers of an item, in the order in which they were frozen."""
+    """Return the names of the releases with answers to an item, in order of freezing."""
     found = Release.objects.filter(responses__response__item=item)
     return tuple(found.distinct().order_by("time", "pk").values_list("name", flat=True))

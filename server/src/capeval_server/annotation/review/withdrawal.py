@@ -1,6 +1,7 @@
-"""Leaving a campaign for good: the person's texts are removed, and so is what ties the rest to the person.
+"""Withdrawal from a campaign: removal of the person's texts and identity.
 
-What is part of a frozen release stays in its files, which never change, under a pseudonym that names nobody.
+Frozen releases keep their answers, because their files never change, under a pseudonym that identifies
+nobody.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class WithdrawalEffect:
 
 
 def effect_of_withdrawing(participation: Participation) -> WithdrawalEffect:
-    """What the withdrawal of a worker would do."""
+    """Return the expected effect of a worker's withdrawal."""
     return WithdrawalEffect(
         removed=_removable(participation).count(),
         frozen=participation.responses.filter(releases__isnull=False).distinct().count(),
@@ -60,19 +61,19 @@ def _removable(participation: Participation) -> QuerySet[Response]:
 
 
 def withdraw(user: User | None, participation: Participation, *, by_worker: bool = False) -> WithdrawalEffect:
-    """Takes a worker out of a campaign for good.
+    """Withdraw a worker from a campaign permanently.
 
-    None of their answers counts any more, and their slots are free again. The text of each answer that is in
-    no frozen release is removed; so are drafts and notes. Account, link and panel identity are taken off the
-    pseudonym.
+    None of their answers counts any more, and their slots are freed. The text of each answer that is in no
+    frozen release is removed, as are drafts and notes. Account, invite link and panel identity are detached
+    from the pseudonym.
 
     Args:
-        user: Who does it for the worker; none for the command line.
+        user: The user who does it for the worker; None for the command line.
         participation: The worker in the campaign.
-        by_worker: Whether the worker does it themselves; then nobody else is named.
+        by_worker: Whether the worker does it; then no user is recorded.
 
     Raises:
-        AssignmentError: They have left already.
+        AssignmentError: The worker has already withdrawn.
     """
     with transaction.atomic():
         others = _locked_others(participation)
@@ -95,18 +96,19 @@ def withdraw(user: User | None, participation: Participation, *, by_worker: bool
 
 
 def _locked_others(participation: Participation) -> list[Participation]:
-    """The worker's participations in other campaigns; all are locked, in their order, with this one."""
+    """Lock all participations of the worker in order, and return the other ones."""
     while True:
         worker = Participation.objects.values("worker").get(pk=participation.pk)["worker"]
         rows = Participation.objects.select_for_update(no_key=True).filter(worker=worker)
         found = {one.pk: one for one in rows.order_by("pk")}
-        # While the rows were awaited, another withdrawal may have given this one to another worker.
+        # While the locks were awaited, another withdrawal may have moved this participation to a different
+        # worker.
         if found.pop(participation.pk, None) is not None:
             return list(found.values())
 
 
 def _exclude(participation: Participation, user: User | None, who: str) -> None:
-    """Takes all their answers out of what counts; somebody who is blocked stays excluded by that."""
+    """Exclude all answers of the worker; an existing block remains in force."""
     if not Exclusion.objects.filter(participation=participation, lifted=None).exists():
         Exclusion.objects.create(
             campaign=participation.campaign,
@@ -132,10 +134,10 @@ def _remove_texts(participation: Participation) -> None:
 
 
 def _forget(participation: Participation, others: list[Participation]) -> None:
-    """Takes what names the person off their pseudonym.
+    """Detach the person's identity from the pseudonym.
 
-    What they do in other campaigns goes on under a new pseudonym, which nothing ties to the old one: the old
-    one stands in files that are frozen.
+    The work in other campaigns continues under a new pseudonym that can't be linked to the old one, which
+    frozen files may contain.
     """
     worker = participation.worker
     Departure.objects.bulk_create(

@@ -1,4 +1,4 @@
-"""What a campaign's answers say of each of its workers."""
+"""Quality statistics of each worker, from the answers of a campaign."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ __all__ = ["Proportion", "WorkerSummary", "repeats_of", "summaries_of"]
 
 @dataclass(frozen=True, kw_only=True)
 class Proportion:
-    """How many of some answers are of a kind; with Wilson's interval, at 95 %, where there are any."""
+    """Share of some answers, with the 95 % Wilson interval; undefined without answers."""
 
     number: int
     of: int
 
     @property
     def value(self) -> float | None:
-        """The part."""
+        """The share."""
         return self.number / self.of if self.of else None
 
     @property
@@ -51,22 +51,23 @@ _NONE = Proportion(number=0, of=0)
 
 @dataclass(frozen=True, kw_only=True)
 class WorkerSummary:
-    """What the answers say of a worker.
+    """Quality statistics of a worker.
 
     Attributes:
         participation: The worker in the campaign.
-        trusted: Whether they may fill slots that were emptied by an exclusion or a rejection.
-        counted: How many of their answers count.
-        checks: The checks that they passed.
-        reviews: The reviewed answers that were fine.
-        agreement: The answers that are those of most others, where the others are not tied.
-        repeats: Their own items that were shown again, mirrored, and that they answered as before.
-        same_side: How many of the others they answered by the same side as before.
-        left: The answers for what they saw on the left; of kinds with sides.
-        left_p: The p-value of the exact binomial test that they choose both sides as often.
-        likeness: Mean CIDEr-D of their captions against the others of the image, and of how many.
-        seconds: The median time of their answers, and of how many it is.
-        speed: That time as a part of the median of all answers.
+        trusted: Whether the worker may fill slots emptied by an exclusion or a rejection.
+        counted: Number of the worker's counted answers.
+        checks: Passed checks.
+        reviews: Accepted answers among the reviewed ones.
+        agreement: Answers that agree with the majority of the other answers, if these are not tied.
+        repeats: Own items, repeated mirrored, that the worker answered as before.
+        same_side: Number of the other repeated items that the worker answered with the same side as before.
+        left: Answers for the left side; only for task types with sides.
+        left_p: P-value of the exact binomial test against choosing both sides equally often.
+        likeness: Mean CIDEr-D of the worker's captions against the others of the image, and number of
+            captions.
+        seconds: Median time of the worker's answers in seconds, and number of answers.
+        speed: That time relative to the median of all answers.
     """
 
     participation: Participation
@@ -85,7 +86,7 @@ class WorkerSummary:
 
 
 class _Answer(NamedTuple):
-    """What is read of an answer; `choices` by question, none where people write."""
+    """The evaluated parts of an answer; `choices` by question, empty for captions."""
 
     worker: int
     item: int
@@ -96,9 +97,9 @@ class _Answer(NamedTuple):
 
 
 def summaries_of(campaign: Campaign) -> list[WorkerSummary]:
-    """What the answers say of each worker who agreed to take part, in the order in which they came.
+    """Return the statistics of each worker after consent, in order of arrival.
 
-    Answers of blocked workers are among them, so that a block can be judged; trials are in nothing.
+    Answers of blocked workers are included, so that a block can be judged. Pilot answers are not.
     """
     task, options = task_named(campaign.kind), options_of(campaign)
     answers = list(_answers(campaign, task))
@@ -153,13 +154,13 @@ def _summary(
 
 
 def _median(answers: Iterable[_Answer]) -> tuple[float, int] | None:
-    """The median time of answers, and of how many it is; None if none was measured."""
+    """Return the median time and the number of answers; None if no time was measured."""
     seconds = [one.seconds for one in answers if one.seconds is not None]
     return (float(median(seconds)), len(seconds)) if seconds else None
 
 
 def _answers(campaign: Campaign, task: TaskType) -> Iterable[_Answer]:
-    """The newest answer of each assignment, without trials and checks."""
+    """Yield the newest answer of each assignment, without pilot answers and checks."""
     questions = tuple(task.choices)
     given = Response.objects.filter(item__campaign=campaign, may_count=True, redacted="")
     rows = given.order_by("assignment_id", "revision").values_list(
@@ -184,7 +185,10 @@ def _answers(campaign: Campaign, task: TaskType) -> Iterable[_Answer]:
 
 
 def _agreement(answers: Sequence[_Answer]) -> dict[int, Proportion]:
-    """How many answers of each worker are those of most others; each question of an item is one."""
+    """Return the share of each worker's answers that agree with the majority.
+
+    Each question of an item counts as one answer.
+    """
     if not answers:
         return {}
     rows = gathered(
@@ -200,7 +204,7 @@ def _agreement(answers: Sequence[_Answer]) -> dict[int, Proportion]:
 
 
 def _checks(campaign: Campaign) -> dict[int, Proportion]:
-    """The checks that each worker had, and passed; those of the training are none."""
+    """Return the share of passed checks of each worker, without training items."""
     results = CheckResult.objects.filter(
         response__item__campaign=campaign, response__item__is_training=False
     ).order_by()
@@ -211,14 +215,15 @@ def _checks(campaign: Campaign) -> dict[int, Proportion]:
 
 
 def repeats_of(campaign: Campaign, *workers: Participation) -> dict[int, tuple[Proportion, int]]:
-    """By worker, how they answered their own items when these were shown again, mirrored.
+    """Return the workers' consistency on their own items, repeated mirrored.
 
     Args:
         campaign: The campaign.
-        workers: Of whom; of all by default.
+        workers: The workers; by default, all.
 
     Returns:
-        The answers that were as before; and how many of the others were for the same side as before.
+        By participation, the share of answers that were the same as before, and the number of other answers
+        that were for the same side as before.
     """
     task = task_named(campaign.kind)
     sides = _sides(task)
@@ -235,7 +240,7 @@ def repeats_of(campaign: Campaign, *workers: Participation) -> dict[int, tuple[P
     for worker, item, answer in again.values_list("participation", "item__repeats", "answer"):
         first = answers.get((worker, item))
         if first is not None:
-            # It is mirrored, so another choice of a side is the same side.
+            # The sides are mirrored, so a different choice of a side means the same side.
             other = "side" if answer in sides and first in sides else "other"
             found.setdefault(worker, []).append("same" if answer == first else other)
     return {
@@ -245,14 +250,14 @@ def repeats_of(campaign: Campaign, *workers: Participation) -> dict[int, tuple[P
 
 
 def _sides(task: TaskType) -> list[dict[str, Any]]:
-    """The answers that are choices of a side; none of a kind whose answers are not."""
+    """Return the answers that choose a side; empty for task types that have none."""
     if not task.has_sides or not set(SIDES) <= set(task.choices["choice"].labels):
         return []
     return [task.answer({}, {"choice": side}, mirrored=False) for side in SIDES]
 
 
 def _left(task: TaskType, answers: Iterable[_Answer]) -> Proportion:
-    """How many answers are for what the worker saw on the left, of those that are for a side."""
+    """Return the share of answers for the left side, among the answers for a side."""
     if not {"left", "right"} <= set(task.choices["choice"].labels):
         return Proportion(number=0, of=0)
     sides = {

@@ -1,4 +1,4 @@
-"""Task types: the kinds of work in campaigns, one class each."""
+"""Task types: the types of work in campaigns, one class each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Task types, the kinds of work in campaigns, and their registry.
+"""Task types of campaigns, and their registry.
 
 A task type is one class: in a module of this folder, with the decorator `register`, or in another
 distribution, with an entry point of the group `capeval_server.task_types`.
@@ -40,23 +40,23 @@ __all__ = [
 ]
 
 GROUP = "capeval_server.task_types"
-"""The entry point group in which other distributions name their task types."""
+"""The entry point group for task types of other distributions."""
 
 SIDES = ("left", "right")
-# What an item calls the two texts that are shown side by side: the first is on the left, unless mirrored.
+# The names of an item's two texts that are shown side by side: the first is on the left, unless mirrored.
 ITEMS = ("first", "second")
 TEXTS = Path(__file__).parents[2] / "templates" / "annotation" / "texts"
-# The most characters of one text of an item.
+# Maximum length in characters of a text of an item.
 LONGEST_TEXT = 5000
 
 
 @dataclass(frozen=True, kw_only=True)
 class ChoiceQuestion:
-    """A question that is answered by choosing.
+    """A multiple-choice question.
 
     Attributes:
-        label: The question.
-        labels: What each choice says, by what a browser sends for it.
+        label: Text of the question.
+        labels: Text of each choice, by the value that a browser sends.
     """
 
     label: str
@@ -64,32 +64,33 @@ class ChoiceQuestion:
 
 
 class TaskType(ABC):
-    """A kind of task. `payload` is what an item of a campaign holds: it never changes.
+    """A task type: a form of work in campaigns.
+
+    An item of a campaign stores a payload in the format of its task type, which never changes.
 
     Attributes:
-        name: What campaign files and addresses call it.
-        title: What people call it.
-        answers: How many answers an item needs, by default.
-        batch: How many items a worker gets at once, by default.
-        lease_seconds: How long an item is kept for a worker who shows no activity.
+        name: Identifier in campaign files and URLs.
+        title: Display name.
+        answers: Default number of answers per item.
+        batch: Default number of items that a worker receives at once.
+        lease_seconds: Default duration of a lease without activity, in seconds.
         needs_image: Whether an item has an image.
         has_sides: Whether two things are shown side by side, which can be mirrored.
-        curtailed: Whether an item ends, by default, when further answers can't change which of its texts most
-            choose; None for kinds whose result is a share or a mean of answers, which that would bias.
-        votes_once: Whether the answers to an item are one vote, their majority, on the pair that its group
-            is; else each answer is a vote.
-        reviewed: Whether people review the answers. Answers of other kinds are judged by checks.
-        written: The part of an answer that is a sentence of the worker's, which rules look at; empty where
-            there is none.
-        choices: The questions that are answered by choosing, by the name that a browser sends; the page of a
-            kind without any has a form of its own.
-        texts: The names of the texts that ship for it, without `.md`; the first is the default.
-        texts_folder: The folder of these texts; in another distribution, such as `Path(__file__).parent`.
-        text_rules: The levels of rules for sentences that go with a text, where they differ from the
-            defaults.
-        result: What its counted answers become: captions, ratings of systems, or votes on pairs.
-        example: An item for the form of new campaigns, without `key` and `image`.
-        seconds: The assumed duration of an answer, before any is measured.
+        curtailed: Whether an item ends, by default, when further answers can't change its winner; None for
+            task types whose result is a share or a mean of answers, which early stopping would bias.
+        votes_once: Whether the answers to an item are a single vote, their majority, on the pair of the
+            item's group; else each answer is a vote.
+        reviewed: Whether people review the answers. Answers of other task types are judged by checks.
+        written: The part of an answer that is a sentence by the worker, to which caption rules apply; empty
+            if there is none.
+        choices: Multiple-choice questions, by the name that a browser sends. The page of a task type without
+            any has its own form.
+        texts: Names of the built-in texts, without `.md`; the first is the default.
+        texts_folder: Folder of these texts; in another distribution, for example `Path(__file__).parent`.
+        text_rules: For each text, the levels of caption rules that differ from their defaults.
+        result: Form of the results: captions, ratings of systems, or votes on pairs.
+        example: Sample item for the creation form, without `key` and `image`.
+        seconds: Assumed duration of an answer in seconds, until one is measured.
     """
 
     name: ClassVar[str]
@@ -112,7 +113,7 @@ class TaskType(ABC):
     seconds: ClassVar[int] = 10
 
     def example_item(self) -> dict[str, Any]:
-        """Return an item as a line of a campaign's file."""
+        """Return a sample item as a line of a campaign's file."""
         return {"key": "1", **({"image": "street.jpg"} if self.needs_image else {}), **self.example}
 
     def example_answer(self) -> dict[str, Any]:
@@ -121,23 +122,23 @@ class TaskType(ABC):
 
     @abstractmethod
     def payload(self, raw: Mapping[str, Any]) -> dict[str, Any]:
-        """The payload of an item of a campaign file.
+        """Return the payload of an item of a campaign file.
 
         Args:
-            raw: What the file says of the item, without what all kinds have: `key`, `image`, `group`,
-                `category`, `expected`.
+            raw: The item in the file, without the common parts `key`, `image`, `group`, `category` and
+                `expected`.
 
         Raises:
-            CampaignError: It is not what this kind needs. The caller says of which item.
+            CampaignError: The item is invalid. The caller adds the key of the item.
         """
 
     @abstractmethod
     def answer(self, payload: Mapping[str, Any], raw: Mapping[str, Any], *, mirrored: bool) -> dict[str, Any]:
-        """What is stored of a raw answer: in terms of the item, whatever side its parts were shown on.
+        """Return the stored form of a raw answer, which doesn't depend on the shown sides.
 
         Args:
             payload: The item's payload.
-            raw: What a browser or program sent.
+            raw: The answer as sent by a browser or a program.
             mirrored: Whether the sides were shown mirrored.
 
         Raises:
@@ -146,9 +147,10 @@ class TaskType(ABC):
 
     @abstractmethod
     def shown(self, payload: Mapping[str, Any], *, mirrored: bool) -> dict[str, Any]:
-        """Exactly what the worker's browser may get of an item; the image is added by its own token.
+        """Return exactly the data of an item that the worker's browser may receive.
 
-        Never a system, a class, an expected answer, a file name, or another worker's answer.
+        The image is added separately, by its own token. The data must never include a system, a class, an
+        expected answer, a file name, or another worker's answer.
 
         Args:
             payload: The item's payload.
@@ -156,14 +158,14 @@ class TaskType(ABC):
         """
 
     def check_expected(self, payload: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
-        """Refuses what no answer to a check could be: then nobody would ever pass it.
+        """Reject expected answers of checks that no worker could give.
 
         Args:
             payload: The item's payload.
-            expected: What the campaign's file expects.
+            expected: The expected answer in the campaign's file.
 
         Raises:
-            AnswerError: It can't be an answer.
+            AnswerError: The expected answer is not a possible answer.
         """
         possible = self._possible(payload)
         for name, value in expected.items():
@@ -173,10 +175,10 @@ class TaskType(ABC):
                 raise AnswerError(f"{name!r} must be one of {', '.join(possible[name])} (got {value!r})")
 
     def _possible(self, payload: Mapping[str, Any]) -> dict[str, list[str]]:
-        """What can be stored of each question that is answered by choosing."""
+        """Return the possible stored values of each multiple-choice question."""
         found: dict[str, list[str]] = {name: [] for name in self.choices}
         for labels in zip_longest(*(each.labels for each in self.choices.values())):
-            # A question with fewer choices than others has its first again.
+            # A question with fewer choices than others repeats its first one.
             pairs = zip(self.choices.items(), labels, strict=True)
             raw = {name: next(iter(each.labels)) if label is None else label for (name, each), label in pairs}
             for name, value in self.answer(payload, raw, mirrored=False).items():
@@ -185,22 +187,24 @@ class TaskType(ABC):
         return found
 
     def agrees(self, answer: Mapping[str, Any], expected: Mapping[str, Any]) -> bool:
-        """Whether a stored answer passes a check.
+        """Return whether a stored answer passes a check.
 
         Args:
-            answer: As `answer` returned it.
-            expected: What the campaign's file expects, in the same terms.
+            answer: The answer, as returned by `answer`.
+            expected: The expected answer in the campaign's file, in the same format.
         """
         return all(answer.get(name) == value for name, value in expected.items())
 
     def in_words(
         self, payload: Mapping[str, Any], expected: Mapping[str, Any], *, mirrored: bool
     ) -> dict[str, str]:
-        """An expected answer by the labels of its questions, as the worker could have chosen it.
+        """Return an expected answer in words: the label of the choice by question label.
+
+        The choices are those on the sides that the worker saw.
 
         Args:
             payload: The item's payload.
-            expected: What the campaign's file expects.
+            expected: The expected answer in the campaign's file.
             mirrored: Whether the sides were shown mirrored.
         """
         found = {}
@@ -214,7 +218,10 @@ class TaskType(ABC):
 
 
 class OneQuestion(TaskType):
-    """A kind that asks one question, `choice`; a choice of a side is one of the text that stands there."""
+    """Base class of task types with one question, `choice`.
+
+    The choice of a side is stored as the choice of the text on that side.
+    """
 
     def answer(
         self,
@@ -223,13 +230,17 @@ class OneQuestion(TaskType):
         *,
         mirrored: bool,
     ) -> dict[str, Any]:
-        """The choice in terms of the item. Raises an `AnswerError` where it is none of the question's."""
+        """Return the choice in terms of the item.
+
+        Raises:
+            AnswerError: The choice is not a choice of the question.
+        """
         choice = chosen(raw, tuple(self.choices["choice"].labels))
         return {"choice": item_choice(choice, mirrored=mirrored)}
 
 
 def item_choice(choice: str, *, mirrored: bool) -> str:
-    """Which of an item's two texts was chosen by its side; what is no side stays, such as "equal"."""
+    """Return the text of an item that a side stands for; other choices are unchanged."""
     if choice not in SIDES:
         return choice
     return ITEMS[SIDES.index(choice) ^ mirrored]
@@ -243,9 +254,9 @@ def register(kind: _Kind) -> _Kind:
     """Add a task type to `TASKS`.
 
     Raises:
-        TypeError: It is no subclass of `TaskType`, or lacks a method.
-        ValueError: It lacks an attribute or a text, or a text has the name of another text.
-        DuplicateNameError: Another task type has its name.
+        TypeError: The class is not a subclass of `TaskType`, or lacks a method.
+        ValueError: The class lacks an attribute or a text, or the name of a text is taken.
+        DuplicateNameError: The name of the task type is taken.
     """
     made = _checked(kind)
     TASKS.add({made.name: made}, kind.__module__)
@@ -253,17 +264,17 @@ def register(kind: _Kind) -> _Kind:
 
 
 def _adopt(_: EntryPoint, kind: object) -> None:
-    # A module may register its class by itself.
+    # The module may have registered its class with the decorator.
     if not any(type(task) is kind for task in TASKS.registered()):
         register(cast(type[TaskType], kind))
 
 
 TASKS: Registry[TaskType] = Registry("task type", PluginGroup(GROUP, _adopt))
-"""The task types by name. Those of other distributions are imported when they are first needed."""
+"""The task types by name. Task types of other distributions are imported when first needed."""
 
 
 def _checked(kind: type[TaskType]) -> TaskType:
-    """Return a task type after checks of its declaration."""
+    """Return an instance of a task type after validating its declaration."""
     if not (isinstance(kind, type) and issubclass(kind, TaskType)):
         raise TypeError(f"{kind!r} must be a subclass of TaskType")
     missing = [name for name in _REQUIRED if not hasattr(kind, name)]
@@ -279,10 +290,10 @@ def _checked(kind: type[TaskType]) -> TaskType:
 
 
 def task_named(name: str) -> TaskType:
-    """The kind with a name.
+    """Return the task type with a name.
 
     Raises:
-        OptionError: There is none.
+        OptionError: There is no such task type.
     """
     if name not in TASKS:
         raise OptionError(f"'kind' must be one of {', '.join(TASKS)} (got {name!r})")
@@ -294,10 +305,12 @@ def _text_path(task: TaskType, name: str) -> Path:
 
 
 def template_text(name: str) -> str:
-    """The Markdown of a text that ships: its first line, a heading, is the question or the title.
+    """Return a built-in text as Markdown.
+
+    Its first line, a heading, is the question or the title.
 
     Raises:
-        OptionError: There is none.
+        OptionError: There is no such text.
     """
     texts = {text: task for task in TASKS.values() for text in task.texts}
     if name not in texts:
@@ -306,15 +319,15 @@ def template_text(name: str) -> str:
 
 
 def template_consent() -> str:
-    """The Markdown that workers agree to where a campaign has no other."""
+    """Return the default consent text as Markdown."""
     return (TEXTS.parent / "consent.md").read_text(encoding="utf-8")
 
 
 def checked_keys(raw: Mapping[str, Any], needed: Sequence[str], optional: Sequence[str] = ()) -> None:
-    """Refuses an item that lacks a part, or has one that its kind does not know.
+    """Reject an item with missing or unknown parts.
 
     Raises:
-        CampaignError: It does.
+        CampaignError: A part is missing or unknown.
     """
     for name in needed:
         if name not in raw:
@@ -326,15 +339,18 @@ def checked_keys(raw: Mapping[str, Any], needed: Sequence[str], optional: Sequen
 
 
 def is_storable(text: str) -> bool:
-    """Whether all databases can store a text: it has no zero characters and no lone surrogates."""
+    """Return whether all databases can store a text.
+
+    A storable text has no null characters and no lone surrogates.
+    """
     return "\0" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def checked_text(name: str, value: object) -> str:
-    """A text of an item, without white space at its ends.
+    """Return a text of an item, without white space at its ends.
 
     Raises:
-        CampaignError: It is not text, is empty or too long, or no database can store it.
+        CampaignError: The value is not a text, is empty or too long, or can't be stored.
     """
     if not isinstance(value, str) or not value.strip():
         raise CampaignError(f"{name!r} must be a text that is not empty")
@@ -346,15 +362,15 @@ def checked_text(name: str, value: object) -> str:
 
 
 def chosen(raw: Mapping[str, Any], choices: Sequence[str], name: str = "choice") -> str:
-    """The choice of a raw answer that has nothing but a choice.
+    """Return the choice of a raw answer that consists of a single choice.
 
     Args:
         raw: The answer.
-        choices: What can be chosen.
-        name: What to call it in the message.
+        choices: The possible choices.
+        name: Name of the question in the error message.
 
     Raises:
-        AnswerError: It is none of the choices.
+        AnswerError: The value is not one of the choices.
     """
     value = raw.get("choice")
     if set(raw) != {"choice"} or value not in choices:

@@ -1,7 +1,7 @@
-"""The judgments of COCO's challenge of 2015, M1 to M5, and ratings as THumB has them.
+"""The judgments M1 to M5 of the 2015 COCO challenge, and THumB ratings.
 
-The challenge's page defines what M1 to M5 measure and does not print its questions: those here are ours, in
-`templates/annotation/texts`, and an organizer may change them.
+The challenge's page defines the measures M1 to M5 but does not print its questions. The questions in
+`templates/annotation/texts` are our own, and organizers can change them.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _PENALTIES = ("0", "0.1", "0.2", "0.3", "0.4", "0.5")
 
 
 class _OfACaption(TaskType):
-    """An image and one caption of it; `system` says who wrote it, and no browser gets it."""
+    """Base class: an image and one caption, by `system`, which no browser receives."""
 
     answers = 3
     batch = _BATCH
@@ -44,17 +44,21 @@ class _OfACaption(TaskType):
     example: ClassVar[Mapping[str, Any]] = {"caption": "A cart stands in a street.", "system": "ours"}
 
     def payload(self, raw: Mapping[str, Any]) -> dict[str, Any]:
-        """The caption and its system. Raises a `CampaignError` where one is missing."""
+        """Return the caption and its system.
+
+        Raises:
+            CampaignError: A part is missing or invalid.
+        """
         checked_keys(raw, ("caption", "system"))
         return {name: checked_text(name, raw[name]) for name in ("caption", "system")}
 
     def shown(self, payload: Mapping[str, Any], *, mirrored: bool) -> dict[str, Any]:  # noqa: ARG002
-        """The caption."""
+        """Return the caption."""
         return {"caption": payload["caption"]}
 
 
 class _BesideAPerson(OneQuestion):
-    """A candidate and a person's caption, in random order; `system` wrote the candidate."""
+    """Base class: a candidate by `system`, and a person's caption, in random order."""
 
     answers = 3
     batch = _BATCH
@@ -67,7 +71,11 @@ class _BesideAPerson(OneQuestion):
     }
 
     def payload(self, raw: Mapping[str, Any]) -> dict[str, Any]:
-        """The two captions: the first is the candidate. Raises a `CampaignError` where one is missing."""
+        """Return the two captions, the candidate first.
+
+        Raises:
+            CampaignError: A part is missing or invalid.
+        """
         checked_keys(raw, ("candidate", "human", "system"))
         return {
             "first": checked_text("candidate", raw["candidate"]),
@@ -76,7 +84,7 @@ class _BesideAPerson(OneQuestion):
         }
 
     def shown(self, payload: Mapping[str, Any], *, mirrored: bool) -> dict[str, Any]:
-        """The two captions by side."""
+        """Return the two captions by side."""
         return dict(sides(payload, mirrored=mirrored))
 
 
@@ -100,7 +108,11 @@ class M1(_BesideAPerson):
     }
 
     def answer(self, payload: Mapping[str, Any], raw: Mapping[str, Any], *, mirrored: bool) -> dict[str, Any]:
-        """Whether the candidate is better, equal or worse. Raises an `AnswerError` for another choice."""
+        """Return whether the candidate is better, equal or worse.
+
+        Raises:
+            AnswerError: The choice is not a choice of the question.
+        """
         return {"choice": _BETTER[super().answer(payload, raw, mirrored=mirrored)["choice"]]}
 
 
@@ -141,7 +153,10 @@ class M3(_OfACaption, OneQuestion):
 
 @register
 class M4(_OfACaption, OneQuestion):
-    """How detailed a caption is. It means nothing without M3: captions of other images have much detail."""
+    """How detailed a caption is. Only meaningful with M3.
+
+    Captions of wrong images can be detailed, too.
+    """
 
     name = "m4"
     title = "Rate the amount of detail (M4)"
@@ -163,7 +178,7 @@ class M4(_OfACaption, OneQuestion):
 
 @register
 class M5(_BesideAPerson):
-    """Whether a caption says the same as a person's: no image is shown."""
+    """Whether a caption has the same meaning as a person's; no image is shown."""
 
     name = "m5"
     title = "Do they say the same? (M5)"
@@ -187,7 +202,7 @@ def _thumb(answer: Mapping[str, str]) -> float:
 
 @register
 class RatingTask(_OfACaption):
-    """Precision, recall and penalties of a caption, as THumB has them (Kasai et al. 2022)."""
+    """Precision, recall and penalties of a caption, as in THumB (Kasai et al. 2022)."""
 
     name = "rating"
     title = "Rate precision and recall"
@@ -226,7 +241,11 @@ class RatingTask(_OfACaption):
         *,
         mirrored: bool,  # noqa: ARG002
     ) -> dict[str, Any]:
-        """The choice of each question. Raises an `AnswerError` where one is missing or no choice."""
+        """Return the choice of each question.
+
+        Raises:
+            AnswerError: An answer is missing, or is not a choice of its question.
+        """
         if set(raw) != set(self.choices):
             raise AnswerError(f"there must be an answer for each of {', '.join(self.choices)}, and no other")
         return {

@@ -1,4 +1,4 @@
-"""Which of two sentences describes an image better (CIDEr, appendix I)."""
+"""Pairwise task type: the better description of an image (CIDEr, appendix I)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["PairwiseTask"]
 
 @register
 class PairwiseTask(OneQuestion):
-    """An image, and two sentences."""
+    """An image and two sentences: the worker chooses the better description."""
 
     name = "pairwise"
     title = "Choose the better description"
@@ -38,11 +38,15 @@ class PairwiseTask(OneQuestion):
     }
 
     def payload(self, raw: Mapping[str, Any]) -> dict[str, Any]:
-        """The two sentences. Raises a `CampaignError` where one is missing."""
+        """Return the two sentences.
+
+        Raises:
+            CampaignError: A sentence is missing or invalid.
+        """
         names = ("first", "second")
         checked_keys(raw, names, ABOUT)
         return {name: checked_text(name, raw[name]) for name in names} | about(raw)
 
     def shown(self, payload: Mapping[str, Any], *, mirrored: bool) -> dict[str, Any]:
-        """The two sentences."""
+        """Return the two sentences by side."""
         return dict(sides(payload, mirrored=mirrored))

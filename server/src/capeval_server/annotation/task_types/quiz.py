@@ -1,6 +1,6 @@
-"""A question on the rules, in the training before sentences are written: whether one breaks a rule.
+"""Quiz task type: a question about the caption rules, for the training of writers.
 
-No campaign is of this kind: its items are part of the training of another.
+No campaign has this task type: its items are part of the training of writing campaigns.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _QUIZZES = TEXTS.parent / "quizzes"
 
 
 class QuizTask(OneQuestion):
-    """A sentence, of which a worker says whether it breaks a rule."""
+    """A sentence: the worker decides whether it breaks a rule."""
 
     name = "quiz"
     title = "Which sentences break a rule?"
@@ -45,35 +45,39 @@ class QuizTask(OneQuestion):
     }
 
     def payload(self, raw: Mapping[str, Any]) -> dict[str, Any]:
-        """The sentence. Raises a `CampaignError` where there is none."""
+        """Return the sentence.
+
+        Raises:
+            CampaignError: The sentence is missing or invalid.
+        """
         checked_keys(raw, (self.name,))
         return {"caption": checked_text(self.name, raw[self.name])}
 
     def shown(self, payload: Mapping[str, Any], *, mirrored: bool) -> dict[str, Any]:  # noqa: ARG002
-        """The sentence."""
+        """Return the sentence."""
         return {"caption": payload["caption"]}
 
 
 QUIZ = QuizTask()
-"""The kind of task of an item that is a question on the rules."""
+"""The task type of quiz questions about the caption rules."""
 
 
 def task_of(item: Item, campaign: Campaign) -> TaskType:
-    """The kind of task of an item: its campaign's, or a question on the rules."""
+    """Return the task type of an item: its campaign's, or the quiz."""
     return QUIZ if item.is_quiz else task_named(campaign.kind)
 
 
 def quizzes() -> tuple[str, ...]:
-    """The names of the texts that ship with a quiz on their rules."""
+    """Return the names of the built-in texts that have a quiz about their rules."""
     named = (text for task in TASKS.values() if task.written for text in task.texts)
     return tuple(name for name in named if (_QUIZZES / f"{name}.jsonl").is_file())
 
 
 def quiz_lines(name: str) -> Sequence[bytes]:
-    """The items of the quiz that ships for a text, as lines of a file of items.
+    """Return the quiz items of a built-in text, as lines of a file of items.
 
     Raises:
-        OptionError: There is none.
+        OptionError: The text does not exist or has no quiz.
     """
     if name not in quizzes():
         raise OptionError(f"'quiz' must be one of {', '.join(quizzes())} (got {name!r})")

@@ -15,25 +15,25 @@ class TaskResult:
     """Result of a task type: the form in which releases contain the counted answers.
 
     Attributes:
-        judges_systems: Whether answers judge captions. Participants of the challenge can't give them, and
-            releases contain `human.csv` instead of captions.
+        judges_systems: Whether answers judge captions. If so, participants of the challenge can't work on the
+            campaign, and releases contain `human.csv` instead of captions.
     """
 
     judges_systems: ClassVar[bool] = True
 
     @property
     def questions(self) -> tuple[Question, ...]:
-        """The questions of `human.csv`, one column of a challenge's page each."""
+        """The questions of `human.csv`; each is a column of the challenge's page."""
         return ()
 
     @property
     def yes(self) -> tuple[str, ...]:
-        """The stored choices that count as yes; empty if the result is no share of items."""
+        """The stored choices that count as yes; empty if the result is not a share."""
         return ()
 
 
 class CaptionResult(TaskResult):
-    """Captions of images: the part `written` of each answer."""
+    """Captions of images, from the part `written` of each answer."""
 
     judges_systems = False
 
@@ -43,10 +43,10 @@ class RatedQuestion:
     """A number in each answer, which `capeval study` reads as a column of ratings.
 
     Attributes:
-        question: The question: its name, what its values measure, and its valid numbers.
-        number: Return the number of a stored answer.
+        question: The question: its name, the meaning of its values, and its valid numbers.
+        number: Returns the number of a stored answer.
         yes: The stored choices that count as yes; empty if values are means.
-        shown_with: The question without whose column this one is not shown; empty for none.
+        shown_with: Another question that must have a column for this one to be shown; empty for none.
     """
 
     question: Question
@@ -63,7 +63,7 @@ class RatedQuestion:
         Args:
             question: The question.
             numbers: The number of each stored choice.
-            shown_with: The question without whose column this one is not shown.
+            shown_with: Another question that must have a column for this one to be shown.
         """
 
         def number(answer: Mapping[str, str]) -> float:
@@ -76,11 +76,11 @@ class RatedQuestion:
 
 @dataclass(frozen=True)
 class RatingResult(TaskResult):
-    """Numbers for systems: each item is a caption of the system that its payload names as `system`.
+    """Numbers for systems: each item is a caption by the payload's `system`.
 
     Attributes:
         rated: The numbers in each answer.
-        caption: The part of the payload that is the rated caption.
+        caption: The part of the payload with the rated caption.
     """
 
     rated: tuple[RatedQuestion, ...]

@@ -1,4 +1,7 @@
-"""Which of two sentences is more like a third (CIDEr, sections 3 and 6): no image, and no third answer."""
+"""Triplet task type: the sentence that is more similar to a third one.
+
+Source: CIDEr, sections 3 and 6. There is no image, and workers can't choose a tie.
+"""
 
 from __future__ import annotations
 
@@ -19,17 +22,21 @@ from capeval_server.core.errors import CampaignError
 __all__ = ["ABOUT", "TripletTask", "about", "sides"]
 
 ABOUT = ("image_id", "first_by", "second_by", "on_the_left")
-"""What an item can say of its pair, for the files of votes: no browser gets it."""
+"""Optional metadata of an item about its pair, for the files of votes. No browser receives it."""
 
 
 def sides(payload: Mapping[str, Any], *, mirrored: bool) -> dict[str, str]:
-    """The two texts of an item by the side that they are shown on."""
+    """Return the two texts of an item by the side on which they are shown."""
     left, right = reversed(ITEMS) if mirrored else ITEMS
     return {"left": str(payload[left]), "right": str(payload[right])}
 
 
 def about(raw: Mapping[str, Any]) -> dict[str, str]:
-    """What an item says of its pair. Raises a `CampaignError` where it is no text, or no text of the item."""
+    """Return the metadata of an item about its pair.
+
+    Raises:
+        CampaignError: A value is not a text, or `on_the_left` is not a text of the item.
+    """
     if raw.get("on_the_left", "first") not in ITEMS:
         raise CampaignError(f"'on_the_left' must be {' or '.join(ITEMS)} (got {raw['on_the_left']!r})")
     return {name: checked_text(name, raw[name]) for name in ABOUT if name in raw}
@@ -61,11 +68,15 @@ class TripletTask(OneQuestion):
     }
 
     def payload(self, raw: Mapping[str, Any]) -> dict[str, Any]:
-        """The three sentences. Raises a `CampaignError` where one is missing."""
+        """Return the three sentences.
+
+        Raises:
+            CampaignError: A sentence is missing or invalid.
+        """
         names = ("reference", "first", "second")
         checked_keys(raw, names, ABOUT)
         return {name: checked_text(name, raw[name]) for name in names} | about(raw)
 
     def shown(self, payload: Mapping[str, Any], *, mirrored: bool) -> dict[str, Any]:
-        """The three sentences."""
+        """Return the three sentences; B and C by side."""
         return {"reference": payload["reference"], **sides(payload, mirrored=mirrored)}

@@ -1,4 +1,4 @@
-"""Votes on pairs of captions: their plan, their rows in the files of `capeval study votes`, their counts."""
+"""Votes on pairs of captions: plans, rows for `capeval study votes`, and counts."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _FIRST, _SECOND = ITEMS
 
 
 class PairVotes(TaskResult):
-    """Choices between the two captions of an item, `first` and `second`: each answer is a vote on the pair.
+    """Choices between an item's captions `first` and `second`: one vote per answer.
 
     Attributes:
-        file: The file of votes.
-        numbered: The column of that file with the number of the question in the plan.
+        file: Name of the file of votes.
+        numbered: Column of that file with the number of the question in the plan.
     """
 
     file: ClassVar[str] = "pair_votes.csv"
@@ -31,7 +31,7 @@ class PairVotes(TaskResult):
 
     @property
     def questions(self) -> tuple[Question, ...]:
-        """Wins, and the strengths that follow from them."""
+        """Wins, and the strengths derived from them."""
         return (WINS, STRENGTH)
 
     @property
@@ -44,7 +44,7 @@ class PairVotes(TaskResult):
 
         Args:
             plan: The plan.
-            image: The part of a line that names the image.
+            image: Name of the part of a line that contains the image's name.
         """
         for number, pair in enumerate(plan.pairs):
             yield {"key": str(number), "group": str(number), image: str(pair.image), **_of_pair(pair)}
@@ -55,7 +55,7 @@ class PairVotes(TaskResult):
         Args:
             payload: The payload of the item.
             pair: The number of its pair.
-            judgments: The answers that it needs.
+            judgments: Number of answers that it needs.
         """
         return None
 
@@ -93,7 +93,7 @@ class PairVotes(TaskResult):
 
 
 class TripletVotes(PairVotes):
-    """Choices of the caption that is more similar to `reference`: their majority is a vote on the pair."""
+    """Choices of the caption more similar to `reference`: one vote per majority."""
 
     file = "votes.csv"
     numbered = "triplet"
@@ -124,7 +124,10 @@ class TripletVotes(PairVotes):
         )
 
     def row(self, plan: Plan, item: int, pair: int, choice: str) -> tuple[int, str]:  # noqa: ARG002
-        """Return the side of the choice in triplets.csv, on whichever side the worker saw it."""
+        """Return the number of the triplet, and the side of the choice in triplets.csv.
+
+        That side may differ from the side on which the worker saw the caption.
+        """
         return item, "left" if choice == plan.triplets[item].on_the_left else "right"
 
     def count(

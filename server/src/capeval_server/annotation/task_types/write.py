@@ -1,4 +1,7 @@
-"""Writing a caption of an image: COCO, section 2; nocaps, section 3.1; CIDEr, section 5."""
+"""Writing task type: captions of images.
+
+Sources: COCO, section 2; nocaps, section 3.1; CIDEr, section 5.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +21,14 @@ from capeval_server.core.errors import AnswerError, CampaignError
 __all__ = ["LONGEST_CAPTION", "WriteTask"]
 
 LONGEST_CAPTION = 500
-"""The most characters of a caption; the longest of COCO and nocaps have 250."""
+"""Maximum length of a caption in characters; the longest ones of COCO and nocaps have 250."""
 
 _MOST_KEYWORDS = 50
 
 
 @register
 class WriteTask(TaskType):
-    """An image, its keywords where it has any, and a field for one sentence."""
+    """An image, optional keywords, and a field for one sentence."""
 
     name = "write"
     title = "Write captions"
@@ -48,7 +51,11 @@ class WriteTask(TaskType):
         return {"caption": "A person pushes a cart full of fruit across a busy street."}
 
     def payload(self, raw: Mapping[str, Any]) -> dict[str, Any]:
-        """The keywords. Raises a `CampaignError` where they are no list of texts."""
+        """Return the keywords.
+
+        Raises:
+            CampaignError: The keywords are not a list of texts, or too many.
+        """
         checked_keys(raw, (), ("keywords",))
         keywords = raw.get("keywords", [])
         if not isinstance(keywords, list) or len(keywords) > _MOST_KEYWORDS:
@@ -62,10 +69,10 @@ class WriteTask(TaskType):
         *,
         mirrored: bool,  # noqa: ARG002
     ) -> dict[str, Any]:
-        """The caption in one line, without white space at its ends.
+        """Return the caption in one line, without white space at its ends.
 
         Raises:
-            AnswerError: It is empty, too long, or no text that can be stored.
+            AnswerError: The caption is empty, too long, or can't be stored.
         """
         caption = raw.get("caption")
         if set(raw) != {"caption"} or not isinstance(caption, str):
@@ -82,7 +89,11 @@ class WriteTask(TaskType):
         return {"caption": caption}
 
     def check_expected(self, payload: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
-        """Refuses what is not stored as it is. Raises an `AnswerError`."""
+        """Reject a practice sentence that differs from its stored form.
+
+        Raises:
+            AnswerError: The sentence is invalid, or would be stored differently.
+        """
         stored = self.answer(payload, expected, mirrored=False)
         if stored != expected:
             raise AnswerError(f"it must be as answers are stored, which is {stored!r}")
@@ -94,9 +105,9 @@ class WriteTask(TaskType):
         *,
         mirrored: bool,  # noqa: ARG002
     ) -> dict[str, str]:
-        """The organizers' own sentence."""
+        """Return the organizers' own sentence."""
         return {"A sentence of the organizers": str(expected["caption"])}
 
     def shown(self, payload: Mapping[str, Any], *, mirrored: bool) -> dict[str, Any]:  # noqa: ARG002
-        """The keywords."""
+        """Return the keywords."""
         return {"keywords": list(payload["keywords"])}

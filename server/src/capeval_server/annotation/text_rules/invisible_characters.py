@@ -1,8 +1,8 @@
 """Invisible characters in collected captions: detection, description and removal.
 
 Bidirectional controls, zero-width characters, tags and other characters without a glyph change the order in
-which a text is shown, or how it is tokenized. Characters that scripts and emoji need stay: joiners between
-letters of Arabic and Indic scripts, and the joiners, variation selectors and tags of emoji sequences.
+which a text is shown, or how it is tokenized. Characters that scripts and emoji need are kept: joiners
+between letters of Arabic and Indic scripts, and the joiners, variation selectors and tags of emoji sequences.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ _MOST_NAMED = 5
 _LONGEST_CONTEXT = 20
 _JOINERS = ("\u200c", "\u200d")
 _EMOJI_SELECTORS = ("\ufe0e", "\ufe0f")
-# Selectors of variants of letters and symbols, other than those of emoji.
+# Selectors of variants of letters and symbols, without the selectors of emoji variants.
 _SELECTORS = re.compile("[\ufe00-\ufe0d\u180b-\u180d\u180f\U000e0100-\U000e01ef]")
 # Characters without a glyph that Unicode calls letters, marks or symbols: fillers, and an empty Braille cell.
 _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\u2800")
 # Format characters with a glyph, such as the signs before Arabic numbers.
 _SHOWN = re.compile("[\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd]")
-# Flags of regions, such as that of Scotland: a black flag, tags, and the tag that ends them.
+# Flags of regions, such as the flag of Scotland: a black flag, tags, and the tag that ends them.
 _FLAG = re.compile("\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{3,6}\U000e007f")
 _EMOJI = re.compile(
     "[\U0001f000-\U0001faff\u2190-\u2bff\u00a9\u00ae\u203c\u2049\u2122\u2139\u3030\u303d\u3297\u3299]"
@@ -39,7 +39,7 @@ _VIRAMA = 9
 def find_invisible(text: str) -> tuple[int, ...]:
     """Return the positions of invisible characters that no script or emoji of the text needs.
 
-    White space isn't among them: captions are stored with single spaces.
+    White space is not included: captions are stored with single spaces.
     """
     flags = {place for match in _FLAG.finditer(text) for place in range(*match.span())}
     return tuple(
@@ -50,16 +50,16 @@ def find_invisible(text: str) -> tuple[int, ...]:
 
 
 def remove_invisible(text: str) -> str:
-    """Return the text without its invisible characters, in one line with single spaces."""
+    """Return a text without invisible characters, in one line with single spaces."""
     places = set(find_invisible(text))
     visible = "".join(character for place, character in enumerate(text) if place not in places)
     return " ".join(visible.split())
 
 
 def describe_invisible(text: str) -> str:
-    """Name the invisible characters of a text and their places; return an empty text if it has none.
+    """Describe the invisible characters of a text and their positions.
 
-    For example: `U+202E RIGHT-TO-LEFT OVERRIDE after 'A dog'`.
+    For example: `U+202E RIGHT-TO-LEFT OVERRIDE after 'A dog'`. The result is empty if the text has none.
     """
     places = find_invisible(text)
     named = [f"{name_of(text[place])} {_context(text, place)}" for place in places[:_MOST_NAMED]]

@@ -1,8 +1,8 @@
-"""Rules for what people write: each with a level, what the writer is told, and why it is there.
+"""Rules for written captions, each with a level, a message and a justification.
 
 A *hint* is shown and may be ignored; *confirm* asks for "keep it anyway" with a reason, and sends the text to
-review; *block* must be changed. The server's verdict counts; a page asks for it while somebody types. No rule
-proposes other words, and none rejects what was sent.
+review; *block* requires a change. The server's verdict is decisive; the page requests it while the worker
+types. No rule proposes different words, and none rejects an answer after it was sent.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 VERSION = 2
-"""Increased when a rule finds something else in some text; answers keep the version that judged them."""
+"""Incremented when the findings for some text change. Answers store the version that judged them."""
 
 LEVELS = ("off", "hint", "confirm", "block")
 
@@ -64,15 +64,15 @@ _OTHER_TIMES = re.compile(r"\b(will|going to|about to|was|were)\b", re.IGNORECAS
 
 @dataclass(frozen=True, kw_only=True)
 class RuleSettings:
-    """What an organizer chooses.
+    """Settings of the rules by an organizer.
 
     Attributes:
-        levels: The level of each rule that has another than its own.
-        known_words: Words that are no slips: keywords, class names, the campaign's list.
+        levels: The level of each rule that differs from its default.
+        known_words: Words that count as spelled correctly: keywords, class names, the campaign's list.
         blocklist: Words and phrases that need a reason, in lower case.
 
     Raises:
-        OptionError: A rule or a level is not known.
+        OptionError: A rule or a level is unknown.
     """
 
     levels: Mapping[str, str] = field(default_factory=dict)
@@ -88,14 +88,14 @@ class RuleSettings:
 
     @classmethod
     def stored(cls, raw: Mapping[str, Any], keywords: Sequence[str] = ()) -> RuleSettings:
-        """The settings as a campaign's file and table have them: levels by rule, and the two lists.
+        """Return the settings in a campaign's file or table: levels and word lists.
 
         Args:
             raw: Levels by the names of rules; `known_words` and `blocked_words`, lists of texts.
-            keywords: More known words: an item's keywords.
+            keywords: Additional known words: the keywords of an item.
 
         Raises:
-            OptionError: A rule or a level is not known, or a list is none of texts.
+            OptionError: A rule or a level is unknown, or a list is not a list of texts.
         """
         levels = {name: level for name, level in raw.items() if name not in _LISTS}
         known = [*_texts("known_words", raw), *keywords]
@@ -109,12 +109,12 @@ class RuleSettings:
         )
 
     def level(self, rule: TextRule) -> str:
-        """The level of a rule here."""
+        """Return the level of a rule in these settings."""
         return self.levels.get(rule.name, rule.level)
 
 
 def _texts(name: str, raw: Mapping[str, Any]) -> list[str]:
-    """A list of texts among settings; empty if it is not there."""
+    """Return a list of texts from the settings; empty if it is missing."""
     found: Any = raw.get(name, [])
     fine = isinstance(found, list) and len(found) <= _MOST_LISTED
     if not fine or not all(isinstance(each, str) and 0 < len(each) <= _LONGEST_LISTED for each in found):
@@ -126,11 +126,11 @@ def _texts(name: str, raw: Mapping[str, Any]) -> list[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class TokenizedText:
-    """A text as rules see it.
+    """A text with its tokens, as input of the rules.
 
     Attributes:
-        text: As it was typed.
-        words: Its tokens without punctuation, in lower case: as scores count them.
+        text: The text as typed.
+        words: Its tokens without punctuation, in lower case, as in the computation of scores.
         settings: The organizer's settings.
     """
 
@@ -144,11 +144,11 @@ class TextRule:
     """A rule for texts.
 
     Attributes:
-        name: Its name.
-        level: Its level, where the organizer chose no other.
-        message: What the writer is told, with `{0}` for what was found.
-        why: Why it is there, for the page about the rules.
-        finds: What breaks it in a text; empty where nothing does.
+        name: Name of the rule.
+        level: Default level.
+        message: Message for the writer, with `{0}` for the violation.
+        why: Justification, for the page about the rules.
+        finds: Returns the violation in a text; empty if there is none.
     """
 
     name: str
@@ -160,7 +160,7 @@ class TextRule:
 
 @dataclass(frozen=True, kw_only=True)
 class RuleViolation:
-    """Rule that a text breaks.
+    """Violation of a rule by a text.
 
     Attributes:
         rule: Name of the rule.
@@ -382,33 +382,36 @@ _ALONE = ("empty", "too-few-words")
 
 
 def prepare() -> None:
-    """Loads what rules read, which takes most of a second once in a process: then each verdict is quick."""
+    """Load the language classifier and the dictionary, which takes most of a second.
+
+    Later verdicts in the same process are fast.
+    """
     _classify()("a dog")
     _dictionary()
 
 
 def count_words(text: str) -> int:
-    """The words of a text as scores count them: tokens without punctuation."""
+    """Return the number of words as scores count them: tokens without punctuation."""
     return len(tokenize([text])[0])
 
 
 def check_captions(
     texts: Sequence[str], settings: RuleSettings | None = None
 ) -> list[tuple[RuleViolation, ...]]:
-    """What rules each text breaks, in the rules' order.
+    """Return the violations of each text, in the order of the rules.
 
-    Nothing else is said of a text that is empty, too long or of too few words.
+    A text that is empty, too long or has too few words has no other violations.
 
     Args:
-        texts: The texts as they were typed.
-        settings: The organizer's settings; the defaults where there are none.
+        texts: The texts as typed.
+        settings: The organizer's settings; None means the defaults.
 
     Raises:
-        CaptionError: A text holds a lone surrogate.
+        CaptionError: A text contains a lone surrogate.
         DependencyError: A library for languages or spelling is not installed.
     """
     settings = settings or RuleSettings()
-    # A text that is too long is not tokenized.
+    # Tokenizing a text that is too long would take time for no use.
     words = tokenize([text if len(text) <= LONGEST_CAPTION else "" for text in texts])
     return [
         _findings(TokenizedText(text=text, words=tokens, settings=settings))
@@ -432,12 +435,12 @@ def _findings(written: TokenizedText) -> tuple[RuleViolation, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class TextCheckResult:
-    """Whether a text may be sent.
+    """Verdict on a text: whether it may be sent.
 
     Attributes:
-        findings: What rules it breaks.
-        blocked: Whether it must be changed.
-        unconfirmed: The rules that ask for a reason and have none.
+        findings: Rules that the text breaks.
+        blocked: Whether the text must be changed.
+        unconfirmed: Rules that ask for a reason, but were given none.
         reasons: The writer's reason for each rule that asks for one.
     """
 
@@ -448,27 +451,27 @@ class TextCheckResult:
 
     @property
     def allowed(self) -> bool:
-        """Whether it may be sent."""
+        """Whether the text may be sent."""
         return not self.blocked and not self.unconfirmed
 
     @property
     def for_review(self) -> bool:
-        """Whether a person shall look at it."""
+        """Whether a person must review the text."""
         return bool(self.reasons)
 
 
 def verdict(
     text: str, settings: RuleSettings | None = None, reasons: Mapping[str, str] | None = None
 ) -> TextCheckResult:
-    """Whether a text may be sent, with the writer's reasons for keeping what rules ask about.
+    """Return the verdict on a text, given the writer's reasons for keeping it.
 
     Args:
-        text: The text as it was typed.
-        settings: The organizer's settings; the defaults where there are none.
-        reasons: Why the writer keeps the text, by rule; reasons for other rules are left out.
+        text: The text as typed.
+        settings: The organizer's settings; None means the defaults.
+        reasons: The writer's reasons for keeping the text, by rule; reasons for other rules are ignored.
 
     Raises:
-        CaptionError: The text holds a lone surrogate.
+        CaptionError: The text contains a lone surrogate.
         DependencyError: A library for languages or spelling is not installed.
     """
     (findings,) = check_captions([text], settings)
@@ -483,7 +486,7 @@ def verdict(
 
 
 def stored_verdict(made: TextCheckResult) -> dict[str, Any]:
-    """What is stored of a verdict beside an answer: the rules' version, what they found, the reasons."""
+    """Return a verdict in its stored form: version of the rules, findings, reasons."""
     return {
         "version": VERSION,
         "findings": [

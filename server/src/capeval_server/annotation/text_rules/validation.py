@@ -1,4 +1,7 @@
-"""What the rules of a campaign say of a sentence: while it is written, and when it is sent."""
+"""Validation of sentences by the rules of a campaign.
+
+It applies to drafts while the worker types, and to the sentences that are sent.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ __all__ = ["SentenceCheck", "check_sentence", "look", "settings_of"]
 
 @dataclass(frozen=True, kw_only=True)
 class SentenceCheck:
-    """Result of the rules for a sentence that is being written.
+    """Validation result of a sentence that is being written.
 
     Attributes:
         words: Number of words, as scores count them.
@@ -31,21 +34,24 @@ class SentenceCheck:
 
 
 def settings_of(texts: TextVersion, item: Item | None = None) -> RuleSettings:
-    """The rules of a version of texts; an item's keywords are no slips."""
+    """Return the rule settings of a version of the texts.
+
+    The keywords of the item count as known words.
+    """
     keywords = item.payload.get("keywords", ()) if item is not None else ()
     return RuleSettings.stored(texts.rules, keywords)
 
 
 def look(texts: TextVersion, item: Item, text: str) -> SentenceCheck:
-    """What the rules say of a sentence that is not sent yet.
+    """Validate a sentence that is not sent yet.
 
     Raises:
-        AnswerError: It has a character that can't be stored.
+        AnswerError: The sentence contains a character that cannot be stored.
     """
     if not is_storable(text):
         raise AnswerError("the sentence has a character that can't be stored: please type it again")
     (findings,) = rules.check_captions([text], settings_of(texts, item))
-    # A text that is far too long is not tokenized: its words are of no use.
+    # A text that is too long is not tokenized: the number of its words is of no use.
     long = any(finding.rule == "too-long" for finding in findings)
     cleaned = remove_invisible(text) if find_invisible(text) else None
     return SentenceCheck(words=0 if long else rules.count_words(text), findings=findings, cleaned=cleaned)
@@ -54,17 +60,17 @@ def look(texts: TextVersion, item: Item, text: str) -> SentenceCheck:
 def check_sentence(
     texts: TextVersion, item: Item, sentence: str, reasons: Mapping[str, str]
 ) -> TextCheckResult:
-    """Return the verdict of the rules on a sentence that may be stored.
+    """Validate a sentence, and return the verdict if it may be stored.
 
     Args:
-        texts: The texts, with the rules' levels.
+        texts: The texts, with the levels of the rules.
         item: The item.
         sentence: The sentence as it would be stored.
-        reasons: Why the worker keeps it, by rule.
+        reasons: The worker's reasons for keeping the sentence, by rule.
 
     Raises:
         AnswerError: A reason can't be stored.
-        SentenceError: A rule refuses it, or asks for a reason.
+        SentenceError: A rule rejects the sentence, or asks for a reason.
     """
     for reason in reasons.values():
         if len(reason) > LONGEST_NOTE or not is_storable(reason):
@@ -75,7 +81,7 @@ def check_sentence(
     findings = [asdict(finding) for finding in made.findings]
     refusing = [each for each in made.findings if each.level == "block"]
     if refusing:
-        # Whoever shows a message ends it by a full stop.
+        # The code that shows the message appends a full stop.
         raise SentenceError(" ".join(each.message for each in refusing).removesuffix("."), findings)
     asking = [each.message for each in made.findings if each.rule in made.unconfirmed]
     raise SentenceError(f"{' '.join(asking)} To keep it anyway, say why", findings)

@@ -1,4 +1,4 @@
-"""Coming into a campaign: as a user of the server, or by an invite link without an account."""
+"""Enrollment in campaigns, as a user of the server or by an invite link."""
 
 from __future__ import annotations
 
@@ -36,29 +36,29 @@ __all__ = [
     "revoke",
 ]
 
-# The first letters of each invite token.
+# Prefix of all invite tokens.
 PREFIX = "work_"
-# The most invite links that are made at once.
+# Maximum number of invite links per request.
 MOST_INVITES = 10_000
 
 
 def digest_of_token(text: str) -> str:
-    """The hash of an invite token, which is all that is stored of it."""
-    # The text is 256 random bits, which nobody can guess: a slow hash would gain nothing.
+    """Return the hash of an invite token, the only part of it that is stored."""
+    # The token has 256 random bits and cannot be guessed, so a slow hash would gain nothing.
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def invite(user: User | None, campaign: Campaign, number: int) -> list[str]:
-    """Makes invite tokens, one a person. They are not stored: only their hashes are.
+    """Create invite tokens, one per person. Only their hashes are stored.
 
     Raises:
-        CampaignError: The number is not one that is made at once.
+        CampaignError: The number is less than 1 or more than `MOST_INVITES`.
     """
     if not 1 <= number <= MOST_INVITES:
         raise CampaignError(f"'number' must be from 1 to {MOST_INVITES:,} (got {number:,})")
     tokens = [PREFIX + secrets.token_urlsafe(32) for _ in range(number)]
     with transaction.atomic():
-        # New workers come before or after what locks a whole campaign.
+        # The lock keeps new workers out while another transaction has locked the whole campaign.
         Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
         workers = Worker.objects.bulk_create(Worker(digest=digest_of_token(token)) for token in tokens)
         Participation.objects.bulk_create(
@@ -69,11 +69,11 @@ def invite(user: User | None, campaign: Campaign, number: int) -> list[str]:
 
 
 def invited(campaign: Campaign, token: str) -> Participation:
-    """The participation of who has an invite token, or came from a panel and has its token.
+    """Return the participation that an invite token or a panel's token identifies.
 
     Raises:
-        NotFoundError: No valid token of this campaign is that.
-        AssignmentError: Who had it has left.
+        NotFoundError: The token is not a valid token of this campaign.
+        AssignmentError: Its owner has withdrawn.
     """
     if token.startswith(panels.PREFIX):
         return panels.entered(campaign, token)
@@ -87,7 +87,7 @@ def invited(campaign: Campaign, token: str) -> Participation:
 
 
 def revoke(user: User | None, participation: Participation) -> None:
-    """Ends the validity of a worker's invite link; their answers stay as they are."""
+    """Revoke a worker's invite link; their answers are kept."""
     with transaction.atomic():
         Worker.objects.filter(pk=participation.worker_id).update(digest=None)
         campaign = participation.campaign
@@ -96,11 +96,11 @@ def revoke(user: User | None, participation: Participation) -> None:
 
 
 def enter_as_user(user: User, campaign: Campaign) -> Participation:
-    """The participation of a user of the server, made if needed.
+    """Return the participation of a user of the server; create it if needed.
 
     Raises:
         NotFoundError: The campaign is not open yet.
-        AssignmentError: The user has left it.
+        AssignmentError: The user has withdrawn from it.
     """
     check_not_left(campaign, f"user {user.pk}")
     worker, _ = Worker.objects.get_or_create(user=user)
@@ -116,7 +116,7 @@ def enter_as_user(user: User, campaign: Campaign) -> Participation:
 
 
 def link(participation: Participation, account: User) -> None:
-    """Records that a worker who came by a link or from a panel is the person who has an account."""
+    """Link a worker from an invite link or a panel to the account of the same person."""
     worker = participation.worker
     if worker.user_id is None and worker.account_id != account.pk:
         Worker.objects.filter(pk=worker.pk).update(account=account)
@@ -124,10 +124,11 @@ def link(participation: Participation, account: User) -> None:
 
 
 def check_apart(participation: Participation) -> None:
-    """Refuses who competes with what is judged, and who works in the campaign already by another way.
+    """Reject conflicts of interest and duplicate participations of a person.
 
     Raises:
-        AssignmentError: They do.
+        AssignmentError: The person is in the challenge whose captions are judged, or already takes part in
+            the campaign by another link or as a user.
     """
     worker, campaign = participation.worker, participation.campaign
     person = worker.user_id or worker.account_id
@@ -141,17 +142,17 @@ def check_apart(participation: Participation) -> None:
 
 
 def competes(campaign: Campaign, person: int) -> bool:
-    """Whether a user takes part in the challenge whose captions are judged in a campaign."""
+    """Return whether a user takes part in the challenge that a campaign judges."""
     if campaign.challenge_id is None or not task_named(campaign.kind).result.judges_systems:
         return False
     return Membership.objects.filter(user=person, team__challenge=campaign.challenge_id).exists()
 
 
 def latest_texts(campaign: Campaign) -> TextVersion:
-    """The texts that count now.
+    """Return the version of the texts that is in force.
 
     Raises:
-        NotFoundError: There are none.
+        NotFoundError: The campaign has no texts.
     """
     later = TextVersion.objects.filter(campaign=OuterRef("campaign"), number__gt=OuterRef("number"))
     found = TextVersion.objects.filter(campaign=campaign).filter(~Exists(later)).first()
@@ -161,7 +162,10 @@ def latest_texts(campaign: Campaign) -> TextVersion:
 
 
 def has_agreed(participation: Participation) -> bool:
-    """Whether a worker has agreed to the texts that count now. Rules alone need no new agreement."""
+    """Return whether a worker has agreed to the texts that are in force.
+
+    A change of only the caption rules needs no new agreement.
+    """
     agreed, latest = participation.consented_to_id, latest_texts(participation.campaign)
     if agreed is None or agreed == latest.pk:
         return agreed is not None
@@ -170,16 +174,16 @@ def has_agreed(participation: Participation) -> bool:
 
 
 def first_stage(campaign: Campaign) -> str:
-    """What comes after agreeing: the training, where there is one."""
+    """Return the stage after consent: the training, if the campaign has one."""
     trains = campaign.items.filter(is_training=True).exists()
     return Participation.Stage.TRAINING if trains else Participation.Stage.WORKING
 
 
 def agree(participation: Participation, number: int) -> Participation:
-    """Records that a worker agrees to the texts of a version, which must be the latest.
+    """Record a worker's consent to a version of the texts, which must be the latest.
 
     Raises:
-        AssignmentError: There are newer texts, or the worker is blocked or has left.
+        AssignmentError: There are newer texts, or the worker is blocked or has withdrawn.
     """
     with transaction.atomic():
         now = lock_participation(participation)

@@ -1,4 +1,4 @@
-"""Workers whom a panel sends: who they are by its parameters, signed or not, and how their sessions end."""
+"""Panels that send workers: signed or unsigned ids, sessions, and end codes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ __all__ = [
     "token_of",
 ]
 
-# The first letters of what a panel's worker shows in place of an invite token.
+# Prefix of the tokens that identify panel workers, instead of invite tokens.
 PREFIX = "panel_"
 _TOKEN_SECONDS = 180 * 86_400
 _LONGEST_ID = 200
@@ -50,16 +50,19 @@ _Code = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{4,50}$")]
 
 
 class Signature(BaseModel):
-    """How a panel signs who it sends: by a JSON Web Token of RS256, as Prolific's secured external URL."""
+    """A panel's signature of its workers' ids: a JSON Web Token signed with RS256.
+
+    Prolific's secured external URLs have this form.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    # The query parameter of the token, and its claim that has the ids.
+    # The query parameter with the token, and the claim of the token with the ids.
     parameter: _Parameter = "prolific_token"
     claim: Annotated[str, Field(min_length=1, max_length=200)] = "prolific"
-    # This server, as the token names it.
+    # The name of this server in the token.
     audience: Annotated[str, Field(min_length=1, max_length=500)]
-    # The panel's published keys, a JSON Web Key Set; this server fetches none.
+    # The panel's published keys as a JSON Web Key Set; the server doesn't download any.
     keys: dict[str, Any]
 
     @field_validator("keys")
@@ -75,23 +78,23 @@ class Signature(BaseModel):
 
 
 class PanelSettings(BaseModel):
-    """How a panel names who it sends, and what it is told at the end."""
+    """Settings of a panel: parameters of its links, and end codes."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,49}$")]
-    # The query parameters with the ids.
+    # Names of the query parameters with the ids.
     participant: _Parameter = "PROLIFIC_PID"
     study: _Parameter = "STUDY_ID"
     session: _Parameter = "SESSION_ID"
-    # The studies whose workers may come; all, if it is empty.
+    # Studies whose workers are accepted; empty accepts all studies.
     studies: Annotated[list[_Id], Field(max_length=1000)] = []
-    # After how many answers a session is completed.
+    # Number of answers that completes a session.
     answers: Annotated[int, Field(ge=1, le=100_000)]
-    # Where a worker goes at the end, with {code}; empty where the panel has no such address.
+    # URL to which workers return at the end, with {code}; empty if the panel has no such URL.
     redirect: Annotated[str, Field(max_length=500)] = ""
     signed: Signature | None = None
-    # The end code of each outcome; those that are not given are drawn.
+    # The end code of each outcome; missing ones are generated.
     codes: dict[str, _Code] = {}
 
     @model_validator(mode="after")
@@ -127,10 +130,12 @@ class SessionEnd:
 
 
 def set_panel(user: User | None, campaign: Campaign, content: Mapping[str, Any]) -> PanelSettings:
-    """Sets the panel of a campaign; codes that were drawn before stay, where no others are given.
+    """Set the panel of a campaign.
+
+    End codes that were generated before are kept unless the settings contain others.
 
     Raises:
-        CampaignError: Something in it is not what it must be.
+        CampaignError: The settings are invalid.
     """
     with held(campaign) as now:
         before = Panel.objects.filter(campaign=now).first()
@@ -152,15 +157,15 @@ def set_panel(user: User | None, campaign: Campaign, content: Mapping[str, Any])
 
 
 def _new_code() -> str:
-    # Without letters and digits that look alike.
+    # Letters and digits that look alike are omitted.
     return "C" + "".join(secrets.choice("ABCDEFGHJKLMNPQRSTUVWXYZ23456789") for _ in range(9))
 
 
 def panel_settings(campaign: Campaign) -> PanelSettings:
-    """The panel of a campaign.
+    """Return the settings of the panel of a campaign.
 
     Raises:
-        NotFoundError: It has none.
+        NotFoundError: The campaign has no panel.
     """
     found = Panel.objects.filter(campaign=campaign).first()
     if found is None:
@@ -169,16 +174,18 @@ def panel_settings(campaign: Campaign) -> PanelSettings:
 
 
 def enter(campaign: Campaign, query: Mapping[str, str]) -> Participation:
-    """Lets in whom a panel sends: the same panel id is always the same worker.
+    """Return the participation of a worker from a panel; create it if needed.
+
+    The same panel id always belongs to the same worker.
 
     Args:
         campaign: The campaign.
-        query: The parameters of the address.
+        query: The query parameters of the URL.
 
     Raises:
         NotFoundError: The campaign has no panel, or is not open yet.
-        EntryError: The parameters are not those of the panel, or are not signed as they must be.
-        AssignmentError: The worker has left the campaign.
+        EntryError: Parameters of the panel are missing or invalid, or lack the required signature.
+        AssignmentError: The worker has withdrawn from the campaign.
     """
     settings = panel_settings(campaign)
     if campaign.state == Campaign.State.DRAFT:
@@ -188,7 +195,7 @@ def enter(campaign: Campaign, query: Mapping[str, str]) -> Participation:
         raise EntryError("this link is of a study that does not belong to this campaign")
     check_not_left(campaign, f"panel {settings.name} {participant}")
     with transaction.atomic():
-        # Two windows that come in at once wait here for each other.
+        # The lock serializes simultaneous requests of the same worker.
         Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
         identity = Identity.objects.filter(panel=settings.name, panel_id=participant).first()
         if identity is None:
@@ -223,24 +230,24 @@ def _ids(settings: PanelSettings, query: Mapping[str, str]) -> tuple[str, str, s
 
 
 def _is_id(value: object) -> bool:
-    """Whether a value can be an id; what has braces is the placeholder of one."""
+    """Return whether a value can be an id; unfilled placeholders have braces."""
     if not isinstance(value, str) or not 0 < len(value) <= _LONGEST_ID:
         return False
     return value.isascii() and value.isprintable() and not set(value) & set(" {}")
 
 
 def _claims(signature: Signature, token: str) -> Mapping[str, Any]:
-    """The ids that a token has.
+    """Validate a token, and return the ids in it.
 
     Raises:
-        EntryError: It is not signed by the panel, has expired, or is for another server.
+        EntryError: The token is not signed by the panel, has expired, or is for another server.
     """
     wrong = "the link is not valid any more, or not for this server: please come in from the panel's own page"
     if not token or len(token) > _LONGEST_TOKEN:
         raise EntryError(wrong)
     try:
         kid = jwt.get_unverified_header(token).get("kid")
-        # By its own id alone: a key that the panel has withdrawn is not in the set.
+        # Only the key with this id is accepted, so a key that the panel has withdrawn is not.
         key = next(key for key in jwt.PyJWKSet.from_dict(signature.keys).keys if key.key_id == kid)
         claims = jwt.decode(
             token,
@@ -258,16 +265,16 @@ def _claims(signature: Signature, token: str) -> Mapping[str, Any]:
 
 
 def token_of(participation: Participation) -> str:
-    """What a panel's worker shows from then on, in a cookie or as a program's token."""
+    """Return the token that identifies a panel worker, in a cookie or in API requests."""
     return PREFIX + signing.dumps(participation.pk, salt="annotation.panels")
 
 
 def entered(campaign: Campaign, token: str) -> Participation:
-    """The participation of who has such a token.
+    """Return the participation that a panel worker's token identifies.
 
     Raises:
-        NotFoundError: It is not valid here.
-        AssignmentError: They have left.
+        NotFoundError: The token is not valid in this campaign.
+        AssignmentError: The worker has withdrawn.
     """
     try:
         key = signing.loads(token.removeprefix(PREFIX), salt="annotation.panels", max_age=_TOKEN_SECONDS)
@@ -282,19 +289,22 @@ def entered(campaign: Campaign, token: str) -> Participation:
 
 
 def open_session(participation: Participation) -> Session | None:
-    """The latest session of a worker; none for who came from no panel."""
+    """Return the latest session of a worker; None for workers without a panel."""
     return participation.sessions.order_by("pk").last()
 
 
 def end(session: Session, outcome: str) -> None:
-    """Ends a session, once. The caller has locked the participation."""
+    """End a session, unless it has ended. The caller has locked the participation."""
     if not session.outcome:
         session.outcome, session.ended = outcome, database_time()
         session.save(update_fields=["outcome", "ended"])
 
 
 def remaining_answers(participation: Participation, session: Session) -> int:
-    """Return the number of answers that a session still needs; answers to the training don't count."""
+    """Return the number of answers that a session still needs.
+
+    Answers to training items don't count.
+    """
     given = participation.answered - session.answered_before
     trained = participation.responses.filter(item__is_training=True, revision=1)
     given -= trained.filter(received__gte=session.entered).count()
@@ -302,7 +312,10 @@ def remaining_answers(participation: Participation, session: Session) -> int:
 
 
 def end_of(participation: Participation) -> SessionEnd | None:
-    """How the worker's latest session ended; none while it goes on, and for who came from no panel."""
+    """Return the end of the worker's latest session.
+
+    None if it has not ended, or if the worker did not come from a panel.
+    """
     session = open_session(participation)
     if session is None or not session.outcome:
         return None

@@ -1,4 +1,4 @@
-"""What each worker is to be paid, as lines of CSV: this server moves no money."""
+"""Payments that are due to workers, as CSV. The server transfers no money."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ __all__ = ["PaymentRow", "lines", "payments_csv", "set_rate"]
 
 @dataclass(frozen=True, kw_only=True)
 class PaymentRow:
-    """What a worker did in a session, or in all if they came from no panel.
+    """Work of a worker in a session, or in total for workers without a panel.
 
     Attributes:
-        worker: The pseudonym.
-        panel: The panel that sent them; empty for others, and once they have withdrawn.
-        panel_id: What it calls them.
-        study: What it calls the study.
-        session: What it calls the session.
-        outcome: How the session ended; for who came from no panel, their stage.
-        answers: The items that they answered: also those that came too late to count, and checks.
-        rejected: How many of these a person has rejected.
-        seconds: The time from getting each batch to its last answer.
-        amount: The answers at the campaign's rate; empty if it has none.
-        currency: The rate's.
+        worker: Pseudonym.
+        panel: Panel that sent the worker; empty for workers without a panel, and after a withdrawal.
+        panel_id: The panel's id of the worker.
+        study: The panel's id of the study.
+        session: The panel's id of the session.
+        outcome: Outcome of the session; for workers without a panel, their stage.
+        answers: Number of answered items, including checks and items answered too late to count.
+        rejected: Number of these answers that a reviewer rejected.
+        seconds: Time from the assignment of each batch to its last answer, in seconds.
+        amount: Payment for the answers at the campaign's rate; empty if it has none.
+        currency: Currency of the rate.
     """
 
     worker: str
@@ -63,10 +63,10 @@ class _Answer:
 
 
 def set_rate(user: User | None, campaign: Campaign, pay_per_answer: str, currency: str) -> Campaign:
-    """Sets what an answer is paid.
+    """Set the pay per answer.
 
     Raises:
-        CampaignError: It is no amount, or no currency.
+        CampaignError: The amount or the currency is invalid.
     """
     with held(campaign) as now:
         wanted = {**now.settings, "pay_per_answer": pay_per_answer, "currency": currency}
@@ -82,19 +82,19 @@ def set_rate(user: User | None, campaign: Campaign, pay_per_answer: str, currenc
 
 
 def payments_csv(user: User | None, campaign: Campaign) -> str:
-    """The payment lines of all workers who have done something. That they were asked for is recorded."""
+    """Return the payments of all workers with answers as CSV, and log the download."""
     out = io.StringIO(newline="")
     writer = csv.writer(out)
     writer.writerow([field.name for field in fields(PaymentRow)])
     for line in lines(campaign):
-        # Ids come from addresses that anybody can write.
+        # The ids come from URLs that anybody can write, so formulas are escaped.
         writer.writerow(plain_row(asdict(line).values()))
     record(user, campaign.challenge, f"downloaded the payment lines of the campaign {campaign.slug}")
     return out.getvalue()
 
 
 def lines(campaign: Campaign) -> Iterator[PaymentRow]:
-    """The payment lines of a campaign, by worker and session in the order in which they came."""
+    """Yield the payment rows of a campaign, by worker and session in order of arrival."""
     options = options_of(campaign)
     answers = _answers(campaign)
     workers = campaign.participations.select_related("worker").prefetch_related("sessions")
@@ -117,7 +117,7 @@ def lines(campaign: Campaign) -> Iterator[PaymentRow]:
 
 
 def _answers(campaign: Campaign) -> dict[int, list[_Answer]]:
-    """The first answer to each item, by participation."""
+    """Return the first answers to the items, by participation."""
     verdicts = Review.objects.filter(response__assignment=OuterRef("assignment")).order_by("-pk")
     rows = Response.objects.filter(item__campaign=campaign, revision=1)
     names = ("participation_id", "assignment__batch", "assignment__opened", "received", "verdict")
@@ -153,7 +153,10 @@ def _line(
 
 
 def _seconds(answers: list[_Answer], options: CampaignOptions) -> int:
-    """The time of all batches; of each at most the longest lease, as nobody knows what was done after it."""
+    """Return the total time of all batches, in seconds.
+
+    Each batch counts at most as the longest lease, because the work after that time is unknown.
+    """
     batches: dict[int, tuple[datetime, datetime]] = {}
     for answer in answers:
         first, last = batches.get(answer.batch, (answer.opened, answer.received))

@@ -1,11 +1,11 @@
-"""Training before the work: what is asked and explained afterwards, of which enough must be right.
+"""Training before the work: graded items with explanations, and writing practice.
 
-Where workers choose, they answer items with plain answers. Where they write, they say of sentences which
-break the rules, and then write some as practice, which are neither right nor wrong: they see what the rules
-found, and a sentence of the organizers.
+In campaigns with choices, workers answer items with clear answers. In writing campaigns, they first decide
+which sentences break the rules, and then write practice sentences. These are not graded: workers see the
+findings of the rules, and a sentence by the organizers.
 
-Each try has other items, as nobody gets an item twice. What is answered in training counts in no result, says
-nothing of trust, and is paid for.
+Each attempt has different items, because no worker is assigned an item twice. Training answers appear in no
+result and don't affect trust, but they are paid.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ __all__ = [
     "resume",
 ]
 
-# The most sentences that are written as practice: a batch has no more.
+# Maximum number of practice sentences: the size limit of a batch.
 MOST_PRACTICED = 50
 
 _Stage = Participation.Stage
@@ -60,14 +60,14 @@ _State = Assignment.State
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingFeedback:
-    """Item of the training, with its answer.
+    """Training item with the worker's answer and the expected one.
 
     Attributes:
         task: Task type of the item.
         shown: Content of the item, as the worker saw it.
         lease: Lease by which the worker had the item.
         image: Image of the item.
-        held: Whether the item was put on hold since.
+        held: Whether the item has been put on hold since.
         right: Whether the worker's first answer was the expected one; false for a skipped item.
         written: Practice sentence of the worker; empty for a skipped item and for questions with choices.
         findings: Rules that the sentence breaks.
@@ -89,11 +89,11 @@ class TrainingFeedback:
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingAttempt:
-    """Attempt of the training whose items are all answered or skipped.
+    """Completed training attempt: all of its items were answered or skipped.
 
     Attributes:
         right: Number of correct answers.
-        needed: Number of correct answers that pass; 0 for practice.
+        needed: Number of correct answers required to pass; 0 for practice.
         passed: Whether the attempt is passed.
         again: Whether the worker has another attempt.
         practice: Whether the items were practice sentences, which are neither right nor wrong.
@@ -111,13 +111,16 @@ class TrainingAttempt:
 
 
 def graded_items(campaign: Campaign) -> QuerySet[Item]:
-    """The items of the training that are answered right or wrong; those written as practice are not."""
+    """Return the graded items of the training, without writing practice."""
     items = campaign.items.filter(is_training=True)
     return items.filter(is_quiz=True) if task_named(campaign.kind).written else items
 
 
 def next_items(participation: Participation) -> QuerySet[Item]:
-    """The items of the worker's next try, or what they write as practice; none if there is nothing else."""
+    """Return the items of the worker's next attempt, or of the writing practice.
+
+    The result is empty if no attempt and no practice is left.
+    """
     campaign, options = participation.campaign, options_of(participation.campaign)
     had = Assignment.objects.filter(participation=participation, item=OuterRef("pk"))
     left = campaign.items.filter(~Exists(had), is_training=True, held=False).order_by("rank")
@@ -132,7 +135,7 @@ def next_items(participation: Participation) -> QuerySet[Item]:
 
 
 def _has_passed(participation: Participation, options: CampaignOptions) -> bool:
-    """Whether enough was right in one of the tries."""
+    """Return whether one of the attempts had enough correct answers."""
     right = CheckResult.objects.filter(
         response__participation=participation, response__item__is_training=True, passed=True
     )
@@ -149,7 +152,7 @@ def _tries(participation: Participation) -> int:
 
 
 def finished_try(participation: Participation) -> TrainingAttempt | None:
-    """The latest try of a worker in training; none before the first, and while one goes on."""
+    """Return the worker's latest attempt of the training if it is completed, or None."""
     if participation.stage != _Stage.TRAINING:
         return None
     mine = _given(participation).filter(batch=participation.batch).order_by("place")
@@ -192,15 +195,15 @@ def _explained(campaign: Campaign, given: Assignment, *, right: bool) -> Trainin
 
 
 def _found(response: Response | None, item: Item, written: str) -> tuple[RuleViolation, ...]:
-    """The rules that a sentence breaks, as they were when it was sent."""
+    """Return the broken rules of a sentence, by the rules at the time of the answer."""
     return () if response is None or not written else look(response.texts, item, written).findings
 
 
 def go_on(participation: Participation) -> Participation:
-    """Goes on after a try: to the work, to the next try, to practice, or out.
+    """Continue after an attempt: with work, another attempt or practice, or end.
 
     Raises:
-        AssignmentError: There is no try that is finished.
+        AssignmentError: No attempt is completed.
     """
     with transaction.atomic():
         now = lock_participation(participation)
@@ -209,7 +212,7 @@ def go_on(participation: Participation) -> Participation:
         if done is None:
             raise AssignmentError("please answer all items of the training first")
         if done.again or done.more:
-            # The next batch is the next try, or the practice.
+            # The next batch is the next attempt, or the practice.
             now.batch += 1
             now.save(update_fields=["batch"])
             return now
@@ -222,9 +225,9 @@ def go_on(participation: Participation) -> Participation:
 
 
 def pause_if_failing(participation: Participation, options: CampaignOptions) -> None:
-    """Pause a worker who failed too many of the latest checks. The participation is locked.
+    """Pause a worker after too many failures among the latest checks.
 
-    Checks before the worker was last resumed don't count again.
+    The participation is locked. Checks before the worker was last resumed don't count again.
     """
     if not options.pause_failed or participation.stage != _Stage.WORKING:
         return
@@ -241,10 +244,10 @@ def _checks(participation: Participation) -> QuerySet[CheckResult]:
 
 
 def resume(user: User | None, participation: Participation, reason: str) -> Participation:
-    """Lets a worker go on who was paused: somebody has looked at their work.
+    """Let a paused worker continue after a review of their work.
 
     Raises:
-        CampaignError: They are not paused, or no reason is given.
+        CampaignError: The worker is not paused, or the reason is empty.
     """
     if not reason.strip():
         raise CampaignError("say in 'reason' why the worker goes on")

@@ -1,4 +1,4 @@
-"""Which workers are trusted: those of whom enough answers were judged, and nearly all were fine."""
+"""Trusted workers: enough judged answers, nearly all of them accepted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["is_trusted", "judge_again", "judged", "trust_warnings"]
 
 
 def is_trusted(participation: Participation, options: CampaignOptions) -> bool:
-    """Whether a worker may fill slots that were emptied by an exclusion or a rejection."""
+    """Return whether a worker may fill slots emptied by an exclusion or a rejection."""
     if options.reopened_for == "everybody":
         return True
     enough = participation.judged >= options.trust_answers
@@ -20,7 +20,10 @@ def is_trusted(participation: Participation, options: CampaignOptions) -> bool:
 
 
 def judged(participation: Participation) -> tuple[int, int]:
-    """How many answers of a worker were judged by a person or a check, and how many of those were fine."""
+    """Return the numbers of judged and of accepted answers of a worker.
+
+    Answers are judged by a reviewer or a check.
+    """
     verdicts = Review.objects.filter(response=OuterRef("pk")).order_by("-pk").values("verdict")[:1]
     reviewed = Response.objects.filter(participation=participation).annotate(verdict=Subquery(verdicts))
     reviews = reviewed.aggregate(
@@ -33,7 +36,7 @@ def judged(participation: Participation) -> tuple[int, int]:
 
 
 def judge_again(participation: Participation) -> None:
-    """Counts anew what was judged of a worker, whose participation is locked."""
+    """Update the counts of judged and accepted answers. The participation is locked."""
     participation.judged, participation.fine = judged(participation)
     participation.save(update_fields=["judged", "fine"])
 
@@ -65,14 +68,17 @@ def trust_warnings(campaign: Campaign) -> list[str]:
 
 
 def _most_judged(options: CampaignOptions, answers: int, checks: int, *, reviewed: bool) -> int:
-    """Return the number of judged answers among N answers: expected reviews, and most checks."""
+    """Return the expected number of judged answers among N answers.
+
+    These are the expected number of reviews and the maximum number of checks.
+    """
     found = 0
     if reviewed:
         found = min(answers, options.review_first)
         found += (answers - found) // options.review_every if options.review_every else 0
     if options.check_every:
         batches = -(-(answers + checks) // options.batch)
-        # One check in each stretch of batches; see `assignment.py`.
+        # One check in each interval of batches; see `assignment.py`.
         stretch = max(options.check_every // options.batch, 2)
         found += min(checks, -(-batches // stretch))
     return found
