@@ -1,5 +1,5 @@
-//! Times of METEOR on small synthetic tables: a batch of plain captions, and long candidates whose
-//! words repeat, the hard case of the alignment search.
+//! Benchmarks of METEOR on small synthetic tables: a batch of typical captions, and long candidates with
+//! repeated words, the worst case of the alignment search.
 
 use std::hint::black_box;
 
@@ -40,7 +40,7 @@ fn options() -> Options {
     }
 }
 
-/// Captions of `len` words by a linear congruential generator.
+/// Generates captions of `len` words with a linear congruential generator.
 fn captions(count: usize, len: usize) -> Vec<String> {
     let mut state = 1_u64;
     let mut word = || {

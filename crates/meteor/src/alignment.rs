@@ -1,4 +1,4 @@
-//! One alignment as data, to show or to study.
+//! Alignments as data, for display and analysis.
 
 use capeval_tokens::{Candidates, References, Tokenization};
 
@@ -15,15 +15,15 @@ use crate::tables::Tables;
 pub struct AlignedMatch {
     /// First matched word of the candidate.
     pub candidate_start: usize,
-    /// Matched words of the candidate.
+    /// Number of matched words of the candidate.
     pub candidate_len: usize,
     /// First matched word of the reference.
     pub reference_start: usize,
-    /// Matched words of the reference.
+    /// Number of matched words of the reference.
     pub reference_len: usize,
-    /// The kind of match.
+    /// Stage of the match.
     pub stage: Stage,
-    /// Worth of its words, from the options.
+    /// Weight of the matched words, from the options.
     pub weight: f64,
 }
 
@@ -34,20 +34,21 @@ pub struct Alignment {
     pub candidate: Vec<String>,
     /// Words of the reference after normalization.
     pub reference: Vec<String>,
-    /// The matches in order of the reference.
+    /// Matches in the order of the reference.
     pub matches: Vec<AlignedMatch>,
-    /// Runs of matches that are contiguous and in the same order on both sides.
+    /// Number of chunks: runs of matches that are contiguous and in the same order on both sides.
     pub chunks: usize,
-    /// The counts the score is made of.
+    /// The counts from which the score is computed.
     pub statistics: Statistics,
-    /// The score and its parts.
+    /// The score and its components.
     pub parts: Parts,
 }
 
-/// Align a candidate with one reference; both are tokens joined by single spaces.
+/// Aligns a candidate with one reference. Both are tokens joined by single spaces.
 ///
 /// # Errors
-/// [`MeteorError`] for an option out of range, damaged tables, or too many possible matches.
+/// Returns a [`MeteorError`] if an option is out of range, the tables are damaged, or there are too many
+/// possible matches.
 pub fn align<B: AsRef<[u8]> + Sync>(
     tables: &Tables<B>,
     options: &Options,

@@ -13,31 +13,31 @@ use crate::options::Options;
 use crate::tables::{FUNCTION, Tables};
 use crate::words::{Source, read_words};
 
-/// Captions that one task handles at a time.
+/// Number of captions per task.
 const CHUNK: usize = 1024;
-/// A word that no table holds.
+/// A word that is not in the tables.
 const UNKNOWN: u32 = u32::MAX;
 
-/// What the alignment needs to know about a distinct word.
+/// The data of a distinct word for alignment.
 pub(crate) struct Word {
-    /// METEOR tells words apart by this 32-bit hash, so words that collide match exactly.
+    /// The 32-bit hash by which METEOR compares words. Words with the same hash match exactly.
     pub key: i32,
     /// The same hash of the stem.
     pub stem: i32,
     pub is_function: bool,
-    /// The phrase that is this word alone, 0 if there is none.
+    /// The phrase that consists of this word, or 0 for none.
     pub node: u32,
-    /// Sorted numbers of the synsets of the word and its base forms.
+    /// Sorted synset numbers of the word and its base forms.
     pub synsets: Vec<u32>,
     table_word: u32,
 }
 
-/// A unit and where it occurs in a caption.
+/// A unit and its position in a caption.
 #[derive(Clone, Copy)]
 pub(crate) struct Occurrence {
     pub start: u32,
     pub len: u32,
-    /// A distinct word, or (counted on from the words) a distinct phrase of several words.
+    /// A distinct word, or a distinct phrase of several words. Phrase numbers follow the word numbers.
     pub unit: u32,
 }
 
@@ -48,24 +48,24 @@ pub(crate) struct Captions {
     /// Trie nodes of the distinct phrases of several words.
     pub phrases: Vec<u32>,
     texts: Vocabulary,
-    /// The row of tokens that each caption comes from.
+    /// Token row of each caption.
     rows: Vec<usize>,
     words: Vec<u32>,
     keys: Vec<i32>,
     functions: Vec<bool>,
     word_starts: Vec<u32>,
-    /// Of `CHUNK` captions each.
+    /// Units of the captions, `CHUNK` captions per part.
     parts: Vec<Part>,
 }
 
-/// The units of some captions, and where those of each end.
+/// The units of some captions, and the end offset of each caption.
 struct Part {
     occurrences: Vec<Occurrence>,
     ends: Vec<u32>,
 }
 
 impl Captions {
-    /// Cut tokenized captions into METEOR's words and find their phrases.
+    /// Splits tokenized captions into METEOR's words and finds their phrases.
     pub(crate) fn read<B: AsRef<[u8]> + Sync>(
         tables: &Tables<B>,
         options: &Options,
@@ -118,12 +118,12 @@ impl Captions {
         Ok(())
     }
 
-    /// Number of distinct words and phrases.
+    /// Returns the number of distinct words and phrases.
     pub(crate) fn units(&self) -> usize {
         self.vocabulary.len() + self.phrases.len()
     }
 
-    /// The trie node of a unit, 0 if there is none.
+    /// Returns the trie node of a unit, or 0 for none.
     pub(crate) fn node(&self, unit: u32) -> u32 {
         match self.vocabulary.get(unit as usize) {
             Some(word) => word.node,
@@ -135,27 +135,27 @@ impl Captions {
         self.word_starts[caption] as usize..self.word_starts[caption + 1] as usize
     }
 
-    /// Whether each word of a caption is a function word.
+    /// Returns whether each word of a caption is a function word.
     pub(crate) fn function_words(&self, caption: usize) -> &[bool] {
         &self.functions[self.words_of(caption)]
     }
 
-    /// The row of tokens that each caption comes from.
+    /// Returns the token row of each caption.
     pub(crate) fn rows(&self) -> &[usize] {
         &self.rows
     }
 
-    /// Texts of the words of a caption.
+    /// Iterates over the texts of a caption's words.
     pub(crate) fn texts(&self, caption: usize) -> impl Iterator<Item = &str> {
         self.words[self.words_of(caption)].iter().map(|&word| self.texts.word(word))
     }
 
-    /// Keys of the words of a caption.
+    /// Returns the keys of a caption's words.
     pub(crate) fn keys(&self, caption: usize) -> &[i32] {
         &self.keys[self.words_of(caption)]
     }
 
-    /// Units of a caption, by start, then by length.
+    /// Returns the units of a caption, sorted by start, then by length.
     pub(crate) fn occurrences(&self, caption: usize) -> &[Occurrence] {
         let (part, place) = (&self.parts[caption / CHUNK], caption % CHUNK);
         let start = if place == 0 { 0 } else { part.ends[place - 1] };
@@ -163,7 +163,7 @@ impl Captions {
     }
 }
 
-/// The phrase that is a word alone, 0 if there is none, and the word's number in the tables.
+/// The phrase that consists of a word (0 for none), and the word's number in the tables.
 struct Begin {
     node: u32,
     word: u32,
@@ -173,10 +173,11 @@ struct Begin {
 struct Walk<'a, B> {
     tables: &'a Tables<B>,
     begins: &'a [Begin],
-    /// Recent steps: captions repeat each other's word pairs, and a step is a dozen reads in a mapped file of
-    /// many megabytes. Node and word, and what `Walk::step` says.
+    /// Cache of recent steps: key (node and word) and result of [`Walk::step`].
+    ///
+    /// Captions share many word pairs, and a step takes a dozen reads in a mapped file of many megabytes.
     known: Vec<(u64, u32, bool)>,
-    /// Where each word of a caption begins, 0 if no phrase goes on from it.
+    /// First node of each word of a caption, or 0 if no longer phrase starts with the word.
     nodes: Vec<u32>,
 }
 
@@ -187,7 +188,8 @@ impl<'a, B: AsRef<[u8]>> Walk<'a, B> {
         Self { tables, begins, known: vec![(0, 0, false); Self::KNOWN], nodes: Vec::new() }
     }
 
-    /// The units of some captions, of which those of phrases are still trie nodes, and the places of these.
+    /// Returns the units of some captions, with trie nodes in place of phrase units, and the positions of
+    /// these.
     fn all(&mut self, words: &[u32], captions: &[Range<usize>]) -> Result<(Part, Vec<u32>), MeteorError> {
         let mut part = Part { occurrences: Vec::new(), ends: Vec::with_capacity(captions.len()) };
         let mut places = Vec::new();
@@ -205,7 +207,7 @@ impl<'a, B: AsRef<[u8]>> Walk<'a, B> {
         occurrences: &mut Vec<Occurrence>,
         places: &mut Vec<u32>,
     ) -> Result<(), TableError> {
-        // All first steps of a caption together: so the processor waits for several of them at a time.
+        // All first steps of a caption in one loop, so that the processor overlaps the memory accesses.
         self.nodes.clear();
         for pair in words.windows(2) {
             let Begin { node, .. } = self.begins[pair[0] as usize];
@@ -231,12 +233,12 @@ impl<'a, B: AsRef<[u8]>> Walk<'a, B> {
         Ok(())
     }
 
-    /// The node after `node` by a word, 0 if there is none, and whether it is a phrase.
+    /// Returns the node that extends `node` by a word (0 for none), and whether it is a phrase.
     fn step(&mut self, node: u32, word: u32) -> Result<(u32, bool), TableError> {
         let key = u64::from(node) << 32 | u64::from(word);
         let slot = key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - Self::KNOWN.trailing_zeros());
         let known = &mut self.known[slot as usize];
-        // No key is 0: the root is never stepped from.
+        // No key is 0, because no step starts at the root.
         if known.0 != key {
             let child = self.tables.child(node, word)?;
             *known = (key, child, child != 0 && self.tables.is_phrase(child)?);
@@ -245,7 +247,7 @@ impl<'a, B: AsRef<[u8]>> Walk<'a, B> {
     }
 }
 
-/// Java's `String.hashCode`: a polynomial in 31 over UTF-16 units.
+/// Computes Java's `String.hashCode`, a polynomial in 31 over UTF-16 units.
 fn java_hash(text: &str) -> i32 {
     text.encode_utf16().fold(0, |hash: i32, unit| hash.wrapping_mul(31).wrapping_add(i32::from(unit)))
 }

@@ -1,4 +1,4 @@
-//! Compile METEOR's text sources into one file of tables, see [`crate::tables`] for its format.
+//! Compiles METEOR's text sources into one table file. [`crate::tables`] describes its format.
 
 use std::io::{BufRead, BufReader, Read};
 use std::ops::ControlFlow;
@@ -14,7 +14,7 @@ use crate::tables::{
     word_hash,
 };
 
-/// The texts that METEOR 1.5 reads for English, as buffered readers of their bytes.
+/// The texts that METEOR 1.5 reads for English, as buffered readers.
 pub struct Sources<'a> {
     /// `synonym/english.synsets` of the METEOR jar.
     pub synsets: &'a mut dyn BufRead,
@@ -28,15 +28,16 @@ pub struct Sources<'a> {
     pub paraphrases: &'a mut dyn BufRead,
 }
 
-/// Called with the number of paraphrase pairs read; may stop the work.
+/// Progress callback with the number of paraphrase pairs read. It can stop the compilation.
 pub type Progress<'a> = &'a mut dyn FnMut(u64) -> ControlFlow<()>;
 
-/// Compile the sources. `progress` is called now and then with the number of paraphrase pairs read.
+/// Compiles the sources. `progress` is called repeatedly with the number of paraphrase pairs read.
 ///
-/// Takes about the time of decompressing the paraphrases and some 400 MB for METEOR's own sources.
+/// For METEOR's own sources, this takes about as long as decompressing the paraphrases, and about 400 MB of
+/// memory.
 ///
 /// # Errors
-/// A [`CompileError`] names the source and the line that is wrong.
+/// Returns a [`CompileError`] with the source and the invalid line.
 pub fn compile(sources: Sources<'_>, progress: Progress<'_>) -> Result<Vec<u8>, CompileError> {
     let mut lexicon = Lexicon::default();
     let phrases = Phrases::read(sources.paraphrases, &mut lexicon, progress)?;
@@ -51,11 +52,12 @@ pub fn compile(sources: Sources<'_>, progress: Progress<'_>) -> Result<Vec<u8>, 
     Ok(lexicon.into_file(KIND, &trie))
 }
 
-/// Compile the synonyms alone, for [`crate::Synonyms`]: `synonym/english.synsets` and
-/// `synonym/english.exceptions` of the METEOR jar.
+/// Compiles only the synonyms, for [`crate::Synonyms`].
+///
+/// The sources are `synonym/english.synsets` and `synonym/english.exceptions` of the METEOR jar.
 ///
 /// # Errors
-/// A [`CompileError`] names the source and the line that is not as it must be.
+/// Returns a [`CompileError`] with the source and the invalid line.
 pub fn compile_synonyms(
     synsets: &mut dyn BufRead,
     exceptions: &mut dyn BufRead,
@@ -68,7 +70,7 @@ pub fn compile_synonyms(
     Ok(lexicon.into_file(SYNONYMS, &trie))
 }
 
-/// The lines of a source with their numbers.
+/// Numbered lines of a source.
 struct Lines<R> {
     source: Source,
     reader: R,
@@ -81,7 +83,7 @@ impl<R: BufRead> Lines<R> {
         Self { source, reader, line: 0, text: String::new() }
     }
 
-    /// The next line without its end, `None` after the last.
+    /// Returns the next line without its line end, or `None` after the last line.
     fn next(&mut self) -> Result<Option<&str>, CompileError> {
         self.text.clear();
         self.line += 1;
@@ -94,7 +96,7 @@ impl<R: BufRead> Lines<R> {
         Ok(Some(text.strip_suffix('\r').unwrap_or(text)))
     }
 
-    /// The next line, which must be there.
+    /// Returns the next line. The end of the file is an error.
     fn expect(&mut self, expected: &'static str) -> Result<&str, CompileError> {
         let (origin, line) = (self.source, self.line + 1);
         let end = || CompileError::Line { origin, line, expected, found: "the end of the file".into() };
@@ -106,7 +108,7 @@ impl<R: BufRead> Lines<R> {
     }
 }
 
-/// Words of all sources and what the four small sources say about them.
+/// The words of all sources, with the data of the four small sources.
 #[derive(Default)]
 struct Lexicon {
     words: Vocabulary,
@@ -135,7 +137,7 @@ impl Lexicon {
         if self.synsets.is_empty() { Err(CompileError::Empty(Source::Synsets)) } else { Ok(()) }
     }
 
-    /// Resolve irregular forms to the synsets of their base forms; needs the synsets.
+    /// Resolves irregular forms to the synsets of their base forms. The synsets must be read first.
     fn read_exceptions(&mut self, reader: &mut dyn BufRead) -> Result<(), CompileError> {
         let mut lines = Lines::new(Source::Exceptions, reader);
         while let Some(text) = lines.next()? {
@@ -210,7 +212,7 @@ impl Lexicon {
     }
 }
 
-/// Open addressing at a load of at most one half.
+/// Builds an open-addressing hash table with a load factor of at most one half.
 fn hash_slots(words: &Vocabulary) -> Vec<u32> {
     let mut slots = vec![0; (2 * words.len()).next_power_of_two().max(2)];
     let mask = slots.len() - 1;
@@ -224,7 +226,7 @@ fn hash_slots(words: &Vocabulary) -> Vec<u32> {
     slots
 }
 
-/// The paraphrase source as read: a trie in order of appearance and the pairs of its nodes.
+/// The paraphrases as read: a trie in order of appearance, and pairs of its nodes.
 struct Phrases {
     children: FxHashMap<(u32, u32), u32>,
     pairs: Vec<(u32, u32)>,
@@ -284,7 +286,7 @@ impl Phrases {
         Ok(node)
     }
 
-    /// Renumber the nodes breadth first and group the pairs by their first phrase.
+    /// Renumbers the nodes breadth first and groups the pairs by their first phrase.
     fn into_trie(self, words: usize) -> Trie {
         let mut edges: Vec<(u32, u32, u32)> =
             self.children.into_iter().map(|((parent, word), node)| (parent, word, node)).collect();
@@ -318,7 +320,7 @@ impl Phrases {
     }
 }
 
-/// Eight to sixteen bits a step.
+/// Builds the filter of trie steps, with 8 to 16 bits per step.
 fn step_filter(node_words: &[u32], starts: &[u32]) -> Vec<u32> {
     let mut filter = vec![0; (node_words.len() / 4).next_power_of_two()];
     let bits = 32 * filter.len();

@@ -1,4 +1,4 @@
-//! Errors: of the tables, their sources, or the caller's input.
+//! Errors of the tables, their sources, and the caller's input.
 
 use std::fmt::Display;
 
@@ -6,23 +6,23 @@ use capeval_tables::TableError;
 
 use crate::search::{MAX_DISTANCE, MAX_MATCHES};
 
-/// A text source the tables are compiled from.
+/// A text source of the tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// `synonym/english.synsets`: a lemma and the numbers of its synsets on alternate lines.
+    /// `synonym/english.synsets`: alternating lines of a lemma and its synset numbers.
     Synsets,
-    /// `synonym/english.exceptions`: a base form and its irregular forms on alternate lines.
+    /// `synonym/english.exceptions`: alternating lines of a base form and its irregular forms.
     Exceptions,
-    /// `function/english.words`: one function word a line.
+    /// `function/english.words`: one function word per line.
     FunctionWords,
-    /// `nonbreaking/english.prefixes`: words that keep a final dot.
+    /// `nonbreaking/english.prefixes`: words that keep a final period.
     Prefixes,
     /// `paraphrase-en.gz`: probability, phrase and paraphrase on three lines.
     Paraphrases,
 }
 
 impl Source {
-    /// The name of the file in the METEOR 1.5 distribution.
+    /// Returns the name of the file in the METEOR 1.5 distribution.
     #[must_use]
     pub const fn file_name(self) -> &'static str {
         match self {
@@ -41,43 +41,43 @@ impl Display for Source {
     }
 }
 
-/// The sources could not be compiled into a table.
+/// Error of compiling the sources.
 #[derive(Debug, thiserror::Error)]
 pub enum CompileError {
-    /// A source could not be read or decompressed.
-    #[error("{origin}, line {line}: cannot be read: {error}")]
+    /// A source cannot be read or decompressed.
+    #[error("{origin}, line {line}: cannot read the file: {error}")]
     Read {
         /// The source.
         origin: Source,
         /// The line at which reading stopped, from 1.
         line: u64,
-        /// The reader's error.
+        /// The error of the reader.
         error: std::io::Error,
     },
-    /// A line of a source is not what it must be.
+    /// A line of a source is invalid.
     #[error("{origin}, line {line}: expected {expected}, found {found:?}")]
     Line {
         /// The source.
         origin: Source,
         /// The line, from 1.
         line: u64,
-        /// What the line must be.
+        /// Description of the expected line.
         expected: &'static str,
-        /// The line, or the part of it that is wrong.
+        /// The line, or its invalid part.
         found: String,
     },
-    /// A source holds no entry at all.
+    /// A source has no entries.
     #[error("{0}: expected at least one entry, found none")]
     Empty(Source),
-    /// The sources hold more entries than the format can number.
+    /// The sources have more entries than the format supports.
     #[error("too many {0}: the table format numbers them with 31 bits")]
     TooLarge(&'static str),
-    /// The caller's progress function stopped the work.
+    /// The progress callback stopped the compilation.
     #[error("stopped before the tables were complete")]
     Stopped,
 }
 
-/// Scoring failed.
+/// Error of scoring.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum MeteorError {
     /// The tables are damaged.
@@ -86,56 +86,56 @@ pub enum MeteorError {
     /// An option is out of range.
     #[error("option {name:?} must be {expected} (got {found})")]
     Option {
-        /// The option.
+        /// Name of the option.
         name: &'static str,
-        /// What it must be.
+        /// Description of the allowed values.
         expected: &'static str,
-        /// What it is.
+        /// Value of the option.
         found: String,
     },
-    /// An image without references.
+    /// An image has no references.
     #[error("image {image}: expected at least one reference, found none")]
     NoReferences {
-        /// The position of the image.
+        /// Index of the image.
         image: usize,
     },
-    /// An image that is not in the prepared references.
+    /// A candidate's image is not among the prepared references.
     #[error("candidate {candidate}: expected an image from 0 to {images} (exclusive), found {image}")]
     UnknownImage {
-        /// The position of the candidate.
+        /// Index of the candidate.
         candidate: usize,
-        /// The image it names.
+        /// Image of the candidate.
         image: usize,
         /// Number of prepared images.
         images: usize,
     },
     /// The references were prepared with other tables.
-    #[error("references were prepared with table {prepared:08x}, asked to score with table {given:08x}")]
+    #[error("the references were prepared with table {prepared:08x}, but scoring uses table {given:08x}")]
     OtherTables {
-        /// Checksum of the tables of the references.
+        /// Checksum of the tables used to prepare the references.
         prepared: u32,
-        /// Checksum of the tables given now.
+        /// Checksum of the given tables.
         given: u32,
     },
-    /// Long captions of few different words.
-    #[error("candidate at position {candidate}, reference {reference} of its image: {}", match_limits())]
+    /// Two long captions with few distinct words have too many possible matches.
+    #[error("candidate {candidate}, reference {reference} of its image: {}", match_limits())]
     TooManyMatches {
-        /// The position of the candidate.
+        /// Index of the candidate.
         candidate: usize,
-        /// Which reference of the image, from 0.
+        /// Index of the reference in its image, from 0.
         reference: usize,
     },
-    /// More words than 32-bit positions can count.
-    #[error("captions hold more than {limit} {what} in all")]
+    /// The captions have more words or phrases than 32-bit indices can count.
+    #[error("the captions have more than {limit} {what} in total")]
     TooLarge {
-        /// What was counted.
+        /// Name of the counted items.
         what: &'static str,
         /// The limit.
         limit: u32,
     },
 }
 
-/// What METEOR's captions must be like, and what was found instead.
+/// Describes METEOR's limits on captions, for error messages.
 #[must_use]
 pub fn match_limits() -> String {
     format!(

@@ -1,4 +1,4 @@
-//! The words and phrases of references, by what can match them.
+//! Index of the references' words and phrases, for finding matches.
 
 use capeval_tables::TableError;
 use rayon::prelude::*;
@@ -11,30 +11,32 @@ use crate::tables::Tables;
 /// A unit of the references that a unit of the candidates can match.
 type Link = (u32, LinkKind);
 
-/// How units match.
+/// The way in which two units match.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct LinkKind {
-    /// Twice the place of the stage, plus one if the reference's phrase is the paraphrase (and the
-    /// candidate's phrase the one it is listed under).
+    /// Twice the position of the stage, plus 1 if the candidate's phrase has the reference's phrase in its
+    /// list of paraphrases, instead of the reverse.
     pub order: u8,
     /// Position of the paraphrase in its list.
     pub rank: u32,
 }
 
-/// What a unit of the candidates can match. Most of it is in references of other images, so the units are looked
-/// at alone, and side by side.
+/// The units that a unit of the candidates can match.
+///
+/// Units and kinds are separate arrays, because most units belong to references of other images and are only
+/// compared.
 pub(crate) struct Links {
     pub units: Box<[u32]>,
     pub kinds: Box<[LinkKind]>,
 }
 
-/// The units of the references by what can match them.
+/// The units of the references by their match keys.
 pub(crate) struct Index {
     keys: Vec<(i32, u32)>,
     stems: Vec<(i32, u32)>,
     synsets: Vec<(u32, u32)>,
     nodes: FxHashMap<u32, u32>,
-    /// Paraphrase node, the unit under which it is listed, position in its list.
+    /// Paraphrase node, the unit that lists it, and its position in that list.
     paraphrases: Vec<(u32, (u32, u32))>,
 }
 
@@ -71,7 +73,7 @@ impl Index {
         Ok(index)
     }
 
-    /// What each unit of the candidates can match.
+    /// Returns the possible matches of each unit of the candidates.
     pub(crate) fn links<B: AsRef<[u8]> + Sync>(
         &self,
         tables: &Tables<B>,
@@ -139,7 +141,7 @@ impl Index {
     }
 }
 
-/// The values of a key in a sorted list of pairs.
+/// Returns the values of a key in a sorted list of pairs.
 fn entries<K: Ord + Copy, V: Copy>(pairs: &[(K, V)], key: K) -> impl Iterator<Item = V> + '_ {
     let start = pairs.partition_point(|&(found, _)| found < key);
     pairs[start..].iter().take_while(move |&&(found, _)| found == key).map(|&(_, value)| value)

@@ -1,41 +1,43 @@
-//! The languages whose words METEOR 1.5 can stem, and those stems.
+//! Languages with stemming in METEOR 1.5, and their stems.
 
 use std::borrow::Cow;
 
 use rust_stemmers::{Algorithm, Stemmer};
 
-/// A language of the captions. All but English lack synonyms and paraphrases, and are lower-cased alone where
-/// English is normalized.
+/// A language of the captions.
+///
+/// Synonyms, paraphrases and METEOR's normalization exist only for English. Other languages are only
+/// lower-cased.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Language {
-    /// Without stems.
+    /// No stemming.
     Czech,
-    /// With stems.
+    /// With stemming.
     Danish,
-    /// With stems, synonyms and paraphrases.
+    /// With stemming, synonyms and paraphrases.
     English,
-    /// With stems.
+    /// With stemming.
     French,
-    /// With stems.
+    /// With stemming.
     German,
-    /// With stems.
+    /// With stemming.
     Italian,
-    /// With stems.
+    /// With stemming.
     Norwegian,
-    /// With stems.
+    /// With stemming.
     Romanian,
-    /// With stems.
+    /// With stemming.
     Russian,
-    /// With stems.
+    /// With stemming.
     Spanish,
-    /// With stems.
+    /// With stemming.
     Swedish,
-    /// With stems.
+    /// With stemming.
     Turkish,
 }
 
 impl Language {
-    /// The language of a code of two letters.
+    /// Returns the language with a two-letter code.
     #[must_use]
     pub fn of_code(code: &str) -> Option<Self> {
         Some(match code {
@@ -55,7 +57,7 @@ impl Language {
         })
     }
 
-    /// The Snowball algorithm, `None` where METEOR has none.
+    /// Returns the Snowball algorithm, or `None` if METEOR has none.
     const fn algorithm(self) -> Option<Algorithm> {
         Some(match self {
             Self::Czech => return None,
@@ -73,13 +75,13 @@ impl Language {
         })
     }
 
-    /// Whether words have stems.
+    /// Returns whether METEOR has a stemmer for the language.
     #[must_use]
     pub const fn has_stems(self) -> bool {
         self.algorithm().is_some()
     }
 
-    /// The stem of a word as METEOR 1.5 has it; the word itself where there is no stemmer.
+    /// Returns the stem of a word as in METEOR 1.5, or the word itself if there is no stemmer.
     pub(crate) fn stem(self, word: &str) -> Cow<'_, str> {
         let Some(algorithm) = self.algorithm() else { return Cow::Borrowed(word) };
         let stem = Stemmer::create(algorithm).stem(word).into_owned();
@@ -91,7 +93,7 @@ impl Language {
     }
 }
 
-/// Whether a German stem lost the last letter of -niss: a rule that Snowball got after METEOR 1.5.
+/// Returns whether a German stem lost the last letter of -niss, by a rule added to Snowball after METEOR 1.5.
 fn lost_a_letter(word: &str, stem: &str) -> bool {
     let word = word.replace('ß', "ss");
     stem.ends_with("nis") && ["nisse", "nissen", "nisses"].iter().any(|ending| word.ends_with(ending))
@@ -102,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stems_are_those_of_the_snowball_of_its_day() {
+    fn stems_match_the_snowball_version_of_meteor() {
         let of = |language: Language, word| language.stem(word).into_owned();
         assert_eq!(of(Language::German, "laufenden"), "laufend");
         assert_eq!(of(Language::German, "bedürfnissen"), "bedurfniss");

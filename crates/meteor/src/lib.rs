@@ -1,9 +1,9 @@
-//! METEOR 1.5 for English, number for number what the Java program computes, without Java.
+//! METEOR 1.5 for English without Java, with the same results as the Java program.
 //!
-//! A candidate is aligned word by word with each reference: the same word, the same stem, a
-//! synonym, a paraphrase. The score is the weighted harmonic mean of precision and recall of the
-//! matched words, lowered by a penalty for matches that are scattered over many chunks; an image's
-//! score is that of its best reference, a corpus's score that of the summed [`Statistics`].
+//! A candidate is aligned word by word with each reference, by identical words, stems, synonyms and
+//! paraphrases. The score is the weighted harmonic mean of the precision and recall of matched words, reduced
+//! by a penalty for matches in many chunks. The score of an image is that of its best reference. The score of
+//! a corpus is computed from the summed [`Statistics`].
 //!
 //! The words come from [`Tables`], compiled once by [`compile()`] from METEOR's own sources:
 //!

@@ -1,6 +1,6 @@
 //! Base forms of English words by WordNet's suffix rules.
 
-/// Suffix and replacement in the order in which WordNet tries them: nouns, verbs, adjectives.
+/// Suffixes and replacements in WordNet's order: nouns, verbs, adjectives.
 const RULES: [(&str, &str); 20] = [
     ("s", ""),
     ("ses", "s"),
@@ -24,7 +24,7 @@ const RULES: [(&str, &str); 20] = [
     ("est", "e"),
 ];
 
-/// Possible base forms, best first. METEOR takes the first that has synsets.
+/// Returns possible base forms, best first. METEOR uses the first one that has synsets.
 ///
 /// Words of one or two UTF-16 units and words in "-ss" are their own base form.
 pub(crate) fn base_candidates(word: &str) -> impl Iterator<Item = String> + '_ {

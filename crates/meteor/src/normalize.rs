@@ -1,21 +1,21 @@
-//! METEOR's own normalization (`-norm` for English), then lower-casing.
+//! METEOR's own normalization (`-norm` for English) and lower-casing.
 //!
-//! Symbols, commas and apostrophes are set apart, quotes and dashes made alike, hyphenated words
-//! split, and final dots split off unless the word is known to keep its dot. The order of the steps
-//! and the way a step consumes the text from left to right follow METEOR 1.5, oddities included:
-//! in "a,b,c" the second comma stays, since "b" is used up by the first.
+//! It separates symbols, commas and apostrophes, unifies quotes and dashes, splits hyphenated words, and
+//! splits off final periods of words that do not keep them. The order of the steps, and the left-to-right
+//! replacement within a step, follow METEOR 1.5 including its quirks. For example, the second comma in
+//! "a,b,c" is kept, because the first replacement consumes the "b".
 
 use capeval_tables::TableError;
 
 use crate::tables::{NUMERIC_PREFIX, PREFIX, Tables};
 
-/// Whether normalization can only lower-case the text.
+/// Returns whether normalization can only lower-case the text.
 pub(crate) fn is_plain(text: &str) -> bool {
-    // No early end: this way the loop is vectorized.
+    // Without early exit, the loop is vectorized.
     text.bytes().fold(true, |plain, byte| plain & (byte.is_ascii_alphanumeric() | (byte == b' ')))
 }
 
-/// Latin and Cyrillic letters; a letter of any other script counts as a symbol.
+/// Returns whether a character is a Latin or Cyrillic letter. Letters of other scripts count as symbols.
 fn is_letter(c: char) -> bool {
     matches!(c,
         'A'..='Z' | 'a'..='z' | 'Š' | 'š' | 'Ž' | 'ž' | 'Ÿ'
@@ -32,19 +32,20 @@ fn is_alphanumeric(c: char) -> bool {
     is_digit(c) || is_letter(c)
 }
 
-/// Characters that are not set apart as symbols: words, ASCII space, and those with rules below.
+/// Returns whether a character is not separated as a symbol: word characters, ASCII spaces, and characters
+/// with rules below.
 fn is_inline(c: char) -> bool {
     is_alphanumeric(c)
         || matches!(c, ' ' | '\t' | '\n' | '\u{b}' | '\u{c}' | '\r')
         || matches!(c, '.' | '\'' | '`' | ',' | '-' | '‘' | '’')
 }
 
-/// Spaces beyond ASCII that end up as spaces between words.
+/// Returns whether a character is a non-ASCII space that separates words.
 fn is_unicode_space(c: char) -> bool {
     matches!(c, '\u{a0}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}')
 }
 
-/// Normalize and lower-case a caption; the result is split at ASCII white space.
+/// Normalizes and lower-cases a caption. Words in the result are separated by ASCII white space.
 pub(crate) fn normalize<B: AsRef<[u8]>>(text: &str, tables: &Tables<B>) -> Result<String, TableError> {
     let mut text = escape_dots(separate_symbols(text));
     for (before, after) in [(false, false), (true, false), (false, true)] {
@@ -72,8 +73,9 @@ fn separate_symbols(text: &str) -> String {
     separated
 }
 
-/// Replace `middle` between two characters of given kinds. Both are consumed: the right one can't
-/// be the left one of the next replacement.
+/// Replaces `middle` between two characters that satisfy `left` and `right`.
+///
+/// Both are consumed, so the right character cannot be the left one of the next replacement.
 fn between(
     text: &str,
     left: impl Fn(char) -> bool,
@@ -118,8 +120,10 @@ const ESCAPE: &str = "DOTMULTI";
 const ESCAPED_DOT: &str = "DOTMULTI.";
 const DOT_ESCAPE: &str = "DOTDOTMULTI";
 
-/// Hide runs of dots from the rule for final dots: every dot of a run becomes a "DOT" before the
-/// mark. METEOR's marks are plain words, so a text that holds them is changed too.
+/// Hides runs of periods from the rule for final periods by replacing each period of a run by "DOT" before
+/// the marker.
+///
+/// METEOR's markers are plain words, so text that contains them is changed too.
 fn escape_dots(text: String) -> String {
     if !text.contains("..") && !text.contains(ESCAPE) {
         return text;
@@ -131,7 +135,7 @@ fn escape_dots(text: String) -> String {
     text
 }
 
-/// The first dot of each run of two or more becomes the mark.
+/// Replaces the first period of each run of two or more by the marker.
 fn escape_runs(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len() + 16);
     let mut rest = text;
@@ -143,7 +147,7 @@ fn escape_runs(text: &str) -> String {
     escaped + rest
 }
 
-/// A mark and the last dot of its run: set apart from what follows.
+/// Separates a marker and the last period of its run from the following text.
 fn escape_last_dots(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len() + 16);
     let mut rest = text;
@@ -172,7 +176,7 @@ fn unescape_dots(mut text: String) -> String {
     text.replace(ESCAPE, ".")
 }
 
-/// Split final dots off words, except off abbreviations.
+/// Splits final periods off words, except abbreviations.
 fn split_words<B: AsRef<[u8]>>(text: &str, tables: &Tables<B>) -> Result<String, TableError> {
     let mut words = text.split_ascii_whitespace().peekable();
     let mut split = String::with_capacity(text.len() + 16);
@@ -186,8 +190,10 @@ fn split_words<B: AsRef<[u8]>>(text: &str, tables: &Tables<B>) -> Result<String,
     Ok(split)
 }
 
-/// A word with inner dots loses all of them; a known abbreviation, or any word before a lower-case
-/// letter, keeps its dot; other words lose it to a word of its own.
+/// Appends a word that ends with a period.
+///
+/// If it has inner periods, all of them are removed. A known abbreviation, or any word before a lower-case
+/// letter, keeps its period. Otherwise the period becomes a separate word.
 fn push_dotted<B: AsRef<[u8]>>(
     split: &mut String,
     word: &str,

@@ -1,35 +1,35 @@
-//! The options of METEOR. Their defaults are in Python, with the metric.
+//! Options of METEOR. Their defaults are defined in Python, with the metric.
 
 use crate::error::MeteorError;
 use crate::language::Language;
 
-/// Number of stages that METEOR knows.
+/// Number of METEOR's stages.
 pub(crate) const STAGES: usize = 4;
 
-/// The kinds of match METEOR knows.
+/// A stage of METEOR: a kind of match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Stage {
-    /// The same word.
+    /// Identical words.
     Exact,
-    /// Different words with the same Snowball English stem.
+    /// Different words with the same Snowball stem.
     Stem,
-    /// Different words that share a WordNet synset, directly or by their base form.
+    /// Different words that share a WordNet synset, directly or through a base form.
     Synonym,
-    /// Phrases that the paraphrase table pairs, in either direction.
+    /// Phrases that are paraphrases in the table, in either direction.
     Paraphrase,
 }
 
 impl Stage {
-    /// Every stage, in METEOR 1.5's order, which is also their order in [`crate::Statistics`].
+    /// All stages in METEOR 1.5's order, which is also their order in [`crate::Statistics`].
     pub const ALL: [Self; STAGES] = [Self::Exact, Self::Stem, Self::Synonym, Self::Paraphrase];
 
-    /// Position in [`Stage::ALL`].
+    /// Returns the index in [`Stage::ALL`].
     #[must_use]
     pub const fn index(self) -> usize {
         self as usize
     }
 
-    /// The stage's lower-case English name.
+    /// Returns the lower-case English name of the stage.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -41,43 +41,47 @@ impl Stage {
     }
 }
 
-/// One stage and what a word matched by it is worth, 0 to 1.
+/// A stage and the weight of words matched by it, 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WeightedStage {
-    /// The kind of match.
+    /// The stage.
     pub stage: Stage,
-    /// Worth of a matched word in precision and recall.
+    /// Weight of a matched word in precision and recall.
     pub weight: f64,
 }
 
 /// Options of the metric.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// The language of the captions. Function words are the tables' English ones whatever it is, as in METEOR.
+    /// The language of the captions. As in METEOR, the function words are always English.
     pub language: Language,
-    /// Stages in the order in which they look for matches. The order decides ties between
-    /// alignments; of two identical sentences only the first stage is used.
+    /// Stages in the order in which they find matches.
+    ///
+    /// The order decides ties between alignments. For identical sentences, only the first stage is used.
     pub stages: Vec<WeightedStage>,
     /// Weight of recall against precision in the harmonic mean, 0 to 1.
     pub alpha: f64,
-    /// Exponent of the fragmentation penalty; the papers also write theta.
+    /// Exponent of the fragmentation penalty, also called theta in the papers.
     pub beta: f64,
-    /// Largest fragmentation penalty, 0 to 1.
+    /// Maximum fragmentation penalty, 0 to 1.
     pub gamma: f64,
-    /// Weight of content words; function words weigh `1 - delta`.
+    /// Weight of content words. Function words have the weight `1 - delta`.
     pub delta: f64,
-    /// Partial alignments kept at each reference word.
+    /// Number of partial alignments kept at each reference word.
     pub beam_size: usize,
-    /// Apply METEOR's own normalization and lower-casing (`-norm`); lower-casing alone (`-lower`) for other
-    /// languages than English.
+    /// Whether to apply METEOR's own normalization and lower-casing (`-norm`).
+    ///
+    /// For languages other than English, only lower-casing (`-lower`).
     pub normalize: bool,
-    /// Charge the fragmentation penalty also to a candidate that matches its reference word for
-    /// word in one chunk. METEOR 1.5 does not; the formula of the papers does.
+    /// Whether to apply the fragmentation penalty also to candidates that match their reference word for word
+    /// in one chunk.
+    ///
+    /// The formula in the papers does, METEOR 1.5 does not.
     pub penalize_perfect: bool,
 }
 
 impl Options {
-    /// Weight of each stage in the order of [`Stage::ALL`], 0 for one that is not used.
+    /// Returns the weight of each stage in the order of [`Stage::ALL`], with 0 for unused stages.
     pub(crate) fn weights(&self) -> [f64; STAGES] {
         let mut weights = [0.0; STAGES];
         for weighted in &self.stages {
@@ -86,7 +90,7 @@ impl Options {
         weights
     }
 
-    /// Place of each stage in the search order, `None` for one that is not used.
+    /// Returns the position of each stage in the search order, with `None` for unused stages.
     pub(crate) fn places(&self) -> [Option<u8>; STAGES] {
         let mut places = [None; STAGES];
         for (place, weighted) in (0..).zip(&self.stages) {
@@ -95,10 +99,10 @@ impl Options {
         places
     }
 
-    /// Check that every option is in its range.
+    /// Checks that every option is in range.
     ///
     /// # Errors
-    /// [`MeteorError::Option`] names the first option that is not.
+    /// Returns a [`MeteorError::Option`] for the first option that is not.
     pub fn validate(&self) -> Result<(), MeteorError> {
         let unit = [("alpha", self.alpha), ("gamma", self.gamma), ("delta", self.delta)];
         let weights = self.stages.iter().map(|weighted| ("weight", weighted.weight));
@@ -129,7 +133,7 @@ impl Options {
         Ok(())
     }
 
-    /// What is done to captions before they are cut into words.
+    /// Returns the preparation of captions before they are split into words.
     pub(crate) fn preparation(&self) -> Preparation {
         match (self.normalize, self.language) {
             (false, _) => Preparation::None,
@@ -139,7 +143,7 @@ impl Options {
     }
 }
 
-/// What is done to captions before they are cut into words.
+/// Preparation of captions before they are split into words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Preparation {
     None,

@@ -14,23 +14,24 @@ use crate::search::Match;
 use crate::tables::Tables;
 use crate::words::Source;
 
-/// Images that one task scores at a time.
+/// Number of images per task.
 const IMAGES: usize = 256;
 
-/// References of a set of images with all that depends on them alone.
+/// References of a set of images, with all data that does not depend on candidates.
 pub struct PreparedReferences {
     options: Options,
     references: ReferenceCaptions,
     index: Index,
-    /// The checksum of the tables.
+    /// Checksum of the tables.
     table: u32,
 }
 
 impl PreparedReferences {
-    /// Prepare the references of each image.
+    /// Prepares the references of each image.
     ///
     /// # Errors
-    /// [`MeteorError`] for an option out of range, an image without references, damaged tables.
+    /// Returns a [`MeteorError`] if an option is out of range, an image has no references, or the tables are
+    /// damaged.
     pub fn new<B: AsRef<[u8]> + Sync>(
         tables: &Tables<B>,
         options: &Options,
@@ -44,23 +45,23 @@ impl PreparedReferences {
         Ok(Self { options: options.clone(), references, index, table: tables.fingerprint() })
     }
 
-    /// Number of images.
+    /// Returns the number of images.
     #[must_use]
     pub fn len(&self) -> usize {
         self.references.images.len()
     }
 
-    /// Whether there are no images.
+    /// Returns whether there are no images.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.references.images.is_empty()
     }
 
-    /// Score candidates for some of the images.
+    /// Scores candidates for some of the images.
     ///
     /// # Errors
-    /// [`MeteorError`] if an image or the tables are unknown, the tables are damaged, or a candidate and
-    /// a reference have too many possible matches.
+    /// Returns a [`MeteorError`] if an image is unknown, the tables are damaged or not those of the
+    /// references, or a candidate and a reference have too many possible matches.
     pub fn score<B: AsRef<[u8]> + Sync>(
         &self,
         tables: &Tables<B>,
@@ -79,7 +80,7 @@ impl PreparedReferences {
         segments.collect()
     }
 
-    /// Align the only candidate with the only reference of the only image.
+    /// Aligns the only candidate with the only reference of the only image.
     pub(crate) fn align<B: AsRef<[u8]> + Sync>(
         &self,
         tables: &Tables<B>,
@@ -124,8 +125,9 @@ impl PreparedReferences {
     }
 }
 
-/// The captions of each image, and which of its references each caption comes from; `rows` has the row
-/// of tokens of each caption.
+/// Returns the captions of each image, and the reference index of each caption in its image.
+///
+/// `rows` has the token row of each caption.
 fn captions_by_image(
     references: &References,
     rows: &[usize],

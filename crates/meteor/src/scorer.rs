@@ -1,4 +1,4 @@
-//! Candidates against the references of their images, one at a time.
+//! Scores candidates against the references of their images, one at a time.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ pub(crate) struct ReferenceCaptions {
     pub captions: Captions,
     /// The captions of each image.
     pub images: Vec<Range<usize>>,
-    /// Which reference of its image a caption comes from.
+    /// Reference index of each caption in its image.
     pub origins: Vec<usize>,
 }
 
@@ -25,7 +25,7 @@ pub struct Segment {
     pub statistics: Statistics,
     /// Score against the best reference, 0 to 1.
     pub score: f64,
-    /// The best reference of the image; of equally good ones, the first.
+    /// Index of the best reference, or of the first of several equally good ones.
     pub reference: usize,
 }
 
@@ -39,17 +39,18 @@ struct FoundLink {
     rank: u32,
 }
 
-/// Where a match of a reference word stands in the order in which METEOR finds matches, as one number.
+/// Position of a reference word's match in METEOR's order, as one number.
 type FindingOrder = u128;
 
 /// Reusable memory of one task.
 pub(crate) struct Scratch {
-    /// For each unit of the references: 0, or one more than its position in `heads`.
+    /// Position in `heads` plus 1 of each reference unit, or 0 for none.
     slots: Vec<u32>,
-    /// One bit for each unit, set if its slot is: most links lead to units of other images, and
-    /// the bits stay in the fastest cache.
+    /// One bit per unit, set if its slot is.
+    ///
+    /// Most links lead to units of other images, and the bits fit in the L1 cache.
     present: Vec<u64>,
-    /// Last link found to each unit of the image at hand.
+    /// Last link found to each unit of the current image.
     heads: Vec<u32>,
     found: Vec<FoundLink>,
     ordered: Vec<(FindingOrder, Match)>,
@@ -78,12 +79,14 @@ pub(crate) struct Scorer<'a> {
     pub options: &'a Options,
     pub references: &'a ReferenceCaptions,
     pub candidates: Captions,
-    /// What each unit of the candidates can match.
+    /// Possible matches of each unit of the candidates.
     pub links: Vec<Links>,
 }
 
 impl Scorer<'_> {
-    /// Score a candidate against each reference of an image; the first of the best counts.
+    /// Scores a candidate against each reference of an image.
+    ///
+    /// The best score counts, or the first of equal ones.
     pub(crate) fn segment(
         &self,
         candidate: usize,
@@ -104,8 +107,8 @@ impl Scorer<'_> {
 
     fn best(&self, candidate: usize, image: usize, scratch: &mut Scratch) -> Result<Segment, MeteorError> {
         let mut best = Segment { statistics: Statistics::default(), score: -1.0, reference: 0 };
-        // An upper bound of the score from the words that can match at all spares the search of a
-        // quarter of the references, but costs as much to compute as it saves.
+        // An upper bound of the score from the words that can match would avoid a quarter of the searches,
+        // but computing it costs as much as it saves.
         for caption in self.references.images[image].clone() {
             self.align(candidate, caption, scratch)?;
             let statistics = self.statistics(candidate, caption, &scratch.chosen);
@@ -117,7 +120,7 @@ impl Scorer<'_> {
         Ok(best)
     }
 
-    /// Everything in the candidate that can match a unit of the captions, found once for all.
+    /// Finds all links of the candidate to units of the captions, once for all captions.
     pub(crate) fn find_links(&self, candidate: usize, captions: Range<usize>, scratch: &mut Scratch) {
         scratch.heads.clear();
         scratch.found.clear();
@@ -142,7 +145,7 @@ impl Scorer<'_> {
         }
     }
 
-    /// The best alignment of the candidate with a caption, into `scratch.chosen`.
+    /// Computes the best alignment of the candidate with a caption, in `scratch.chosen`.
     pub(crate) fn align(
         &self,
         candidate: usize,
@@ -151,7 +154,7 @@ impl Scorer<'_> {
     ) -> Result<(), MeteorError> {
         let (candidate_keys, reference_keys) =
             (self.candidates.keys(candidate), self.references.captions.keys(caption));
-        // METEOR uses its first stage alone for identical sentences.
+        // METEOR uses only its first stage for identical sentences.
         let orders = if candidate_keys == reference_keys { 2 } else { u8::MAX };
         if !self.find_matches(caption, orders, scratch) {
             let reference = self.references.origins[caption];
@@ -163,13 +166,14 @@ impl Scorer<'_> {
         Ok(())
     }
 
-    /// The possible matches of the links with a caption, in METEOR's order, into `scratch.matches`; false
-    /// if they are too many.
+    /// Collects the possible matches with a caption in METEOR's order, in `scratch.matches`.
+    ///
+    /// Returns false if there are too many.
     fn find_matches(&self, caption: usize, orders: u8, scratch: &mut Scratch) -> bool {
         scratch.matches.clear();
         let mut distance = 0;
         let same_start = |one: &Occurrence, other: &Occurrence| one.start == other.start;
-        // A reference word at a time: the matches of long captions would take much memory to sort.
+        // One reference word at a time, because sorting all matches of long captions would take much memory.
         for occurrences in self.references.captions.occurrences(caption).chunk_by(same_start) {
             scratch.ordered.clear();
             for &occurrence in occurrences {
@@ -215,7 +219,7 @@ impl Scorer<'_> {
     }
 }
 
-/// Count the statistics of an alignment.
+/// Counts the statistics of an alignment.
 pub(crate) fn statistics(
     candidates: &Captions,
     candidate: usize,

@@ -1,20 +1,20 @@
-//! The best alignment of one candidate with one reference among all possible matches.
+//! Search for the best alignment of a candidate with a reference among all possible matches.
 //!
-//! METEOR walks the reference from left to right and keeps the best partial alignments: most
-//! matched words, then fewest chunks, then shortest distance; of equals, the one found first.
-//! In this search an exact match counts both its words; a match of any other stage counts half of
-//! its words on either side, rounded down, so a single word matched by stem or synonym counts
-//! nothing and is taken only for the sake of chunks and order.
+//! METEOR walks the reference from left to right and keeps the best partial alignments: most matched words,
+//! then fewest chunks, then shortest distance, then first found. In this search, an exact match counts both
+//! its words. A match of any other stage counts half of its words on each side, rounded down. A single word
+//! matched by stem or synonym therefore counts nothing, and affects only chunks and order.
 
 use std::ops::{Add, Sub};
 
-/// Possible matches of a candidate with one reference at most: 2048 times the same word on both sides.
+/// Maximum number of possible matches of a candidate with one reference: 2048 repetitions of a word on both
+/// sides.
 pub(crate) const MAX_MATCHES: usize = 1 << 22;
-/// What the distances of these matches may sum to: the bits that ranks have for them.
+/// Maximum sum of the distances of these matches, limited by the bits in a rank.
 pub(crate) const MAX_DISTANCE: u64 = (1 << DISTANCE_BITS) - 1;
 const DISTANCE_BITS: u32 = 40;
 
-/// One possible match; positions are in words.
+/// A possible match. Positions are in words.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Match {
     pub reference: u32,
@@ -41,11 +41,12 @@ impl Match {
 
 const NONE: u32 = u32::MAX;
 
-/// What a partial alignment is worth, as one number that grows and shrinks as matches are taken: smaller is
-/// better. From the high bits to the low ones: the matched words that are missing, the chunks, the distance,
-/// and the order of equals, which is 0 but while they are sorted.
+/// Rank of a partial alignment as one number, updated with each match. Smaller is better.
+///
+/// From high to low bits: missing matched words, chunks, distance, and the order of equal ranks, which is 0
+/// except during sorting.
 trait Rank: Copy + Ord + Add<Output = Self> + Sub<Output = Self> {
-    /// The lowest bit of the distance, of the chunks, and of the words.
+    /// Lowest bits of the distance, the chunks, and the words.
     const PLACES: [u32; 3];
     const START: Self;
 
@@ -55,12 +56,12 @@ trait Rank: Copy + Ord + Add<Output = Self> + Sub<Output = Self> {
         Self::of(number.into(), Self::PLACES[2])
     }
 
-    /// One chunk more, if there is one.
+    /// Adds a chunk if `is_chunk`.
     fn chunk(is_chunk: bool) -> Self {
         Self::of(is_chunk.into(), Self::PLACES[1])
     }
 
-    /// Of all matches that were looked at: METEOR's overflows where long captions repeat a word.
+    /// Adds the distance of all examined matches. METEOR's own sum overflows if long captions repeat a word.
     fn distance(number: u32) -> Self {
         Self::of(number.into(), Self::PLACES[0])
     }
@@ -68,7 +69,7 @@ trait Rank: Copy + Ord + Add<Output = Self> + Sub<Output = Self> {
     fn order(self) -> usize;
 }
 
-/// Of captions. There are no more chunks than matches.
+/// Ranks of typical captions. There are no more chunks than matches.
 impl Rank for u64 {
     const PLACES: [u32; 3] = [16, 40, 52];
     const START: Self = Self::MAX << Self::PLACES[2];
@@ -82,7 +83,7 @@ impl Rank for u64 {
     }
 }
 
-/// Of whatever else there is.
+/// Ranks of all other captions.
 impl Rank for u128 {
     const PLACES: [u32; 3] = [32, 32 + DISTANCE_BITS, 96];
     const START: Self = Self::MAX << Self::PLACES[2];
@@ -96,7 +97,7 @@ impl Rank for u128 {
     }
 }
 
-/// Whether the ranks of 64 bits hold all that can be.
+/// Returns whether 64-bit ranks are large enough.
 fn is_small(candidate_len: usize, reference_len: usize, beam_size: usize, matches: usize) -> bool {
     candidate_len <= 64 && reference_len < 1 << 10 && matches < 1 << 10 && beam_size < 1 << 6
 }
@@ -107,16 +108,16 @@ struct Path<R> {
     rank: R,
     /// First reference word after the last match or skipped word.
     next: u32,
-    /// Candidate word after the last match, `NONE` if the last reference word was skipped.
+    /// Candidate word after the last match, or `NONE` if the last reference word was skipped.
     open: u32,
-    /// Last of its steps.
+    /// Its last step.
     tail: u32,
-    /// The place of its words in `Beam::used`.
+    /// Index of its words in `Beam::used`.
     used: u32,
 }
 
 impl<R: Rank> Path<R> {
-    /// The rank with a match, but for its distance.
+    /// Returns the rank after a match, without the match's distance.
     fn rank_with(&self, found: &Match) -> R {
         self.rank + R::chunk(self.open != NONE && found.candidate != self.open) - R::words(found.gain())
     }
@@ -126,7 +127,7 @@ impl<R: Rank> Path<R> {
         self.open = found.candidate + found.candidate_len;
     }
 
-    /// The rank without a match of the next reference word.
+    /// Returns the rank if the next reference word is not matched.
     fn rank_without(&self) -> R {
         self.rank + R::chunk(self.open != NONE)
     }
@@ -142,15 +143,16 @@ impl<R: Rank> Path<R> {
 pub(crate) struct Search {
     candidate_cover: Vec<u32>,
     reference_cover: Vec<u32>,
-    /// Fixed match that starts at a reference word, `NONE` if there is none.
+    /// Fixed match that starts at each reference word, or `NONE`.
     fixed: Vec<u32>,
     small: Beam<u64>,
     large: Beam<u128>,
 }
 
 impl Search {
-    /// Choose among `matches`, which are in order of their reference word and, within one word, in
-    /// the order in which METEOR finds them. Fills `chosen` in order of the reference.
+    /// Chooses among `matches` and fills `chosen` in the order of the reference.
+    ///
+    /// `matches` are sorted by reference word, and within a word in the order in which METEOR finds them.
     pub(crate) fn run(
         &mut self,
         candidate_len: usize,
@@ -174,7 +176,7 @@ impl Search {
         chosen.sort_unstable_by_key(|found| found.reference);
     }
 
-    /// Mark the matches that overlap no other; true if these are all.
+    /// Marks the matches that overlap no other. Returns true if these are all matches.
     fn fix_unambiguous(&mut self, candidate_len: usize, reference_len: usize, matches: &[Match]) -> bool {
         refill(&mut self.candidate_cover, candidate_len, 0);
         refill(&mut self.reference_cover, reference_len, 0);
@@ -206,36 +208,38 @@ fn refill<T: Clone>(vector: &mut Vec<T>, len: usize, value: T) {
     vector.resize(len, value);
 }
 
-/// A match that a path took.
+/// A match taken by a path.
 #[derive(Clone, Copy)]
 struct Step {
     before: u32,
     taken: u32,
 }
 
-/// How a path goes on over a reference word: by a match, or as here.
+/// Ways to extend a path over a reference word other than by a match.
 const SKIPPED: u32 = u32::MAX;
 const COVERED: u32 = u32::MAX - 1;
 
-/// The best partial alignments, and how they go on.
+/// The best partial alignments and their extensions.
 #[derive(Default)]
 struct Beam<R> {
-    /// Best first.
+    /// Paths, best first.
     paths: Vec<Path<R>>,
     next_paths: Vec<Path<R>>,
-    /// From which path each way to go on comes, and how.
+    /// Parent path of each extension, and the kind of extension.
     extensions: Vec<(u32, u32)>,
     ranks: Vec<R>,
     steps: Vec<Step>,
-    /// The words of the candidate that each path has used, as blocks of bits. Those of fixed matches are not in
-    /// them: no other match has them. Of the reference, a path has used all before its next word.
+    /// Candidate words used by each path, as blocks of bits.
+    ///
+    /// Words of fixed matches are not included, because no other match contains them. Of the reference, a
+    /// path has used all words before its next word.
     used: Vec<u64>,
     next_used: Vec<u64>,
 }
 
 impl<R: Rank> Beam<R> {
-    /// Adds the matches of the best alignment to `chosen`, but for the fixed ones.
-    // A path of its own is compiled for one block.
+    /// Adds the matches of the best alignment to `chosen`, except the fixed ones.
+    // Inlined, so that the compiler specializes it for one block.
     #[inline(always)]
     fn run(
         &mut self,
@@ -271,7 +275,7 @@ impl<R: Rank> Beam<R> {
         }
     }
 
-    /// All paths take a fixed match.
+    /// Extends all paths by a fixed match.
     fn take_all(&mut self, found: &Match) {
         for path in &mut self.paths {
             path.rank = path.rank_with(found) + R::distance(found.distance());
@@ -280,7 +284,7 @@ impl<R: Rank> Beam<R> {
         self.sort();
     }
 
-    /// Nothing matches a reference word.
+    /// Extends the paths over a reference word without matches.
     fn skip_all(&mut self, position: u32) {
         for path in self.paths.iter_mut().filter(|path| position >= path.next) {
             path.rank = path.rank_without();
@@ -291,13 +295,13 @@ impl<R: Rank> Beam<R> {
 
     fn sort(&mut self) {
         if !self.paths.is_sorted_by_key(|path| path.rank) {
-            // Equals stay in the order in which they were found.
+            // A stable sort keeps equal ranks in the order in which they were found.
             self.paths.sort_by_key(|path| path.rank);
         }
     }
 
-    /// All ways to go on over the reference word at `position`, with the matches there, which are numbered from
-    /// `first`.
+    /// Collects all extensions over the reference word at `position` with the matches `here`, which are
+    /// numbered from `first`.
     #[inline(always)]
     fn extend(&mut self, blocks: usize, position: u32, first: u32, here: &[Match]) {
         self.extensions.clear();
@@ -312,7 +316,7 @@ impl<R: Rank> Beam<R> {
                 continue;
             }
             let used = &self.used[path.used as usize * blocks..][..blocks];
-            // METEOR charges the distance of a match to the paths found after it.
+            // METEOR adds the distance of a match to the paths found after it.
             let mut distance = R::of(0, 0);
             for (index, found) in (first..).zip(here) {
                 if !has_any(used, found) {
@@ -324,7 +328,7 @@ impl<R: Rank> Beam<R> {
         }
     }
 
-    /// Make the best extensions the new paths, best first.
+    /// Replaces the paths by the best extensions, best first.
     #[inline(always)]
     fn keep_best(&mut self, blocks: usize, beam_size: usize, matches: &[Match]) {
         if self.ranks.len() > beam_size {
@@ -359,7 +363,7 @@ impl<R: Rank> Beam<R> {
     }
 }
 
-/// Whether a word of the candidate that a match has is in a set.
+/// Returns whether a set contains any candidate word of a match.
 fn has_any(set: &[u64], found: &Match) -> bool {
     if let [bits] = set {
         return bits & bits_of(found) != 0;
@@ -367,7 +371,7 @@ fn has_any(set: &[u64], found: &Match) -> bool {
     words_of(found).any(|word| set[word / 64] >> (word % 64) & 1 == 1)
 }
 
-/// Adds the words of the candidate that a match has to a set.
+/// Adds the candidate words of a match to a set.
 fn insert(set: &mut [u64], found: &Match) {
     if let [bits] = set {
         *bits |= bits_of(found);
@@ -376,7 +380,7 @@ fn insert(set: &mut [u64], found: &Match) {
     words_of(found).for_each(|word| set[word / 64] |= 1 << (word % 64));
 }
 
-/// The same where all words of the candidate are in one block.
+/// Returns the candidate words of a match as bits, if the candidate fits in one block.
 fn bits_of(found: &Match) -> u64 {
     u64::MAX >> (64 - found.candidate_len) << found.candidate
 }
@@ -385,7 +389,7 @@ fn words_of(found: &Match) -> std::ops::Range<usize> {
     found.candidate as usize..(found.candidate + found.candidate_len) as usize
 }
 
-/// Number of chunks of an alignment: runs of matches that are contiguous and in the same order in
+/// Returns the number of chunks of an alignment: runs of matches that are contiguous and in the same order in
 /// both sentences.
 pub(crate) fn count_chunks(chosen: &[Match]) -> usize {
     let follows = |pair: &&[Match]| {

@@ -1,17 +1,17 @@
-//! The compiled word tables: a [table file](capeval_tables) that is mapped into memory and read in place.
+//! Compiled word tables: a memory-mapped [table file](capeval_tables) that is read in place.
 //!
 //! | section | element | meaning |
 //! |---|---|---|
 //! | `word_ends` | u32 | end of each word in `word_bytes`; word `w` starts where `w - 1` ends |
 //! | `word_bytes` | u8 | the words, UTF-8 |
 //! | `word_slots` | u32 | open-addressed hash (linear probing) of word number + 1, 0 is free; a power of two of slots, the home slot is the low bits of FNV-1a (64 bits) of the word |
-//! | `word_flags` | u8 | function word 1, keeps its dot 2, keeps its dot before a number 4, has synsets 8, has irregular base forms 16 |
-//! | `word_nodes` | u32 | trie node of the phrase that is this word alone, 0 if no phrase starts with it |
-//! | `synset_starts` | u32 | twice a word and one end: where its own synsets start, where those of its irregular base forms start |
+//! | `word_flags` | u8 | function word 1, keeps its period 2, keeps its period before a number 4, has synsets 8, has irregular base forms 16 |
+//! | `word_nodes` | u32 | trie node of the phrase that consists of this word, 0 if no phrase starts with it |
+//! | `synset_starts` | u32 | two offsets per word and one end: the start of its own synsets, and of the synsets of its irregular base forms |
 //! | `synsets` | u32 | synset numbers |
 //! | `node_words` | u32 | the last word of each node; bit 31 is set if the phrase is the paraphrase of another |
-//! | `node_starts` | u32, u32 | for each node and one end: first child (children are sorted by word), first paraphrase |
-//! | `step_filter` | u32 | a power of two of bits, one set for each step of the trie: the high bits of (node x 2^32 + word) x 0x9e3779b97f4a7c15 modulo 2^64; a clear bit means that there is no such step |
+//! | `node_starts` | u32, u32 | for each node and one end: first child (children are sorted by word) and first paraphrase |
+//! | `step_filter` | u32 | a power of two of bits, one set for each step of the trie: the high bits of (node x 2^32 + word) x 0x9e3779b97f4a7c15 modulo 2^64; a clear bit rules out the step |
 //! | `paraphrases` | u32 | nodes of the paraphrases of each node's phrase, in the order of the source |
 //!
 //! A node of the trie is a phrase: the words from the root (node 0) down to it. Nodes are numbered
@@ -32,49 +32,50 @@ pub(crate) const HAS_SYNSETS: u8 = 8;
 pub(crate) const HAS_BASES: u8 = 16;
 pub(crate) const IS_PARAPHRASE: u32 = 1 << 31;
 
-/// FNV-1a: the home slot of a word must stay the same across builds, so no library hash.
+/// FNV-1a. The home slot of a word must be the same in all builds, so no library hash is used.
 pub(crate) fn word_hash(word: &[u8]) -> u64 {
     word.iter()
         .fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// The bit of the step filter for the step from a node by a word: the high bits of a product.
+/// Returns the bit in the step filter for the step from a node by a word: the high bits of a product.
 pub(crate) fn step_bit(node: u32, word: u32, bits: usize) -> usize {
     let step = u64::from(node) << 32 | u64::from(word);
     (step.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - bits.trailing_zeros())) as usize
 }
 
-/// Synonyms without the rest of METEOR's tables, over any bytes.
+/// Synonyms without the other tables of METEOR, over any bytes.
 #[derive(Debug)]
 pub struct Synonyms<B>(Tables<B>);
 
 impl<B: AsRef<[u8]>> Synonyms<B> {
-    /// Open what [`crate::compile_synonyms()`] made.
+    /// Opens synonyms written by [`crate::compile_synonyms()`].
     ///
     /// # Errors
-    /// A [`TableError`] if the header is not that of complete synonyms of this version.
+    /// Returns a [`TableError`] if the header is not that of complete synonyms of this version.
     pub fn open(bytes: B) -> Result<Self, TableError> {
         Tables::open_kind(bytes, SYNONYMS).map(Self)
     }
 
-    /// Read the whole file and compare its checksum.
+    /// Reads the whole file and verifies its checksum.
     ///
     /// # Errors
-    /// [`TableError::Checksum`] if a byte differs from what was compiled.
+    /// [`TableError::Checksum`] if the content differs from what was compiled.
     pub fn verify(&self) -> Result<(), TableError> {
         self.0.verify()
     }
 
-    /// The checksum that tells these synonyms from others.
+    /// Returns the checksum that identifies these synonyms.
     #[must_use]
     pub fn fingerprint(&self) -> u32 {
         self.0.fingerprint()
     }
 
-    /// The synsets of a word (blanks as `_`) and of its base forms, sorted, each once.
+    /// Returns the synsets of a word (with `_` for spaces) and of its base forms, sorted and without
+    /// duplicates.
     ///
     /// # Errors
-    /// A [`TableError`] if the file is damaged.
+    /// Returns a [`TableError`] if the file is damaged.
     pub fn synsets(&self, word: &str) -> Result<Vec<u32>, TableError> {
         let mut synsets = Vec::new();
         self.0.synsets(word, self.0.word(word)?, &mut synsets)?;
@@ -86,8 +87,8 @@ impl<B: AsRef<[u8]>> Synonyms<B> {
 
 /// Compiled word tables over any bytes, usually a memory map.
 ///
-/// Opening reads the header only. Every later read is checked against its section, so a damaged
-/// file gives a [`TableError`] or wrong words, never a panic; [`Tables::verify`] reads all of it.
+/// Opening reads only the header. Every later read is checked against its section, so a damaged file gives a
+/// [`TableError`] or wrong words, never a panic. [`Tables::verify`] reads the whole file.
 #[derive(Debug)]
 pub struct Tables<B> {
     file: TableFile<B>,
@@ -105,10 +106,10 @@ pub struct Tables<B> {
 }
 
 impl<B: AsRef<[u8]>> Tables<B> {
-    /// Open tables that [`crate::compile()`] made.
+    /// Opens tables written by [`crate::compile()`].
     ///
     /// # Errors
-    /// A [`TableError`] if the header is not that of complete METEOR tables of this version.
+    /// Returns a [`TableError`] if the header is not that of complete METEOR tables of this version.
     pub fn open(bytes: B) -> Result<Self, TableError> {
         Self::open_kind(bytes, KIND)
     }
@@ -149,21 +150,21 @@ impl<B: AsRef<[u8]>> Tables<B> {
         if flags == words { Ok(()) } else { Err(self.file.out_of_bounds(self.word_flags, flags)) }
     }
 
-    /// Read the whole file and compare its checksum.
+    /// Reads the whole file and verifies its checksum.
     ///
     /// # Errors
-    /// [`TableError::Checksum`] if a byte differs from what was compiled.
+    /// [`TableError::Checksum`] if the content differs from what was compiled.
     pub fn verify(&self) -> Result<(), TableError> {
         self.file.verify()
     }
 
-    /// The checksum that tells these tables from others.
+    /// Returns the checksum that identifies these tables.
     #[must_use]
     pub fn fingerprint(&self) -> u32 {
         self.file.fingerprint()
     }
 
-    /// The number of a word, if any source holds it.
+    /// Returns the number of a word, if any source contains it.
     pub(crate) fn word(&self, text: &str) -> Result<Option<u32>, TableError> {
         let slots = self.word_slots.len();
         let home = word_hash(text.as_bytes()) as usize;
@@ -190,12 +191,12 @@ impl<B: AsRef<[u8]>> Tables<B> {
         self.file.number(self.word_flags, word as usize)
     }
 
-    /// The flags of a word, 0 for one that no source holds.
+    /// Returns the flags of a word, or 0 if no source contains it.
     pub(crate) fn flags_of(&self, text: &str) -> Result<u8, TableError> {
         self.word(text)?.map_or(Ok(0), |word| self.flags(word))
     }
 
-    /// Append the synsets of a word and of its base forms, unsorted, possibly repeated.
+    /// Appends the synsets of a word and of its base forms, unsorted, possibly with duplicates.
     pub(crate) fn synsets(
         &self,
         text: &str,
@@ -225,18 +226,18 @@ impl<B: AsRef<[u8]>> Tables<B> {
         Ok(())
     }
 
-    /// The trie node of the phrase that is one word, 0 if no phrase starts with it.
+    /// Returns the trie node of the phrase that consists of one word, or 0 if no phrase starts with it.
     pub(crate) fn first_node(&self, word: u32) -> Result<u32, TableError> {
         self.file.number(self.word_nodes, word as usize)
     }
 
-    /// Whether a phrase may be extended by one word: no, or perhaps.
+    /// Returns whether a phrase may be extensible by a word. `false` is certain, `true` is not.
     pub(crate) fn may_step(&self, node: u32, word: u32) -> Result<bool, TableError> {
         let bit = step_bit(node, word, 32 * self.step_filter.len());
         Ok(self.file.number(self.step_filter, bit / 32)? >> (bit % 32) & 1 == 1)
     }
 
-    /// The node of a phrase extended by one word, 0 if no phrase starts like this.
+    /// Returns the node of a phrase extended by one word, or 0 if no phrase starts like this.
     pub(crate) fn child(&self, node: u32, word: u32) -> Result<u32, TableError> {
         if !self.may_step(node, word)? {
             return Ok(0);
@@ -256,14 +257,14 @@ impl<B: AsRef<[u8]>> Tables<B> {
         Ok(if found { low } else { 0 })
     }
 
-    /// The paraphrases of a node's phrase in the order of their source.
+    /// Returns the paraphrases of a node's phrase, in the order of the source.
     pub(crate) fn paraphrases(&self, node: u32) -> Result<impl Iterator<Item = u32> + '_, TableError> {
         let start = self.file.number(self.node_starts, 2 * node as usize + 1)?;
         let end = self.file.number(self.node_starts, 2 * node as usize + 3)?;
         Ok(self.file.range(self.paraphrases, start, end)?.iter().copied())
     }
 
-    /// Whether a node is a phrase of the table, not only the start of longer ones.
+    /// Returns whether a node is a phrase of the table, and not only the start of longer ones.
     pub(crate) fn is_phrase(&self, node: u32) -> Result<bool, TableError> {
         if self.file.number(self.node_words, node as usize)? & IS_PARAPHRASE != 0 {
             return Ok(true);

@@ -1,5 +1,4 @@
-//! Tests on small hand-made tables. The large ones are compared with METEOR itself under
-//! `tests/conformance/meteor`.
+//! Tests on small hand-made tables. `tests/conformance/meteor` compares large ones with METEOR itself.
 
 use proptest::prelude::*;
 
@@ -10,7 +9,7 @@ use super::normalize::normalize;
 use super::options::Preparation;
 use super::*;
 
-/// Where a table file's section directory and, after 11 sections, its numbers start.
+/// Offsets of a table file's section directory and, after 11 sections, of its numbers.
 const DIRECTORY: usize = 56;
 const BODY: usize = DIRECTORY + 11 * 40;
 
@@ -42,7 +41,7 @@ fn small() -> Tables<Vec<u8>> {
     Tables::open(file()).unwrap()
 }
 
-/// METEOR 1.5 as `-l en -norm` runs it.
+/// Options of METEOR 1.5 with `-l en -norm`.
 fn meteor_1_5() -> Options {
     let stages = Stage::ALL.into_iter().zip([1.0, 0.6, 0.8, 0.6]);
     Options {
@@ -58,7 +57,7 @@ fn meteor_1_5() -> Options {
     }
 }
 
-/// Equations 11 to 15 of the COCO Captions paper.
+/// Options of the COCO Captions paper, equations 11 to 15.
 fn of_paper() -> Options {
     let order = [Stage::Exact, Stage::Synonym, Stage::Stem, Stage::Paraphrase];
     Options {
@@ -84,7 +83,7 @@ fn prepared<R: AsRef<[S]>, S: AsRef<str>>(
     PreparedReferences::new(&small(), options, &references).map(|prepared| (prepared, references))
 }
 
-/// The segments of one candidate for each image.
+/// Returns the segments of one candidate per image.
 fn scored<R: AsRef<[S]>, S: AsRef<str>>(
     images: &[R],
     candidates: &[&str],
@@ -140,8 +139,8 @@ fn crossing_matches_make_chunks() {
 
 #[test]
 fn score_follows_the_formula() {
-    // One content word of two matched, one function word of one, in one chunk:
-    // P = R = (0.75 + 0.25) / (1.5 + 0.25), fragmentation 1/2.
+    // One of two content words and one function word match, in one chunk: P = R = (0.75 + 0.25) / (1.5 +
+    // 0.25), fragmentation 1/2.
     let expected = 1.0 / 1.75 * (1.0 - 0.6 * 0.5_f64.powf(0.2));
     let segment = score_one("a dog barks", &["a dog sleeps"]);
     assert!((segment.score - expected).abs() < 1e-15, "{segment:?}");
@@ -185,8 +184,8 @@ fn words_with_equal_hashes_match_exactly() {
 
 #[test]
 fn normalization_is_that_of_meteor() {
-    // Printed by edu.cmu.meteor.util.Normalizer of meteor-1.5.jar, then lower-cased. "Nos." and
-    // "art." need prefixes the small table lacks.
+    // Printed by edu.cmu.meteor.util.Normalizer of meteor-1.5.jar, then lower-cased. "Nos." and "art." would
+    // need prefixes that the small table lacks.
     let cases = [
         ("a,b,c 1,000 1,b x,5", "a , b,c 1,000 1 , b x , 5"),
         (
@@ -202,7 +201,7 @@ fn normalization_is_that_of_meteor() {
         ("5% of $3 & a_b #1 c/o [z]", "5 % of $ 3 & a _ b # 1 c / o [ z ]"),
         ("a.b. No. Nos", "ab no . nos"),
         ("œuvre ÉTÉ привет МИР 日本語 naïve", "œuvre été привет мир 日 本 語 naïve"),
-        // Java 17 does not know that this letter of Unicode 14 has a lower case.
+        // Java 17 does not know the lower case of this Unicode 14 letter.
         ("\u{a7c0} DOG", "\u{a7c0} dog"),
     ];
     for (text, expected) in cases {
@@ -335,7 +334,7 @@ fn caption(words: std::ops::Range<usize>) -> impl Strategy<Value = String> {
     prop::collection::vec(word(), words).prop_map(|words| words.join(" "))
 }
 
-/// A caption of words and of tokens that METEOR cuts, joins or drops.
+/// Generates a caption of words and of tokens that METEOR splits, joins or drops.
 fn odd_caption() -> impl Strategy<Value = String> {
     let odd = prop::sample::select(vec![
         "a", "Dog", "T-shirt", "1,000", "Mr.", "dog.", "", "|||", "x|||y", "\u{a0}", "d\u{1}g", "\t", "..",
@@ -460,13 +459,13 @@ fn too_many_matches_are_refused() {
     let images = [vec!["dog"], vec!["cat", many.as_str()], vec!["a man rides a bike"]];
     let error = scored(&images, &["dog", many.as_str(), "a man"]).unwrap_err();
     assert_eq!(error, MeteorError::TooManyMatches { candidate: 1, reference: 1 });
-    assert!(error.to_string().starts_with("candidate at position 1, reference 1 of its image: "));
+    assert!(error.to_string().starts_with("candidate 1, reference 1 of its image: "));
     assert_eq!(scored(&images, &["dog", few.as_str(), "a man"]).unwrap()[1].reference, 1);
 }
 
 #[test]
 fn a_long_candidate_of_one_word_is_compared_with_a_short_reference() {
-    // The distances of 200,000 matches sum to more than 32 bits hold.
+    // The distances of 200,000 matches sum to more than 32 bits.
     let alignment = align(&small(), &meteor_1_5(), &["dog"; 100_000].join(" "), "a dog and a dog").unwrap();
     assert_eq!((alignment.matches.len(), alignment.chunks), (2, 2));
 }

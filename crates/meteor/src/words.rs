@@ -1,4 +1,4 @@
-//! Tokenized captions cut into METEOR's words.
+//! Tokenized captions split into METEOR's words.
 
 use std::borrow::Cow;
 
@@ -12,11 +12,11 @@ use crate::normalize::{is_plain, normalize};
 use crate::options::Preparation;
 use crate::tables::Tables;
 
-/// Captions whose words are written in one task.
+/// Number of captions per task.
 const CAPTIONS: usize = 1 << 13;
-/// A token that was not looked at yet.
+/// A token that has not been examined yet.
 const UNSEEN: u32 = u32::MAX;
-/// A token that METEOR may cut, join with its neighbors or drop: its caption is read as text.
+/// A token that METEOR may split, join with its neighbors or drop, so that its caption is read as text.
 const NOT_PLAIN: u32 = u32::MAX - 1;
 
 /// The tokenized captions to read.
@@ -48,8 +48,9 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The captions that METEOR reads in a row of tokens: "|||" splits a reference into two, as it
-    /// does on METEOR's standard input.
+    /// Returns METEOR's captions of a token row.
+    ///
+    /// "|||" splits a reference into two, as on METEOR's standard input.
     fn captions(self, row: usize) -> Vec<String> {
         match self {
             Self::References(references) => {
@@ -60,12 +61,12 @@ impl<'a> Source<'a> {
     }
 }
 
-/// Strip what Java's `String.trim` strips: spaces and control characters.
+/// Trims like Java's `String.trim`: spaces and control characters.
 fn trim(text: &str) -> &str {
     text.trim_matches(|c| c <= ' ')
 }
 
-/// A candidate as pycocoevalcap passes it on: no "|||", then double spaces single (once).
+/// Cleans a candidate like pycocoevalcap: removes "|||", then replaces double spaces by single ones, once.
 fn clean(candidate: &str) -> String {
     trim(&candidate.replace("|||", "").replace("  ", " ")).to_owned()
 }
@@ -73,16 +74,18 @@ fn clean(candidate: &str) -> String {
 /// The words of captions.
 pub(crate) struct CaptionWords {
     pub texts: Vocabulary,
-    /// The words of all captions, one caption after the other.
+    /// The words of all captions, concatenated.
     pub words: Vec<u32>,
-    /// Words of caption `i` are `starts[i]..starts[i + 1]`.
+    /// The words of caption `i` are `starts[i]..starts[i + 1]`.
     pub starts: Vec<u32>,
-    /// The row of tokens that each caption comes from.
+    /// Token row of each caption.
     pub rows: Vec<usize>,
 }
 
-/// Cut captions into words. Where every token is one word, as in most captions, tokens are mapped to
-/// words by number; the other captions are put together as text, which normalization works on.
+/// Splits captions into words.
+///
+/// If every token is one word, as in most captions, tokens are mapped to words by number. Other captions are
+/// joined into text, which is normalized.
 pub(crate) fn read_words<B: AsRef<[u8]> + Sync>(
     tables: &Tables<B>,
     preparation: Preparation,
@@ -102,7 +105,7 @@ pub(crate) fn read_words<B: AsRef<[u8]> + Sync>(
     let others = others.collect::<Result<Vec<_>, TableError>>()?;
     let mut others = others.into_iter().peekable();
     let (mut starts, mut rows) = (vec![0_u32], Vec::with_capacity(tokens.len()));
-    // The words of the captions that are read as text.
+    // Words of the captions that are read as text.
     let mut of_texts: FxHashMap<usize, Vec<u32>> = FxHashMap::default();
     for row in 0..tokens.len() {
         let mut end_caption = |words: usize| {
@@ -143,7 +146,7 @@ pub(crate) fn read_words<B: AsRef<[u8]> + Sync>(
     Ok(CaptionWords { texts, words, starts, rows })
 }
 
-/// The word of each token in use, or [`NOT_PLAIN`].
+/// Returns the word of each used token, or [`NOT_PLAIN`].
 fn words_of_tokens(preparation: Preparation, source: Source<'_>, texts: &mut Vocabulary) -> Vec<u32> {
     let tokens = source.tokens();
     let mut words = vec![UNSEEN; source.token_count()];
@@ -163,7 +166,7 @@ fn words_of_tokens(preparation: Preparation, source: Source<'_>, texts: &mut Voc
     words
 }
 
-/// Whether a token is one word for METEOR, whatever tokens are next to it.
+/// Returns whether a token is one word for METEOR, regardless of the adjacent tokens.
 fn is_one_word(token: &str, preparation: Preparation) -> bool {
     let plain = match preparation {
         Preparation::Normalize => is_plain(token),

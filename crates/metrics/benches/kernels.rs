@@ -1,4 +1,4 @@
-//! Times the n-gram kernels on captions made of a fixed vocabulary: `cargo bench -p capeval-metrics`.
+//! Benchmarks of the n-gram kernels on captions from a fixed vocabulary: `cargo bench -p capeval-metrics`.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ const REFERENCES: usize = 4;
 const CIDER_D: Options =
     Options { max_order: 4, sigma: Some(6.0), clip: true, pooling: Pooling::Mean, relative: false };
 
-/// Captions of about ten words, of which a few are common, as in real captions.
+/// Generates captions of about ten words with a few frequent words, as in real captions.
 fn captions(count: usize, seed: u64) -> Vec<String> {
     let mut state = seed;
     let mut next = |below: u64| {

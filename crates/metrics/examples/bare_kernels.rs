@@ -1,7 +1,8 @@
-//! Times the kernels alone: no Python, tokenized captions in memory.
+//! Times the kernels without Python, on tokenized captions in memory.
 //!
-//! `bare_kernels REFERENCES CANDIDATES ROUNDS`: two text files of one tokenized caption a line with its
-//! image before a tab, images in the same order in both. Prints one line of JSON: seconds of each round.
+//! Usage: `bare_kernels REFERENCES CANDIDATES ROUNDS`. Both text files have one tokenized caption per line,
+//! after its image and a tab, with the images in the same order. Prints the seconds of each round as one line
+//! of JSON.
 
 use std::sync::Arc;
 use std::time::Instant;

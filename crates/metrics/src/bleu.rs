@@ -1,18 +1,18 @@
-//! BLEU (Papineni et al. 2002) as image captioning reports it.
+//! BLEU (Papineni et al. 2002) for image captioning.
 
 use crate::MAX_ORDER;
 use crate::ngrams::{NgramTree, possible};
 use crate::rows::fill_rows;
 use capeval_tokens::{Candidates, References};
 
-/// Which length stands for the references of an image in the brevity penalty.
+/// Reference length used in the brevity penalty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReferenceLength {
-    /// The one closest to the candidate's, the shorter one if two are.
+    /// The length closest to the candidate's, or the shorter of two equally close ones.
     Closest,
-    /// The shortest.
+    /// The shortest length.
     Shortest,
-    /// The mean.
+    /// The mean length.
     Average,
 }
 
@@ -30,9 +30,10 @@ impl ReferenceLength {
     }
 }
 
-/// The counts that BLEU-1 to BLEU-`max_order` need, a row per candidate: its length, the length of
-/// its references, the matched n-grams of each order (clipped to the largest count in one
-/// reference), and the n-grams of each order.
+/// Returns the counts for BLEU-1 to BLEU-`max_order`, one row per candidate.
+///
+/// A row has the length of the candidate, the length of its references, the matched n-grams of each order
+/// (clipped to the largest count in one reference), and the n-grams of each order.
 pub fn statistics(
     references: &References,
     candidates: &Candidates,

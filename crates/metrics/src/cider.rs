@@ -9,42 +9,44 @@ use crate::norms::{Norms, norms};
 use crate::rows::fill_rows;
 use capeval_tokens::{Candidates, References};
 
-/// How the scores against the references of an image become one.
+/// Pooling of the scores against the references of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pooling {
-    /// Their mean, as in equations 2 and 4.
+    /// The mean, as in equations 2 and 4.
     Mean,
-    /// The largest, as in appendix VIII ("CIDEr max").
+    /// The maximum, as in appendix VIII ("CIDEr max").
     Max,
 }
 
-/// What CIDEr's family varies.
+/// Options that distinguish the variants of CIDEr.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// The longest n-grams, 1 to 4.
+    /// Maximum n-gram order, 1 to 4.
     pub max_order: usize,
-    /// Width of the Gaussian penalty on the difference in length; no penalty if `None`.
+    /// Width of the Gaussian penalty on the difference in length. `None` disables the penalty.
     pub sigma: Option<f64>,
-    /// Whether an n-gram of the candidate counts at most as often as the reference has it.
+    /// Whether to clip the counts of the candidate's n-grams to their counts in the reference.
     pub clip: bool,
-    /// How references are pooled.
+    /// Pooling over the references.
     pub pooling: Pooling,
-    /// Whether term frequencies are divided by the number of n-grams of the caption (equation 1) and
-    /// lengths are in words. The published code uses plain counts, and counts bigrams for the length.
+    /// Whether to divide term frequencies by the caption's number of n-grams (equation 1) and measure length
+    /// in words.
+    ///
+    /// Otherwise counts are not normalized and length is measured in bigrams, as in the published code.
     pub relative: bool,
 }
 
-/// References with everything that scoring computes from them alone.
+/// References with all scoring data that does not depend on candidates.
 pub struct PreparedReferences {
     references: Arc<References>,
     options: Options,
     weights: Weights,
-    /// The norms of each reference's vectors, `max_order` a reference.
+    /// Vector norms, `max_order` per reference.
     norms: Vec<f64>,
 }
 
 impl PreparedReferences {
-    /// Weighs the references by the document frequencies of themselves.
+    /// Prepares references that are weighted by their own document frequencies.
     pub fn new(references: Arc<References>, options: Options) -> Self {
         let order = options.max_order;
         let known = Known::new(references.images() as f64);
@@ -57,7 +59,7 @@ impl PreparedReferences {
         Self { references, options, weights, norms }
     }
 
-    /// Weighs the references by given document frequencies, or every n-gram alike if `None`.
+    /// Prepares references with the given document frequencies, or with equal weights if `None`.
     pub fn weighed(
         references: Arc<References>,
         frequencies: Option<Arc<DocumentFrequencies>>,
@@ -71,7 +73,7 @@ impl PreparedReferences {
         Self { references, options, weights, norms }
     }
 
-    /// A row per candidate: the pooled cosine similarity for n-grams of each order, and 1.
+    /// Returns one row per candidate: the pooled cosine similarity for each n-gram order, and 1.
     pub fn statistics(&self, candidates: &Candidates) -> Vec<f64> {
         let order = self.options.max_order;
         let new_words = self.weights.of_new_words(candidates);
@@ -122,7 +124,7 @@ impl PreparedReferences {
         row[order] = 1.0;
     }
 
-    /// The dot products of candidate and reference, up to the common factor that the norms leave out.
+    /// Returns the dot products of candidate and reference, up to the common factor that the norms omit.
     fn products(
         &self,
         tree: &mut NgramTree,
@@ -138,7 +140,7 @@ impl PreparedReferences {
             let candidate = f64::from(ngram.count) * weight * ratio;
             let reference = f64::from(matched) * weight;
             let shared = if self.options.clip { candidate.min(reference) } else { candidate };
-            // The candidate's norm is of counts, so the ratio goes out again.
+            // The candidate's norm uses plain counts, so the ratio is divided out again.
             products[ngram.order - 1] += shared * reference / ratio;
         }
         products
@@ -156,18 +158,17 @@ impl PreparedReferences {
     }
 }
 
-/// The inverse document frequencies of n-grams.
+/// Inverse document frequencies of n-grams.
 struct Weights {
     frequencies: Option<Arc<DocumentFrequencies>>,
-    /// The number in the frequencies' vocabulary of each word of the references; `None` where the two
-    /// vocabularies are the same.
+    /// Id in the frequencies' vocabulary of each reference word, or `None` if the vocabularies are the same.
     numbers: Option<Vec<Option<u32>>>,
     known: Known,
 }
 
-/// The inverse document frequencies of n-grams that some number of images have.
+/// Inverse document frequencies by number of images.
 struct Known {
-    /// ln(images / df) for all document frequencies up to a limit that few corpora pass.
+    /// ln(images / df) for document frequencies up to a limit that few corpora exceed.
     weights: Vec<f64>,
     ln_images: f64,
 }
@@ -188,8 +189,8 @@ impl Known {
     }
 }
 
-/// Scratch memory for the n-grams of one caption at a time: the numbers of those that begin at each word, and the
-/// document frequencies of all.
+/// Reusable memory for the n-grams of one caption: the ids of the n-grams that start at each word, and all
+/// document frequencies.
 #[derive(Default)]
 struct Scratch {
     numbers: Vec<(u32, u32)>,
@@ -207,7 +208,7 @@ impl Weights {
         Self { frequencies, numbers, known }
     }
 
-    /// The numbers in the frequencies' vocabulary of the words that no reference has.
+    /// Returns the ids in the frequencies' vocabulary of the candidates' new words.
     fn of_new_words(&self, candidates: &Candidates) -> Vec<Option<u32>> {
         let Some((frequencies, _)) = self.frequencies.as_ref().zip(self.numbers.as_ref()) else {
             return Vec::new();
@@ -215,7 +216,8 @@ impl Weights {
         candidates.new_words().words().map(|word| frequencies.vocabulary().id(word)).collect()
     }
 
-    /// The number in the frequencies' vocabulary of a word of the references or, beyond them, of `new`.
+    /// Returns the id in the frequencies' vocabulary of a word of the references, or of a new word through
+    /// `new`.
     fn number(&self, word: u32, new: &[Option<u32>]) -> Option<u32> {
         let Some(numbers) = &self.numbers else {
             let known = self.frequencies.as_ref().map_or(0, |f| f.vocabulary().len());
@@ -225,7 +227,7 @@ impl Weights {
         numbers.get(word).or_else(|| new.get(word - numbers.len())).copied().flatten()
     }
 
-    /// Weighs all n-grams of `words`: `weights[start * max_order + order - 1]`.
+    /// Computes the weights of all n-grams of `words`: `weights[start * max_order + order - 1]`.
     fn of_words(
         &self,
         words: &[u32],

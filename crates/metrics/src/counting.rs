@@ -1,9 +1,10 @@
-//! Counts the n-grams of references: in how many images each is, and which one starts at each word.
+//! Counts the n-grams of references: the number of images with each n-gram, and the n-gram that starts at
+//! each word.
 //!
-//! The n-grams of each length are found from those that are one word shorter. The places of an n-gram are looked
-//! at together, in the order of the text: which n-gram of the same length starts one word further on says which
-//! longer n-gram is there. So the longer ones come in the order of their numbers, only the few with the same
-//! beginning are sorted, and the places of what few images have are left out of all that follows.
+//! N-grams of each order are found from the n-grams one word shorter. All positions of a shorter n-gram are
+//! processed together, in text order: the n-gram of the same order that starts one word later determines the
+//! longer n-gram. As a result, longer n-grams are found in the order of their ids, only n-grams with the same
+//! beginning need sorting, and the positions of rare n-grams are dropped early.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -14,26 +15,27 @@ use capeval_tokens::References;
 
 use crate::levels::{Level, NONE};
 
-/// About how many places are looked at in one task.
+/// Approximate number of positions per task.
 const PLACES_OF_A_TASK: u32 = 1 << 15;
-/// Up to how many places have their n-grams looked for one by one.
+/// Maximum number of positions for which n-grams are found by linear search.
 const FEW: usize = 16;
-/// The fewest words whose places are found by a thread of its own.
+/// Minimum number of words per thread when word positions are collected.
 const WORDS_OF_A_THREAD: usize = 1 << 16;
 
-/// What [`count`] tells of the n-grams of one length.
+/// The n-grams of one order, as passed to the callback of [`count`].
 #[derive(Clone, Copy)]
 pub(crate) enum Counted<'a> {
-    /// The number of images with each word.
+    /// Number of images with each word.
     Words(&'a [u32]),
-    /// Those of two words or more, and the number of the one that starts at each word of the references;
-    /// [`NONE`] where none does, or it was left out.
+    /// N-grams of two or more words, and the id of the n-gram that starts at each word of the references
+    /// ([`NONE`] if there is none or it was dropped).
     Longer(&'a Level, &'a [AtomicU32]),
 }
 
-/// The number of images with each word, and the n-grams of two words to `max_order`. Of these, and of the parts
-/// that they are found from, those that fewer than `least` images have are left out. `each` is told of each
-/// length, one after the other.
+/// Counts the images with each word and with each n-gram of two to `max_order` words.
+///
+/// N-grams with fewer than `least` images are dropped, and so are the n-grams that contain them. `each` is
+/// called with the n-grams of each order, in increasing order.
 pub(crate) fn count(
     references: &References,
     max_order: usize,
@@ -62,7 +64,7 @@ pub(crate) fn count(
     (words, longer)
 }
 
-/// A word of the text, and the image that it is of; set by threads that have different places of one list.
+/// A word position in the text and its image. It is atomic because several threads fill one list.
 #[derive(Default)]
 struct Place(AtomicU64);
 
@@ -80,18 +82,20 @@ impl Place {
     }
 }
 
-/// The places of some n-grams with successive numbers, those of each in the order of the text.
+/// Positions of n-grams with consecutive ids, in text order for each n-gram.
 struct Part<'a> {
-    /// Where the places of each n-gram begin, and where the last ones end.
+    /// Offset of each n-gram's first position, and the end of the last n-gram's positions.
     begins: Vec<u32>,
     places: &'a mut [Place],
 }
 
-/// Counts the words, and finds the places of those that `least` images or more have and that are not the last
-/// words of their captions: with where those of each word begin.
+/// Counts the words, and collects the positions of words that occur in at least `least` images and do not end
+/// their captions.
+///
+/// Also returns the offsets of each word's positions.
 fn places_of_words(references: &References, least: u32) -> (Vec<u32>, Vec<u32>, Vec<Place>) {
     let (tokens, vocabulary) = (references.tokens(), references.vocabulary().len());
-    // Each thread has lists as long as the vocabulary.
+    // Each thread needs lists as long as the vocabulary.
     let most = tokens.all_words().len() / WORDS_OF_A_THREAD.max(vocabulary) + 1;
     let chunks = rayon::current_num_threads().min(most);
     let images = |chunk: usize| {
@@ -121,7 +125,7 @@ fn places_of_words(references: &References, least: u32) -> (Vec<u32>, Vec<u32>, 
     let words: Vec<u32> = (0..vocabulary).map(|word| with.iter().map(|with| with[word]).sum()).collect();
     let mut begins = Vec::with_capacity(vocabulary + 1);
     let mut begin = 0;
-    // Where the places of each word in a chunk begin.
+    // Offsets of each word's positions in each chunk.
     let mut of_chunks = followed;
     for word in 0..vocabulary {
         begins.push(begin);
@@ -152,7 +156,9 @@ fn places_of_words(references: &References, least: u32) -> (Vec<u32>, Vec<u32>, 
 }
 
 impl Part<'_> {
-    /// Parts of it that take about equal time. One n-gram is not shared out, but the longer ones of it are.
+    /// Splits into parts of about equal work.
+    ///
+    /// The positions of one n-gram stay together, but longer n-grams may be split later.
     fn shared_out(self) -> Vec<Self> {
         let Self { begins, places } = self;
         let (mut parts, mut rest, mut first) = (Vec::new(), places, 0);
@@ -171,8 +177,9 @@ impl Part<'_> {
     }
 }
 
-/// Finds the n-grams that are one word longer, and their places. `number` gives the number of the shorter n-gram
-/// that starts at a word.
+/// Finds the n-grams that are one word longer, and their positions.
+///
+/// `number` returns the id of the shorter n-gram that starts at a word.
 fn lengthen(
     parts: &mut [Part<'_>],
     least: u32,
@@ -191,43 +198,45 @@ fn lengthen(
 
 /// The longer n-grams of a part, in order.
 struct Found {
-    /// How many begin with each shorter one.
+    /// Number of longer n-grams that begin with each shorter one.
     of_firsts: Vec<u32>,
     lasts: Vec<u32>,
     images: Vec<u32>,
 }
 
-/// Finds the n-grams that begin with the same shorter one; its memory is used again for the next.
+/// Reusable search for the n-grams that begin with the same shorter n-gram.
 #[derive(Default)]
 struct Search {
     found: Vec<Beginning>,
-    /// Where in [`Self::found`] the n-gram with a last part is, if it is there; something else if not. It begins
-    /// with the least last part: those of one beginning have numbers close to each other, but for words.
+    /// Index into [`Self::found`] by last part, relative to the smallest last part.
+    ///
+    /// Entries may be stale and must be checked. The last parts of n-grams with the same beginning have close
+    /// ids, except for single words.
     slots: Vec<u32>,
-    /// The last parts of the n-grams at the places.
+    /// Last part of the n-gram at each position.
     lasts: Vec<u32>,
-    /// The places that have an n-gram: its index, the image and the word.
+    /// Positions with an n-gram: its index, the image and the word.
     places: Vec<(u32, u32, u32)>,
-    /// The indices of those that enough images have.
+    /// Indices of the n-grams with enough images.
     kept: Vec<u32>,
 }
 
 struct Beginning {
     last: u32,
     images: u32,
-    /// The image counted last, so that an n-gram in several references of an image counts once.
+    /// The image counted last, so that several references of an image count once.
     image: u32,
-    /// How many places it has; then where its next place is written.
+    /// Number of positions, later the offset of its next position.
     places: u32,
 }
 
 impl Search {
-    /// The places of the longer n-grams take those of the shorter ones, of which they are some.
+    /// Replaces the positions of the shorter n-grams by those of the longer ones, which are a subset.
     fn lengthen(&mut self, part: &mut Part<'_>, least: u32, number: impl Fn(usize) -> u32) -> Found {
         let mut all = Found { of_firsts: Vec::new(), lasts: Vec::new(), images: Vec::new() };
         let mut begins = Vec::from([0]);
         let mut next = 0;
-        // All at once, so that the processor waits for many of them together.
+        // Loaded in one loop, so that the processor overlaps the memory accesses.
         let mut lasts = std::mem::take(&mut self.lasts);
         lasts.clear();
         lasts.extend(part.places.iter().map(|place| number(place.start() + 1)));
@@ -260,13 +269,13 @@ impl Search {
         all
     }
 
-    /// Finds the n-grams at some places, whose last parts are `lasts`.
+    /// Finds the n-grams at `places`, whose last parts are `lasts`.
     fn find(&mut self, places: &[Place], lasts: &[u32]) {
         let Self { found, slots, places: of_found, .. } = self;
         found.clear();
         of_found.clear();
         let few = places.len() <= FEW;
-        // By steps that the processor takes for several at a time: [`NONE`] is the largest, and 1 more is 0.
+        // These folds are vectorizable: [`NONE`] is the maximum, and `NONE + 1` wraps to 0.
         let least = lasts.iter().fold(NONE, |least, &last| least.min(last));
         let end = lasts.iter().fold(0, |end, &last| end.max(last.wrapping_add(1)));
         if !few && slots.len() < end.saturating_sub(least) as usize {
@@ -294,7 +303,7 @@ impl Search {
     }
 }
 
-/// Writes the number of the n-gram that starts at each of `words` words.
+/// Writes the id of the n-gram that starts at each of `words` words.
 fn write_numbers(parts: &[Part<'_>], words: usize, numbers: &mut Vec<AtomicU32>) {
     if numbers.is_empty() {
         let none = (0..words).into_par_iter().with_min_len(1 << 16).map(|_| AtomicU32::new(NONE));
@@ -318,7 +327,7 @@ fn write_numbers(parts: &[Part<'_>], words: usize, numbers: &mut Vec<AtomicU32>)
     });
 }
 
-/// The n-grams of all parts, which begin with `below` shorter ones.
+/// Combines the n-grams of all parts into a level. There are `below` shorter n-grams.
 fn level_of(below: usize, found: &[Found]) -> Level {
     let mut begins = Vec::with_capacity(below + 1);
     begins.push(0);

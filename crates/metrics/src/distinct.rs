@@ -1,28 +1,30 @@
-//! The distinct words of a candidate.
+//! The distinct words of a caption.
 
-/// The most words that have a place of their own.
+/// Maximum number of slots of the initial table.
 const PLACES: usize = 1 << 16;
 
-/// The distinct words of one caption after the other, numbered from 0 in the order in which they come.
+/// The distinct words of a caption, numbered from 0 in order of first appearance.
 ///
-/// Other captions are looked up in it, most of whose words are not there. So nearly every word has a place of its
-/// own in the table, and only those of large vocabularies share one.
+/// Reusable for one caption after another.
+///
+/// The words of other captions are looked up in the table, and most are not found. Nearly every word has its
+/// own slot, because only the words of large vocabularies share slots.
 pub(crate) struct DistinctWords {
-    /// A word with its number and 1, at its place or the next that was free; 0 where there is none.
+    /// A word with its number plus 1, in its slot or the next free one. 0 marks a free slot.
     table: Vec<(u32, u32)>,
-    /// Where the table has a word.
+    /// The used slots.
     taken: Vec<u32>,
     numbers: Vec<u32>,
 }
 
 impl DistinctWords {
-    /// For captions of words of which there are `vocabulary`, or more, which takes longer.
+    /// Creates a table for a vocabulary of this size. Larger word ids work too, but are slower.
     pub fn new(vocabulary: usize) -> Self {
         let places = vocabulary.next_power_of_two().min(PLACES);
         Self { table: vec![(0, 0); places], taken: Vec::new(), numbers: Vec::new() }
     }
 
-    /// Numbers the words of `caption`, and forgets those of the one before.
+    /// Numbers the words of `caption`, replacing the previous caption.
     pub fn fill(&mut self, caption: &[u32]) {
         self.taken.drain(..).for_each(|place| self.table[place as usize] = (0, 0));
         self.numbers.clear();
@@ -40,22 +42,22 @@ impl DistinctWords {
         }
     }
 
-    /// How many there are.
+    /// Returns the number of distinct words.
     pub fn len(&self) -> usize {
         self.taken.len()
     }
 
-    /// The numbers of all words of the caption.
+    /// Returns the numbers of all words in the caption.
     pub fn numbers(&self) -> &[u32] {
         &self.numbers
     }
 
-    /// The number of a word, if the caption has it.
+    /// Returns the number of a word, if the caption contains it.
     pub fn number(&self, word: u32) -> Option<u32> {
         self.table[self.place(word)].1.checked_sub(1)
     }
 
-    /// Where a word is in the table, or the free place where it would be.
+    /// Returns the slot of a word, or the free slot where it would be inserted.
     fn place(&self, word: u32) -> usize {
         let last = self.table.len() - 1;
         let mut place = word as usize & last;

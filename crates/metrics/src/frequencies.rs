@@ -1,4 +1,4 @@
-//! In how many images each n-gram occurs.
+//! Document frequencies of n-grams.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -11,14 +11,14 @@ use capeval_tokens::{References, Vocabulary};
 use crate::counting::{Counted, count};
 use crate::levels::{Counts, Level, NONE, build_levels};
 
-/// The document frequency of the n-grams of a set of references: the number of images that have the
-/// n-gram in at least one reference.
+/// Document frequencies of the n-grams in a set of references: the number of images with the n-gram in at
+/// least one reference.
 ///
-/// An n-gram of two or more words is known by its two overlapping parts, the n-gram without its last
-/// word and the one without its first: a pair of numbers, exact for any vocabulary. CIDEr weighs an
-/// n-gram of one image like one of no image, and a longer n-gram is in no more images than its parts.
-/// So n-grams with a part that only one image has are not counted at all, which leaves out most
-/// n-grams of three and four words.
+/// An n-gram of two or more words is identified by its first part (without its last word) and its last part
+/// (without its first word). This pair of ids is exact for any vocabulary. CIDEr gives n-grams of one image
+/// the same weight as n-grams of no image, and a longer n-gram occurs in no more images than its parts.
+/// N-grams with a part that occurs in only one image are therefore not counted, which skips most n-grams of
+/// three and four words.
 pub struct DocumentFrequencies {
     pub(crate) vocabulary: Arc<Vocabulary>,
     pub(crate) images: f64,
@@ -26,16 +26,16 @@ pub struct DocumentFrequencies {
     pub(crate) longer: Vec<Level>,
 }
 
-/// The parts of n-grams from two words on, by which their words can be written.
+/// The parts of the n-grams of each order from two words on, from which their words are recovered.
 pub(crate) struct Spelling<'a>(pub Vec<Cow<'a, [(u32, u32)]>>);
 
 impl DocumentFrequencies {
-    /// Counts the n-grams of one to `max_order` words of `references`.
+    /// Counts the n-grams of one to `max_order` words in `references`.
     pub fn of_references(references: &References, max_order: usize) -> Self {
         Self::counted(references, max_order, |_, _| ())
     }
 
-    /// The same; `each` is told of each length as [`count`] tells it.
+    /// Counts like [`Self::of_references`], and calls `each` for each order like [`count`].
     pub(crate) fn counted(
         references: &References,
         max_order: usize,
@@ -47,8 +47,9 @@ impl DocumentFrequencies {
         Self { vocabulary, images, words, longer }
     }
 
-    /// Makes a table from n-grams counted elsewhere, over `images` images. `ngrams` are word numbers
-    /// in `vocabulary`, each n-gram once.
+    /// Creates document frequencies from external counts over `images` images.
+    ///
+    /// `ngrams` are word ids in `vocabulary`, each n-gram once.
     pub fn from_counts<'a>(
         vocabulary: Vocabulary,
         images: f64,
@@ -63,18 +64,18 @@ impl DocumentFrequencies {
         Self { vocabulary: Arc::new(vocabulary), images, words, longer }
     }
 
-    /// The words that the n-grams are made of.
+    /// Returns the vocabulary of the n-grams.
     pub fn vocabulary(&self) -> &Arc<Vocabulary> {
         &self.vocabulary
     }
 
-    /// How many images were counted.
+    /// Returns the number of images.
     pub fn images(&self) -> f64 {
         self.images
     }
 
-    /// The n-grams of `order` words that two or more images have, with their frequencies, in the order
-    /// of their words' numbers.
+    /// Returns the n-grams of `order` words that occur in at least two images, with their frequencies, sorted
+    /// by word ids.
     pub fn of_order(&self, order: usize) -> Vec<(Vec<u32>, u32)> {
         let spelling = self.spelling(order);
         let numbers = (0..self.size(order)).into_par_iter();
@@ -90,7 +91,7 @@ impl DocumentFrequencies {
         ngrams
     }
 
-    /// How many numbers n-grams of `order` words have.
+    /// Returns the number of n-gram ids of an order.
     fn size(&self, order: usize) -> usize {
         match order {
             1 => self.words.len(),
@@ -98,7 +99,7 @@ impl DocumentFrequencies {
         }
     }
 
-    /// The number of images with the n-gram of a number.
+    /// Returns the number of images with an n-gram.
     fn images_of(&self, order: usize, number: usize) -> u32 {
         match order {
             1 => self.words[number],
@@ -106,15 +107,18 @@ impl DocumentFrequencies {
         }
     }
 
-    /// What writes the words of n-grams of up to `order` words.
+    /// Returns the parts of the n-grams of up to `order` words.
     fn spelling(&self, order: usize) -> Spelling<'static> {
         let longer = self.longer.iter().take(order - 1);
         let parts = |level: &Level| level.iter().map(|(first, ngram)| (first, ngram.last)).collect();
         Spelling(longer.map(|level| Cow::Owned(parts(level))).collect())
     }
 
-    /// The sum of a fingerprint of each n-gram of up to `max_order` words that two or more images have, of its
-    /// words and its images; `words` has that of each word. No n-grams are listed, which would take memory.
+    /// Returns the sum of the fingerprints of all n-grams of up to `max_order` words that occur in at least
+    /// two images.
+    ///
+    /// The fingerprint of an n-gram combines the fingerprints of its words, given in `words`, with its number
+    /// of images. N-grams are not materialized, which would take memory.
     pub fn fingerprint(&self, words: &[u64], max_order: usize) -> u64 {
         let spelling = self.spelling(max_order);
         let of_order = |order: usize| {
@@ -135,8 +139,10 @@ impl DocumentFrequencies {
         (1..=max_order).map(of_order).fold(0, u64::wrapping_add)
     }
 
-    /// The document frequencies of all n-grams of `words`: `counts[start * max_order + order - 1]`, 0 where
-    /// an n-gram is not known. `number` gives a word's number in [`Self::vocabulary`]; `numbers` is scratch.
+    /// Writes the document frequencies of all n-grams of `words` to `counts[start * max_order + order - 1]`,
+    /// with 0 for unknown n-grams.
+    ///
+    /// `number` returns the id of a word in [`Self::vocabulary`]. `numbers` is scratch memory.
     pub(crate) fn of_words(
         &self,
         words: &[u32],
@@ -148,7 +154,7 @@ impl DocumentFrequencies {
         counts.clear();
         counts.resize(words.len() * max_order, 0);
         numbers.clear();
-        // With the number of each n-gram, how many are before it of those with its first part.
+        // Each n-gram's id, with the number of n-grams before it that have the same first part.
         let known = |word: &u32| number(*word).map_or((NONE, NONE), |number| (number, number));
         numbers.extend(words.iter().map(known));
         for (start, &(number, _)) in numbers.iter().enumerate().filter(|(_, number)| number.0 != NONE) {
@@ -156,8 +162,9 @@ impl DocumentFrequencies {
         }
         for (below, level) in self.longer.iter().enumerate().take(max_order - 1) {
             for start in 0..words.len().saturating_sub(below + 1) {
-                // The last parts of what begins with the first part begin alike. So no more of them are before
-                // this one than there are in all, and only few are before a common one: less to search.
+                // N-grams with the same first part have last parts with a common beginning. The rank of the
+                // last part among those is therefore an upper bound of the rank here, and it is small if the
+                // last part is common. This shortens the search.
                 let ((first, _), (last, before)) = (numbers[start], numbers[start + 1]);
                 let found = level.find(first, last, before);
                 (numbers[start], counts[start * max_order + below + 1]) = match found {
@@ -172,7 +179,7 @@ impl DocumentFrequencies {
     }
 }
 
-/// Mixes a number so that every bit depends on all bits of the input (the last steps of SplitMix64).
+/// Mixes a number so that every output bit depends on all input bits (the finalizer of SplitMix64).
 fn mixed(value: u64) -> u64 {
     let value = (value ^ (value >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let value = (value ^ (value >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
@@ -180,7 +187,7 @@ fn mixed(value: u64) -> u64 {
 }
 
 impl Spelling<'_> {
-    /// Writes the numbers of an n-gram's words.
+    /// Writes the word ids of an n-gram.
     pub fn write(&self, number: u32, words: &mut [u32]) {
         let parts = |number: u32, order: usize| self.0[order - 2][number as usize];
         let mut shorter = number;
@@ -197,7 +204,7 @@ impl Spelling<'_> {
     }
 }
 
-/// N-grams from elsewhere, of which one after the other becomes known.
+/// N-grams from external sources, added one by one.
 #[derive(Default)]
 pub(crate) struct Given {
     pub words: Vec<u32>,
@@ -205,8 +212,9 @@ pub(crate) struct Given {
 }
 
 impl Given {
-    /// The number of images with an n-gram; it and its parts become known, in `images` images, if they were
-    /// not. Its words are known.
+    /// Returns the image count of an n-gram whose words are known.
+    ///
+    /// If the n-gram or its parts are new, they are added with `images` images.
     pub fn images_of(&mut self, ngram: &[u32], images: u32) -> &mut u32 {
         match ngram {
             [word] => &mut self.words[*word as usize],
@@ -226,7 +234,7 @@ impl Given {
         self.longer[ngram.len() - 2].entry(hash(key), key, images)
     }
 
-    /// The words' numbers of images, and the longer n-grams.
+    /// Returns the image counts of the words, and the longer n-grams.
     pub fn counted(self) -> (Vec<u32>, Vec<Counts>) {
         (self.words, self.longer.into_iter().map(|mut of_order| of_order.taken()).collect())
     }
@@ -239,14 +247,14 @@ struct Entry {
     count: u32,
 }
 
-/// N-grams that are added up.
+/// A hash table that sums the counts of n-grams.
 #[derive(Default)]
 pub(crate) struct Shard {
     entries: HashTable<Entry>,
 }
 
 impl Shard {
-    /// Takes its n-grams out, in the order of their numbers.
+    /// Removes and returns the n-grams in the order of their ids.
     pub fn taken(&mut self) -> Counts {
         let ngrams = self.entries.len();
         let mut counts = Counts { parts: vec![(NONE, NONE); ngrams], images: vec![0; ngrams] };
@@ -258,7 +266,7 @@ impl Shard {
         counts
     }
 
-    /// Adds images with an n-gram that were counted elsewhere.
+    /// Adds images to an n-gram and returns its id.
     pub fn add(&mut self, hash_of_key: u64, key: u64, images: u32) -> u32 {
         let entry = self.entry(hash_of_key, key, 0);
         entry.count = entry.count.saturating_add(images);
@@ -276,8 +284,7 @@ pub(crate) fn key(first: u32, last: u32) -> u64 {
     u64::from(first) << 32 | u64::from(last)
 }
 
-/// Spreads every bit of `key` over the whole product, so that low bits can pick a slot and bits in the
-/// middle a shard.
+/// Hashes a key so that every bit affects the whole result. Low bits select a slot, and middle bits a shard.
 pub(crate) fn hash(key: u64) -> u64 {
     let product = u128::from(key ^ 0x243f_6a88_85a3_08d3) * 0x9e37_79b9_7f4a_7c15;
     (product as u64) ^ (product >> 64) as u64
@@ -294,7 +301,7 @@ mod tests {
     use super::*;
     use capeval_tokens::Tokenization;
 
-    /// N-grams with the number of images that have them, counted in the plainest way.
+    /// Counts the images with each n-gram in the simplest way.
     fn plainly(images: &[Vec<&str>], order: usize) -> BTreeMap<Vec<String>, u32> {
         let mut counts = BTreeMap::new();
         for references in images {
@@ -332,7 +339,7 @@ mod tests {
 
     #[test]
     fn many_references_are_counted_by_several_threads() {
-        // Some words and n-grams are in most images, and some in one, as in captions; the longest are in few.
+        // As in captions, some words and n-grams are in most images and some in one. The longest are rare.
         let words: Vec<String> = (0..300).map(|word| format!("w{word}")).collect();
         let mut state = 1_u64;
         let mut next = |below: u64| {

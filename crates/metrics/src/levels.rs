@@ -1,38 +1,42 @@
-//! Tables of the n-grams of one length, with the number of images that contain each n-gram.
+//! Tables of the n-grams of one order, with the number of images that contain each n-gram.
 
 use rayon::prelude::*;
 
-/// The number that stands for no n-gram.
+/// The id that stands for no n-gram.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// Maximum number of first parts with n-grams that one thread sorts.
+/// Maximum number of first parts whose n-grams one thread sorts.
 const FIRSTS_OF_A_TASK: usize = 1 << 12;
 
-/// The n-grams of one length from two words on, in the order of their parts, which are numbers in the level
-/// below; the number of an n-gram is its place. Each takes little more than eight bytes: processes that score hold
-/// millions.
+/// The n-grams of one order (two or more words), sorted by their parts, which are ids in the level below.
+///
+/// The id of an n-gram is its position. An n-gram takes little more than eight bytes, because a scoring
+/// process holds millions.
 pub(crate) struct Level {
-    /// Where the n-grams with each first part begin, and where the last ones end.
+    /// Offset of the n-grams with each first part, and the end of the last ones.
     pub begins: Vec<u32>,
-    /// The last part of each n-gram.
+    /// Last part of each n-gram.
     pub lasts: Vec<u32>,
-    /// The number of images with each.
+    /// Number of images with each n-gram.
     pub images: Vec<u32>,
 }
 
 /// An n-gram of a level, without its first part.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct LevelNgram {
-    /// The number of the last part.
+    /// Id of the last part.
     pub last: u32,
-    /// The number of images with the n-gram.
+    /// Number of images with the n-gram.
     pub images: u32,
 }
 
 impl Level {
-    /// Sort the n-grams by their parts, numbers less than `below`; also return the number of each n-gram.
+    /// Sorts the n-grams by their parts, which are ids less than `below`.
+    ///
+    /// Also returns the new id of each n-gram.
     fn sorted(counted: &Counts, below: usize) -> (Self, Vec<u32>) {
-        // Counted two places further on, so that filling the n-grams in moves each beginning to its place.
+        // Counts are stored two entries later, so that placing the n-grams advances each offset to its final
+        // value.
         let mut begins = vec![0; below + 2];
         counted.iter().for_each(|(first, _)| begins[first as usize + 2] += 1);
         for first in 0..below {
@@ -56,7 +60,7 @@ impl Level {
         (level, numbers)
     }
 
-    /// Return the n-grams in the order of their numbers, each with its first part.
+    /// Iterates over the n-grams in the order of their ids, each with its first part.
     pub fn iter(&self) -> impl Iterator<Item = (u32, LevelNgram)> {
         let of_first = |(first, bounds): (usize, &[u32])| {
             let numbers = bounds[0] as usize..bounds[1] as usize;
@@ -66,7 +70,9 @@ impl Level {
         self.begins.windows(2).enumerate().flat_map(of_first)
     }
 
-    /// Return the place of an n-gram among the n-grams with its first part, at most `before` of which precede it.
+    /// Returns the rank of an n-gram among the n-grams with its first part, if it exists.
+    ///
+    /// At most `before` of them may precede it.
     pub fn find(&self, first: u32, last: u32, before: u32) -> Option<u32> {
         if first == NONE || last == NONE {
             return None;
@@ -77,7 +83,7 @@ impl Level {
     }
 }
 
-/// Sort the n-grams of each first part; `begins` holds the start of each group and the end of the last one.
+/// Sorts the n-grams of each first part. `begins` has the offset of each group, and the end of the last one.
 fn sort(begins: &[u32], ngrams: &mut [LevelNgram]) {
     if begins.len() > FIRSTS_OF_A_TASK {
         let middle = begins.len() / 2;
@@ -91,7 +97,7 @@ fn sort(begins: &[u32], ngrams: &mut [LevelNgram]) {
     }
 }
 
-/// N-grams of one length, in any order: their parts, and the number of images with each.
+/// N-grams of one order, unsorted: their parts and their numbers of images.
 #[derive(Default)]
 pub(crate) struct Counts {
     pub parts: Vec<(u32, u32)>,
@@ -106,12 +112,12 @@ impl FromIterator<((u32, u32), u32)> for Counts {
 }
 
 impl Counts {
-    /// Return an empty list with a capacity. Unused capacity takes no memory.
+    /// Creates an empty list with a capacity. Unused capacity takes no memory.
     pub fn with_capacity(ngrams: usize) -> Self {
         Self { parts: Vec::with_capacity(ngrams), images: Vec::with_capacity(ngrams) }
     }
 
-    /// Append other n-grams and return the number of the first of them.
+    /// Appends other n-grams and returns the id of the first of them.
     pub fn append(&mut self, others: &Self) -> u32 {
         let first = self.images.len() as u32;
         self.parts.extend_from_slice(&others.parts);
@@ -119,7 +125,7 @@ impl Counts {
         first
     }
 
-    /// Free the unused capacity.
+    /// Frees unused capacity.
     pub fn shrink(&mut self) {
         self.parts.shrink_to_fit();
         self.images.shrink_to_fit();
@@ -133,8 +139,11 @@ impl Counts {
     }
 }
 
-/// Build the levels of the wanted n-grams of two words and more. All parts of a wanted n-gram must be wanted too.
-/// The arguments of `wanted` are the index of a level and a number in it.
+/// Builds the levels of the wanted n-grams of two or more words.
+///
+/// All parts of a wanted n-gram must be wanted too.
+///
+/// The arguments of `wanted` are the index of a level and an id in it.
 pub(crate) fn build_levels(
     words: usize,
     counted: &[Counts],

@@ -1,8 +1,8 @@
-//! Caption metrics over interned tokens.
+//! Caption metrics over word ids.
 //!
-//! Captions are tokenized and interned once ([`capeval_tokens`]); every metric then works on the
-//! same `u32` words and returns, for each candidate, a fixed row of numbers whose sum over images is
-//! all that a corpus score needs. No I/O and no Python here.
+//! Captions are tokenized and their words numbered once ([`capeval_tokens`]). Each metric works on these
+//! `u32` ids and returns one fixed-size row of statistics per candidate. A corpus score needs only the sum of
+//! the rows over images. This crate has no I/O and no Python code.
 
 pub mod bleu;
 pub mod cider;
@@ -16,10 +16,10 @@ pub mod partial;
 pub mod rouge;
 mod rows;
 
-/// The longest n-grams that any metric counts (the papers use one to four words).
+/// Maximum n-gram order of all metrics (the papers use one to four words).
 pub const MAX_ORDER: usize = 4;
 
-/// The stem of a word by the Snowball stemmer for English.
+/// Returns the stem of a word by the English Snowball stemmer.
 pub fn stem(word: &str) -> String {
     rust_stemmers::Stemmer::create(rust_stemmers::Algorithm::English).stem(word).into_owned()
 }

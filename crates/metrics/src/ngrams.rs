@@ -1,4 +1,4 @@
-//! The n-grams of one candidate, and how often a reference has each.
+//! The n-grams of one candidate, and their counts in a reference.
 
 use std::hash::BuildHasher;
 
@@ -11,29 +11,28 @@ use crate::distinct::DistinctWords;
 const ROOT: u32 = u32::MAX;
 const NONE: u32 = u32::MAX;
 
-/// One distinct n-gram of the candidate: its prefix followed by one more word.
+/// A distinct n-gram of the candidate: its prefix and one more word.
 #[derive(Clone, Copy)]
 pub(crate) struct Ngram {
-    /// The n-gram without its last word; [`ROOT`] for a single word.
+    /// The n-gram without its last word, or [`ROOT`] for a single word.
     prefix: u32,
-    /// The number of its last word among the candidate's.
+    /// Number of its last word among the candidate's distinct words.
     word: u32,
-    /// How many words it has, from 1.
+    /// Number of words, from 1.
     pub order: usize,
-    /// How often the candidate has it.
+    /// Number of occurrences in the candidate.
     pub count: u32,
 }
 
-/// All distinct n-grams of one candidate, prefixes before the n-grams that continue them.
+/// All distinct n-grams of one candidate, with prefixes before the n-grams that extend them.
 ///
-/// A reference is then read once from left to right, following the n-grams that end at each of its
-/// words. Work and memory are linear in the lengths of both captions, and a tree is used again for
-/// candidate after candidate.
+/// A reference is read once from left to right, following the n-grams that end at each of its words. Time and
+/// memory are linear in the lengths of both captions. A tree is reused for one candidate after another.
 pub(crate) struct NgramTree {
     max_order: usize,
     words: DistinctWords,
     ngrams: Vec<Ngram>,
-    /// How often the reference read last has each n-gram, and a bit for each that it has.
+    /// Count of each n-gram in the last reference, and a bit set of the n-grams that occur in it.
     matched: Vec<u32>,
     has: Vec<u64>,
     occurrences: Vec<u32>,
@@ -41,7 +40,7 @@ pub(crate) struct NgramTree {
 }
 
 impl NgramTree {
-    /// A tree for captions of words of which there are `vocabulary`.
+    /// Creates a tree for captions with a vocabulary of this size.
     pub fn new(max_order: usize, vocabulary: usize) -> Self {
         debug_assert!((1..=MAX_ORDER).contains(&max_order));
         Self {
@@ -55,7 +54,7 @@ impl NgramTree {
         }
     }
 
-    /// Makes the tree that of `candidate`.
+    /// Replaces the content of the tree by the n-grams of `candidate`.
     pub fn fill(&mut self, candidate: &[u32]) {
         let Self { max_order, words, ngrams, index, .. } = self;
         ngrams.clear();
@@ -83,7 +82,7 @@ impl NgramTree {
         self.has.resize(ngrams.len().div_ceil(64), 0);
     }
 
-    /// Looks how often `reference` has each n-gram, for [`Self::matched`].
+    /// Counts the n-grams in `reference`, for [`Self::matched`].
     pub fn count_in(&mut self, reference: &[u32]) {
         let Self { max_order, words, ngrams, matched, has, index, .. } = self;
         bits(has).for_each(|id| matched[id] = 0);
@@ -92,7 +91,7 @@ impl NgramTree {
             matched[id as usize] += 1;
             has[id as usize / 64] |= 1 << (id % 64);
         };
-        // ending[k]: the n-gram of k + 1 words that ends at the word read last.
+        // ending[k] is the n-gram of k + 1 words that ends at the current word.
         let mut ending = [NONE; MAX_ORDER];
         for &word in reference {
             let Some(word) = words.number(word) else {
@@ -113,39 +112,39 @@ impl NgramTree {
         }
     }
 
-    /// The indices in [`Self::ngrams`] of those that the reference has, with how often it has them.
+    /// Iterates over the n-grams in the last reference: indices into [`Self::ngrams`] and counts.
     pub fn matched(&self) -> impl Iterator<Item = (usize, u32)> {
         bits(&self.has).map(|id| (id, self.matched[id]))
     }
 
-    /// The index in [`Self::ngrams`] of every n-gram of the candidate, with repeats: for each start,
-    /// from one word to the most.
+    /// Returns the indices into [`Self::ngrams`] of all n-grams of the candidate with repeats, by start and
+    /// then by order.
     pub fn occurrences(&self) -> &[u32] {
         &self.occurrences
     }
 
-    /// The distinct n-grams; an n-gram's prefix stands before it.
+    /// Returns the distinct n-grams. An n-gram follows its prefix.
     pub fn ngrams(&self) -> &[Ngram] {
         &self.ngrams
     }
 }
 
-/// Which n-gram is a shorter one and a word: a table of all pairs for captions as people write them, and a hash
-/// table for long ones.
+/// Lookup of n-grams by prefix and word: a table of all pairs for typical captions, and a hash table for long
+/// ones.
 #[derive(Default)]
 struct Index {
     words: usize,
-    /// An n-gram and 1 for each shorter one, the root first, and each word; 0 where there is none.
+    /// N-gram index plus 1 for each prefix (the root first) and word, or 0 for none.
     pairs: Vec<u8>,
     hashed: HashTable<u32>,
 }
 
 impl Index {
-    /// Forgets all n-grams; there will be up to `ngrams`, of `words` different words.
+    /// Removes all n-grams and prepares for up to `ngrams` n-grams of `words` distinct words.
     fn clear(&mut self, ngrams: usize, words: usize) {
         self.words = words;
         self.pairs.clear();
-        // Clearing a table takes as long as it is large.
+        // The time to clear a table depends on its capacity.
         match self.hashed.capacity() > 16 * ngrams.max(64) {
             true => self.hashed = HashTable::new(),
             false => self.hashed.clear(),
@@ -167,7 +166,7 @@ impl Index {
         self.hashed.find(hash(prefix, word), same).copied().unwrap_or(NONE)
     }
 
-    /// Adds the n-gram of a number, which is not there yet.
+    /// Adds a new n-gram by its index.
     fn add(&mut self, ngrams: &[Ngram], id: u32) {
         let at = |id: u32| (ngrams[id as usize].prefix, ngrams[id as usize].word);
         let (prefix, word) = at(id);
@@ -181,7 +180,7 @@ impl Index {
     }
 }
 
-/// The bits that are set.
+/// Iterates over the indices of set bits.
 fn bits(words: &[u64]) -> impl Iterator<Item = usize> {
     words.iter().enumerate().flat_map(|(place, &word)| {
         let next = |rest: &u64| Some(rest & (rest - 1)).filter(|rest| *rest != 0);
@@ -194,7 +193,7 @@ fn hash(prefix: u32, word: u32) -> u64 {
     FxBuildHasher.hash_one(u64::from(prefix) << 32 | u64::from(word))
 }
 
-/// How many n-grams of `order` words a caption of `length` words has.
+/// Returns the number of n-grams of `order` words in a caption of `length` words.
 pub(crate) fn possible(length: usize, order: usize) -> usize {
     (length + 1).saturating_sub(order)
 }
@@ -206,7 +205,7 @@ mod tests {
     #[test]
     fn counts_every_order_with_repeats() {
         let mut tree = NgramTree::new(3, 10);
-        // Alone, and as a part of a caption that is too long for a table of pairs.
+        // As a whole caption, and as part of one that is too long for the table of pairs.
         let other = [0; 100];
         for candidate in
             [[1, 2, 1, 2, 1].to_vec(), [&[1, 2, 1, 2, 1, 3][..], &other].concat(), vec![1, 2, 1, 2, 1]]
@@ -218,7 +217,8 @@ mod tests {
                 |(id, matched): (usize, u32)| (tree.ngrams()[id].order, tree.ngrams()[id].count, matched);
             let mut seen: Vec<(usize, u32, u32)> = tree.matched().map(of_ngram).collect();
             seen.sort_unstable();
-            // 1: 3 and 3; 2: 2 and 3; 12: 2 and 2; 21: 2 and 2; 121: 2 and 1; 212: 1 and 2.
+            // Counts in candidate and reference: 1: 3 and 3; 2: 2 and 3; 12: 2 and 2; 21: 2 and 2; 121: 2 and
+            // 1; 212: 1 and 2.
             assert_eq!(seen, [(1, 2, 3), (1, 3, 3), (2, 2, 2), (2, 2, 2), (3, 1, 2), (3, 2, 1)]);
         }
     }

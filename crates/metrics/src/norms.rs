@@ -1,4 +1,4 @@
-//! The norms of the references' vectors, whose entries are the weights of n-grams times their counts.
+//! Norms of the references' n-gram vectors, whose entries are weights times counts.
 
 use std::sync::atomic::Ordering;
 
@@ -11,17 +11,17 @@ use crate::distinct::DistinctWords;
 use crate::levels::NONE;
 use crate::ngrams::{NgramTree, possible};
 
-/// The most words of a short caption.
+/// Maximum number of words in a short caption.
 const SHORT: usize = 32;
-/// The fewest references of a task.
+/// Minimum number of references per task.
 const FEWEST: usize = 1024;
 
-/// The norms of the references whose n-grams are being counted, of one length of n-grams after the other.
+/// Norms of references whose n-grams are being counted, one order after another.
 pub(crate) struct Norms<'a> {
     references: &'a References,
     max_order: usize,
     norms: Vec<f64>,
-    /// Whether a reference may have an n-gram of the next length twice.
+    /// Whether each reference may contain an n-gram of the next order twice.
     repeats: Vec<bool>,
 }
 
@@ -31,7 +31,9 @@ impl<'a> Norms<'a> {
         Self { references, max_order, norms: vec![0.0; rows * max_order], repeats: vec![true; rows] }
     }
 
-    /// Measures the n-grams of `order` words; `weight` weighs those that a number of images have.
+    /// Computes the norms for n-grams of `order` words.
+    ///
+    /// `weight` returns the weight of n-grams that occur in a number of images.
     pub fn measure(&mut self, order: usize, counted: Counted<'_>, weight: impl Fn(u32) -> f64 + Sync) {
         let (tokens, vocabulary) = (self.references.tokens(), self.references.vocabulary().len());
         let images = match counted {
@@ -59,14 +61,15 @@ impl<'a> Norms<'a> {
         );
     }
 
-    /// The norms, `max_order` a reference.
+    /// Returns the norms, `max_order` per reference.
     pub fn measured(self) -> Vec<f64> {
         self.norms
     }
 }
 
-/// The norms of references, `max_order` of each; `weigh` fills in the weights of all n-grams of one:
-/// `[start * max_order + order - 1]`.
+/// Computes the norms of references, `max_order` per reference.
+///
+/// `weigh` writes the weights of all n-grams of a reference to `[start * max_order + order - 1]`.
 pub(crate) fn norms<T: Send>(
     references: &References,
     max_order: usize,
@@ -92,18 +95,18 @@ pub(crate) fn norms<T: Send>(
     norms
 }
 
-/// How often n-grams are in a caption before, for one caption after the other.
+/// Counts the earlier occurrences of each n-gram in a caption. Reusable for one caption after another.
 struct Repeats {
     order: usize,
     words: DistinctWords,
     tree: NgramTree,
-    /// How often each distinct n-gram was there so far.
+    /// Number of occurrences so far of each distinct n-gram.
     seen: Vec<u32>,
     earlier: Vec<u32>,
 }
 
 impl Repeats {
-    /// For n-grams of `order` words, of which there are `vocabulary`.
+    /// Creates a counter of n-grams of `order` words from a vocabulary of this size.
     fn new(order: usize, vocabulary: usize) -> Self {
         let (of_words, of_longer) = if order == 1 { (vocabulary, 0) } else { (0, vocabulary) };
         Self {
@@ -115,27 +118,28 @@ impl Repeats {
         }
     }
 
-    /// The norm of a caption's vector, by the weight of the n-gram at each place. `may_repeat` says whether one
-    /// may be there twice, and then whether one that is a word longer may be.
+    /// Returns the norm of a caption's vector, from the weight of the n-gram at each position.
+    ///
+    /// `may_repeat` is whether an n-gram may occur twice. It is updated for n-grams that are one word longer.
     fn norm(&mut self, caption: &[u32], weights: impl Iterator<Item = f64>, may_repeat: &mut bool) -> f64 {
         if !*may_repeat {
             return weights.map(|weight| weight * weight).sum::<f64>().sqrt();
         }
         self.look(caption);
-        // If a longer one is, those at two of its places, one after the other, are.
+        // If a longer n-gram repeats, so do the n-grams at two consecutive positions.
         *may_repeat = self.earlier.windows(2).any(|pair| pair[0] > 0 && pair[1] > 0);
-        // An n-gram seen for the c-th time adds (c^2 - (c - 1)^2) w^2 to the sum of (c w)^2.
+        // The c-th occurrence of an n-gram adds (c^2 - (c - 1)^2) w^2 to the sum of (c w)^2.
         let square = |(weight, &earlier): (f64, &u32)| f64::from(2 * earlier + 1) * weight * weight;
         weights.zip(&self.earlier).map(square).sum::<f64>().sqrt()
     }
 
-    /// Looks how often the n-gram that starts at each word is there before.
+    /// Counts the earlier occurrences of the n-gram at each word.
     fn look(&mut self, caption: &[u32]) {
         let Self { order, words, tree, seen, earlier } = self;
         seen.clear();
         earlier.clear();
         if *order == 1 && caption.len() <= SHORT {
-            // Looking at a few words each time is quicker than remembering them.
+            // For a few words, comparing them all is faster than a table.
             let times =
                 |place: usize| caption[..place].iter().map(|word| u32::from(*word == caption[place])).sum();
             earlier.extend((0..caption.len()).map(|place| -> u32 { times(place) }));
@@ -174,7 +178,7 @@ mod tests {
         assert_eq!(norm(1, &caption, true), (3 * 3 + 3 * 3, true));
         assert_eq!(norm(2, &caption, true), (3 * 3 + 2 * 2, true));
         assert_eq!(norm(3, &[1, 1, 1, 1, 1], true), (3 * 3, true));
-        // Words are there twice, and no two of them beside each other.
+        // Words repeat, but no two consecutive words do.
         assert_eq!(norm(1, &[1, 2, 1, 3, 2], true), (2 * 2 + 2 * 2 + 1, false));
         assert_eq!(norm(2, &[1, 2, 1, 3, 2], false), (4, false));
         assert_eq!(norm(1, &[], true), (0, false));

@@ -1,4 +1,4 @@
-//! Document frequencies of a part of the images, to be added to those of the other parts.
+//! Partial document frequencies: those of some of the images, to be merged with other parts.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -14,35 +14,41 @@ use crate::counting::count;
 use crate::frequencies::{DocumentFrequencies, Given, Shard, Spelling, hash, key, shard_of};
 use crate::levels::{Counts, Level, NONE, build_levels};
 
-/// About how many n-grams a thread deals out at once while parts are added, and how many of them go into one
-/// table, which then fits in the processor's cache.
+/// Approximate numbers of n-grams that a thread distributes at once during a merge, and that one table sums.
+///
+/// A table fits into the processor's cache.
 const NGRAMS_OF_A_ROUND: usize = 1 << 19;
 const NGRAMS_OF_A_SHARD: usize = 1 << 13;
 
-/// The number of images of a part with each n-gram. [`DocumentFrequencies`] leave out what only one image
-/// has; here every n-gram is counted, since an image of another part may have it too.
+/// Document frequencies of a part of the images.
+///
+/// [`DocumentFrequencies`] omit n-grams of a single image. Here all n-grams are counted, because images of
+/// other parts may contain them too.
 pub struct PartialFrequencies {
     vocabulary: Arc<Vocabulary>,
     images: f64,
     words: Vec<u32>,
-    /// The n-grams of two words, of three and of four. Their parts are numbers among those one word shorter.
+    /// N-grams of two, three and four words. Their parts are ids in the order below.
     longer: Vec<Counts>,
 }
 
-/// N-grams of one length as arrays. Of [`PartialFrequencies`] these are the numbers of the two parts of each, and
-/// the numbers of images. [`DocumentFrequencies`] have them in the order of their parts: where those with each
-/// first part begin, and where the last ones end; the numbers of their last parts; and the numbers of images.
+/// N-grams of one order as arrays.
+///
+/// For [`PartialFrequencies`], the arrays are the ids of the first parts, the ids of the last parts, and the
+/// numbers of images. For [`DocumentFrequencies`], they are sorted by parts: the offset of the n-grams with
+/// each first part (with the end of the last ones), the ids of the last parts, and the numbers of images.
 pub type Ngrams = (Vec<u32>, Vec<u32>, Vec<u32>);
 
-/// The same, of somebody else.
+/// Borrowed [`Ngrams`] from external sources.
 pub type GivenNgrams<'a> = (&'a [u32], &'a [u32], &'a [u32]);
 
-/// What can be wrong with a row of n-grams from elsewhere.
+/// Error of an external row with an n-gram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowError {
-    /// It is not one to four words joined by single spaces.
+    /// The row with this index is not one to four words joined by single spaces.
     Ngram(usize),
-    /// Its number of images, or the sum of those of several rows, is out of range.
+    /// In the row with this index, the number of images, or its sum over the rows of the n-gram, is out of
+    /// range.
     Images(usize),
 }
 
@@ -59,11 +65,11 @@ impl PartialFrequencies {
         Self { vocabulary, images: references.images() as f64, words, longer }
     }
 
-    /// The sum of parts that have no image in common.
+    /// Merges parts that have no images in common.
     pub fn merged(parts: &[&Self]) -> Self {
         let mut vocabulary = Vocabulary::default();
         let mut words: Vec<u32> = Vec::new();
-        // The number in the sum of each n-gram of each part, for n-grams of one length after the other.
+        // Merged ids of the n-grams of each part, for one order at a time.
         let mut numbers: Vec<u32> = Vec::new();
         for part in parts {
             let of_part = part.vocabulary.words().zip(&part.words).map(|(word, &images)| {
@@ -89,7 +95,7 @@ impl PartialFrequencies {
         Self { vocabulary: Arc::new(vocabulary), images, words, longer }
     }
 
-    /// The document frequencies, once all images are counted.
+    /// Converts the counts to document frequencies, once all images are counted.
     pub fn finish(&self) -> DocumentFrequencies {
         let wanted = wanted(&self.longer);
         let longer = build_levels(self.words.len(), &self.longer, |level, number| wanted[level][number]);
@@ -97,12 +103,12 @@ impl PartialFrequencies {
         DocumentFrequencies { vocabulary, images: self.images, words, longer }
     }
 
-    /// How many images were counted.
+    /// Returns the number of images.
     pub fn images(&self) -> f64 {
         self.images
     }
 
-    /// How many numbers n-grams of `order` words have.
+    /// Returns the number of n-gram ids of an order.
     pub fn size(&self, order: usize) -> usize {
         self.counts(order).len()
     }
@@ -114,8 +120,8 @@ impl PartialFrequencies {
         }
     }
 
-    /// The n-grams of `order` words in a range of numbers, as texts with single spaces, one after the other,
-    /// with where each ends and the number of its images.
+    /// Returns the n-grams of `order` words with ids in a range: their concatenated texts with single spaces,
+    /// the end offset of each, and their numbers of images.
     pub fn rows(&self, order: usize, numbers: Range<usize>) -> (String, Vec<i32>, Vec<i64>) {
         let (mut text, mut ends, mut images) = (String::new(), Vec::new(), Vec::new());
         let spelling = Spelling(self.longer.iter().map(|counts| Cow::Borrowed(&counts.parts[..])).collect());
@@ -133,10 +139,10 @@ impl PartialFrequencies {
         (text, ends, images)
     }
 
-    /// Reads n-grams with the number of images that have each; the rows of one n-gram add up.
+    /// Reads n-grams with their numbers of images. Rows of the same n-gram are added.
     ///
     /// # Errors
-    /// [`RowError`] of the first row that is none.
+    /// Returns the [`RowError`] of the first invalid row.
     pub fn from_rows<'a>(images: f64, rows: impl Iterator<Item = (&'a str, i64)>) -> Result<Self, RowError> {
         let mut vocabulary = Vocabulary::default();
         let mut given = Given::default();
@@ -159,12 +165,12 @@ impl PartialFrequencies {
         Ok(Self { vocabulary: Arc::new(vocabulary), images, words, longer })
     }
 
-    /// The words, and how many images have each.
+    /// Returns the words and their numbers of images.
     pub fn words(&self) -> (&Vocabulary, &[u32]) {
         (&self.vocabulary, &self.words)
     }
 
-    /// The n-grams of two words, of three and of four.
+    /// Returns the n-grams of two, three and four words.
     pub fn longer(&self) -> Vec<Ngrams> {
         let arrays = |counts: &Counts| {
             let (first, last) = counts.parts.iter().copied().unzip();
@@ -173,7 +179,8 @@ impl PartialFrequencies {
         self.longer.iter().map(arrays).collect()
     }
 
-    /// Takes what [`Self::words`] and [`Self::longer`] gave; `None` where they do not fit together.
+    /// Builds frequencies from the results of [`Self::words`] and [`Self::longer`], or `None` if they are
+    /// inconsistent.
     pub fn from_arrays(
         vocabulary: Vocabulary,
         images: f64,
@@ -198,14 +205,14 @@ impl PartialFrequencies {
 }
 
 impl DocumentFrequencies {
-    /// The number of images with each word, and the longer n-grams, with their parts: less to write and to
-    /// read than all words of all n-grams.
+    /// Returns the number of images with each word, and the longer n-grams by their parts, which are more
+    /// compact than their words.
     pub fn to_parts(&self) -> (&[u32], Vec<Ngrams>) {
         let arrays = |level: &Level| (level.begins.clone(), level.lasts.clone(), level.images.clone());
         (&self.words, self.longer.iter().map(arrays).collect())
     }
 
-    /// Takes what [`Self::to_parts`] gave; `None` where it does not fit together.
+    /// Builds frequencies from the result of [`Self::to_parts`], or `None` if it is inconsistent.
     pub fn from_parts(
         vocabulary: Vocabulary,
         images: f64,
@@ -240,8 +247,9 @@ fn is_word(word: &str) -> bool {
     !word.is_empty() && !word.contains(capeval_tokens::is_python_space)
 }
 
-/// The sum of the n-grams of one length, and the number in it of each n-gram of each part. Each part comes with
-/// the numbers in the sum of its n-grams that are one word shorter.
+/// Merges the n-grams of one order. Each part comes with the merged ids of its n-grams one word shorter.
+///
+/// Returns the merged counts, and the merged id of each n-gram of each part.
 fn merged(parts: &[(&Counts, &[u32])]) -> (Counts, Vec<u32>) {
     let ngrams: usize = parts.iter().map(|(counts, _)| counts.images.len()).sum();
     let threads = rayon::current_num_threads();
@@ -261,7 +269,7 @@ fn merged(parts: &[(&Counts, &[u32])]) -> (Counts, Vec<u32>) {
     };
     let mut sum = Counts::with_capacity(ngrams);
     let mut firsts = Vec::with_capacity(rounds * shards);
-    // A round of each thread at a time, since what is dealt out takes more memory than the sum.
+    // Each thread runs one round at a time, because the distributed n-grams take more memory than the sum.
     for first in (0..rounds).step_by(threads) {
         let some = (first..rounds.min(first + threads)).into_par_iter();
         let of_rounds: Vec<Vec<Counts>> = some.map_init(Shard::default, of_round).collect();
@@ -275,15 +283,15 @@ fn merged(parts: &[(&Counts, &[u32])]) -> (Counts, Vec<u32>) {
     (sum, places.into_iter().map(number).collect())
 }
 
-/// An n-gram of a part, dealt out to the shard that adds it.
+/// An n-gram of a part, assigned to the shard that sums it.
 struct Dealt {
     key: u64,
     images: u32,
-    /// Among the n-grams of all parts.
+    /// Index among the n-grams of all parts.
     place: u32,
 }
 
-/// The n-grams of one length that belong to some of all shards, for each of these.
+/// Distributes the n-grams of one order to the shards in the range `some`, out of `all` shards.
 fn dealt(parts: &[(&Counts, &[u32])], some: Range<usize>, all: usize) -> Vec<Vec<Dealt>> {
     let mut dealt: Vec<Vec<Dealt>> = some.clone().map(|_| Vec::new()).collect();
     let mut place = 0;
@@ -300,11 +308,11 @@ fn dealt(parts: &[(&Counts, &[u32])], some: Range<usize>, all: usize) -> Vec<Vec
     dealt
 }
 
-/// Which n-grams of each length two or more images have, and which are their parts.
+/// Returns which n-grams of each order occur in at least two images, or are parts of such n-grams.
 fn wanted(longer: &[Counts]) -> Vec<Vec<bool>> {
     let mut wanted: Vec<Vec<bool>> =
         longer.iter().map(|counts| counts.images.iter().map(|&images| images > 1).collect()).collect();
-    // In a selection of n-grams, the parts of an n-gram may be missing.
+    // If only some n-grams were given, their parts may have fewer images than they have.
     for order in (1..longer.len()).rev() {
         let (shorter, of_order) = wanted.split_at_mut(order);
         for (&(first, last), _) in longer[order].parts.iter().zip(&of_order[0]).filter(|(_, wanted)| **wanted)
@@ -368,7 +376,7 @@ mod tests {
         let references = References::new(&CAPTIONS, (0..=CAPTIONS.len()).collect(), Tokenization::None);
         let whole = DocumentFrequencies::of_references(&references, MAX_ORDER);
         let (words, longer) = whole.to_parts();
-        // Those of one image alone are left out.
+        // N-grams of a single image are omitted.
         assert!(longer.iter().all(|(_, _, counts)| counts.iter().all(|&images| images > 1)));
         let vocabulary = || Vocabulary::clone(whole.vocabulary());
         let given: Vec<GivenNgrams<'_>> = longer.iter().map(|(a, b, c)| (&a[..], &b[..], &c[..])).collect();
@@ -387,7 +395,7 @@ mod tests {
             DocumentFrequencies::from_parts(vocabulary(), 6.0, words, &[(begins, lasts, &images)])
         };
         assert!(read(&begins, &[0, 1, 0]).is_some());
-        // Last parts that are out of order, there twice, unknown, or missing; beginnings that are not in order.
+        // Last parts that are unsorted, repeated, unknown or missing, and offsets that are unsorted.
         for lasts in [&[1, 0, 0][..], &[1, 1, 0], &[0, 1, words.len() as u32], &[0, 1]] {
             assert!(read(&begins, lasts).is_none(), "{lasts:?}");
         }
@@ -404,7 +412,7 @@ mod tests {
             PartialFrequencies::from_rows(6.0, rows.iter().map(|(text, images)| (text.as_str(), *images)))
         };
         assert_eq!(self::rows(&read(&rows).unwrap()), rows);
-        // Without the parts of its n-grams, too.
+        // Also without the parts of its n-grams.
         let some = rows.iter().filter(|(text, _)| text.contains("runs on"));
         let some: BTreeMap<String, i64> = some.map(|(text, images)| (text.clone(), *images)).collect();
         let again = read(&some).unwrap();

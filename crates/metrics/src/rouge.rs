@@ -1,4 +1,4 @@
-//! ROUGE (Lin 2004) as the COCO Captions paper defines it, equations 4 to 10.
+//! ROUGE (Lin 2004) as defined in the COCO Captions paper, equations 4 to 10.
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
@@ -8,7 +8,9 @@ use crate::ngrams::{NgramTree, possible};
 use crate::rows::fill_rows;
 use capeval_tokens::{Candidates, References};
 
-/// ROUGE-N: n-gram recall over all references (equation 4). A row per candidate: its score, and 1.
+/// ROUGE-N: n-gram recall over all references (equation 4).
+///
+/// Returns one row per candidate: its score, and 1.
 pub fn n_statistics(references: &References, candidates: &Candidates, order: usize) -> Vec<f64> {
     fill_rows(
         candidates.len(),
@@ -31,10 +33,11 @@ pub fn n_statistics(references: &References, candidates: &Candidates, order: usi
     )
 }
 
-/// ROUGE-L: longest common subsequence, best precision and best recall over the references
-/// (equations 5 to 7). A row per candidate: its score, and 1.
+/// ROUGE-L: longest common subsequence, with the best precision and recall over the references (equations 5
+/// to 7).
 ///
-/// Captions are split on single spaces, as the reference does, so an empty caption is one empty word.
+/// Returns one row per candidate: its score, and 1. Captions are split on single spaces, as in the reference
+/// code, so an empty caption is one empty word.
 pub fn l_statistics(references: &References, candidates: &Candidates, beta: f64) -> Vec<f64> {
     let scratch = || CommonSubsequence::new(candidates.word_count());
     fill_rows(candidates.len(), 2, scratch, |i, common, row| {
@@ -52,9 +55,10 @@ pub fn l_statistics(references: &References, candidates: &Candidates, beta: f64)
     })
 }
 
-/// ROUGE-S: ordered pairs of words at most `distance` words apart (any distance if `None`), best
-/// precision and best recall over the references (equations 8 to 10). A row per candidate: its
-/// score, and 1.
+/// ROUGE-S: ordered word pairs at most `distance` words apart (any distance if `None`), with the best
+/// precision and recall over the references (equations 8 to 10).
+///
+/// Returns one row per candidate: its score, and 1.
 pub fn s_statistics(
     references: &References,
     candidates: &Candidates,
@@ -83,19 +87,20 @@ fn f_measure(precision: f64, recall: f64, beta: f64) -> f64 {
     (1.0 + beta * beta) * precision * recall / (recall + beta * beta * precision)
 }
 
-/// Longest common subsequences with one candidate, 64 of its words at a time (Hyyrö 2004): bit `i`
-/// of `row` is 0 where the subsequence of the reference so far grows at word `i` of the candidate.
+/// Longest common subsequences with one candidate, 64 words at a time (Hyyrö 2004).
+///
+/// Bit `i` of `row` is 0 if the subsequence with the reference so far grows at word `i` of the candidate.
 struct CommonSubsequence {
     blocks: usize,
     length: usize,
     words: DistinctWords,
-    /// The bits of each distinct word, one after the other.
+    /// Position bits of each distinct word, concatenated.
     bits: Vec<u64>,
     row: Vec<u64>,
 }
 
 impl CommonSubsequence {
-    /// For captions of words of which there are `vocabulary`.
+    /// Creates a matcher for captions with a vocabulary of this size.
     fn new(vocabulary: usize) -> Self {
         let words = DistinctWords::new(vocabulary);
         Self { blocks: 0, length: 0, words, bits: Vec::new(), row: Vec::new() }
@@ -137,25 +142,26 @@ impl CommonSubsequence {
     }
 }
 
-/// The skip bigrams of one candidate, by their first word: those of a single word are counted at a time,
-/// since a long caption has as many as the square of its length.
+/// The skip bigrams of one candidate, matched by first word.
+///
+/// Only the pairs of one first word are counted at a time, because a long caption has quadratically many.
 #[derive(Default)]
 struct SkipBigrams {
-    /// The number of each distinct word, in the order of the candidate.
+    /// Number of each distinct word, in order of first appearance in the candidate.
     numbers: HashMap<u32, usize, FxBuildHasher>,
-    /// The candidate in these numbers, and the reference, whose other words are `OTHER`.
+    /// The candidate and the reference as these numbers. Other words of the reference are `OTHER`.
     candidate: Vec<usize>,
     reference: Vec<usize>,
-    /// For each number, how many more times it can match as the second word.
+    /// Remaining number of matches as the second word, by number.
     left: Vec<u32>,
-    /// Where each word stands in the candidate and in the reference, by number.
+    /// Positions of each word in the candidate and in the reference, by number.
     places: [Vec<Vec<usize>>; 2],
 }
 
 const OTHER: usize = usize::MAX;
 
 impl SkipBigrams {
-    /// Takes the words of a candidate and gives the number of its skip bigrams.
+    /// Sets the candidate, and returns its number of skip bigrams.
     fn fill(&mut self, candidate: &[u32], distance: Option<usize>) -> usize {
         self.numbers.clear();
         self.candidate.clear();
@@ -169,8 +175,8 @@ impl SkipBigrams {
         skip_bigrams(candidate.len(), distance)
     }
 
-    /// How many of the reference's skip bigrams are the candidate's too, each at most as often as in
-    /// both, and how many the reference has.
+    /// Returns the number of skip bigrams in common, each counted at most as often as in either caption, and
+    /// the number in the reference.
     fn matched(&mut self, reference: &[u32], distance: Option<usize>) -> (usize, usize) {
         let numbered = reference.iter().map(|word| self.numbers.get(word).copied().unwrap_or(OTHER));
         self.reference.clear();
@@ -202,13 +208,13 @@ fn note_places(places: &mut Vec<Vec<usize>>, numbers: usize, words: &[usize]) {
     known.for_each(|(place, &number)| places[number].push(place));
 }
 
-/// The words that make a skip bigram with the one at `first`.
+/// Returns the words that form a skip bigram with the word at `first`.
 fn after(words: &[usize], first: usize, distance: Option<usize>) -> &[usize] {
     let rest = &words[first + 1..];
     &rest[..distance.unwrap_or(rest.len()).min(rest.len())]
 }
 
-/// How many skip bigrams so many words have.
+/// Returns the number of skip bigrams in a caption of `words` words.
 fn skip_bigrams(words: usize, distance: Option<usize>) -> usize {
     let distance = distance.unwrap_or(words).min(words);
     // The last words have fewer words after them.
@@ -259,7 +265,7 @@ mod tests {
 
     #[test]
     fn skip_bigrams_of_four_words() {
-        // Lin (2004), section 5: 3 of the 6 skip bigrams match; beta 1 gives 0.5.
+        // Lin (2004), section 5: 3 of the 6 skip bigrams match, so the score for beta 1 is 0.5.
         let (references, candidates) = corpus("police kill the gunman", &["police killed the gunman"]);
         assert_eq!(s_statistics(&references, &candidates, None, 1.0), [0.5, 1.0]);
         assert_eq!(skip_bigrams(4, Some(1)), 3);
