@@ -73,7 +73,7 @@ def test_a_challenge_is_shown_and_then_made(maker: Someone) -> None:
     for text in (
         "<caption>Split test</caption>",
         ">References c2: public<",
-        ">Submissions of a team a day<",
+        ">Submissions per team and day<",
         ">captions_test_&lt;alg&gt;_results.json<",
         ">everybody<",
     ):

@@ -173,7 +173,7 @@ def test_organizers_import_and_remove_them(phase: Phase, olga: Someone) -> None:
     send(COCO, 302)
     page = olga.see(ORGANIZE)
     assert (
-        "2 rows are shown beside the leaderboards of c2. Left out, since the split has no such score: SPICE."
+        "2 rows are now shown with the leaderboards of c2. Ignored scores that the split does not have: SPICE."
         in page
     )
     assert Reported.objects.get().rows[0]["team"] == "3D&CV"

@@ -216,7 +216,7 @@ def test_the_organizers_switch(public: Challenge, two: list[Submission]) -> None
     olga = Someone("olga")
     public.organizers.add(olga.user)
     html = olga.see("/small/organize/phases/open/")
-    assert "Captions that everybody may read" in html
+    assert "Splits with public captions" in html
     form = dict(re.findall(r'<input type="hidden" name="(seen)" value="(\w+)"', html))
     sent: dict[str, Any] = {
         "opens": "2026-01-01T00:00",

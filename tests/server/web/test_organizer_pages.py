@@ -462,7 +462,7 @@ def test_changing_a_challenge_by_files(olga: Someone, ann: Participant, definiti
     before = sorted(default_storage.listdir("references")[1])
     page = olga.do(f"{ROOT}files/", 200, file=sent(files)).content.decode()
     assert "<caption>Phase open</caption>" in page
-    assert ">Submissions of a team in all<" in page
+    assert ">Submissions per team in total<" in page
     assert ">References c2: file<" in page
     assert "<strong>1 submission</strong> is scored again" in page
     assert MARKER not in page
@@ -526,7 +526,7 @@ def _replaced(old: bytes, new: bytes) -> Any:
         (lambda files: {"a.json": b"{}"}, "must have the file &#x27;challenge.toml&#x27;"),
         (lambda files: {**files, "references_c1.json": b'{"1": 5}'}, "references_c1.json"),
         (lambda files: {**files, "../x": b"a"}, "not a path"),
-        (lambda files: {**files, "a/x": b"a"}, "in no folder, or all in the same one"),
+        (lambda files: {**files, "a/x": b"a"}, "at the top level, or all in one folder"),
         (lambda files: {**files, "references_c1.json": b"\x1f\x8b"}, "must not be another archive"),
         (lambda files: {**files, "references_c1.json": b"PAR1"}, "must be JSON or JSON lines"),
         (lambda files: {**files, "a" * 250: b"a"}, "at most 200 bytes"),

@@ -1,4 +1,4 @@
-"""The pages of organizers. They answer 404 to everybody else."""
+"""Organizer pages. They return 404 to everyone else."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from capeval_server.web.hosting.common import View
 __all__ = ["TABS", "urlpatterns"]
 
 TABS: dict[str, str] = {}
-"""The texts of the tabs of organizers, by the names of their routes."""
+"""Labels of the organizer tabs, by route name."""
 
 
 def _at(place: str, view: View, name: str, *, tab: str = "") -> Any:

@@ -1,4 +1,4 @@
-"""The page of a challenge's campaigns, for its organizers."""
+"""Organizer page of a challenge's campaigns."""
 
 from __future__ import annotations
 
@@ -15,6 +15,6 @@ __all__ = ["campaigns"]
 @for_organizers
 @require_safe
 def campaigns(request: HttpRequest, challenge: Challenge) -> HttpResponse:
-    """The campaigns of the challenge."""
+    """List the campaigns of the challenge."""
     found = with_counts(challenge.campaigns.all())
     return show(request, challenge, "campaigns", tab="campaigns", campaigns=found)

@@ -1,4 +1,4 @@
-"""The pages where organizers change a challenge: by forms, or by its files."""
+"""Organizer pages that create or change a challenge, by forms or files."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ __all__ = [
 
 @for_organizers
 def edit(request: HttpRequest, challenge: Challenge) -> HttpResponse:
-    """Changes texts and declared fields."""
+    """Show and change the texts and declared fields."""
     about = settings.about_of(challenge)
     form = forms.AboutForm(request.POST or None, initial={**about, "seen": fingerprint(about)})
     fields = forms.FieldSet(request.POST or None, initial=about["fields"], prefix="fields")
@@ -84,8 +84,11 @@ def _conflict(
     page: str,
     **context: Any,
 ) -> HttpResponse:
-    """Keeps what was sent in the form, and shows the current values; sent again, it replaces them."""
-    form.add_error(None, f"{error}. The current values are below; saving again replaces them.")
+    """Render a form after an edit conflict, with the current values.
+
+    The form keeps the submitted values. Sending it again replaces the current values.
+    """
+    form.add_error(None, f"{error}. The current values are shown below. If you save again, you replace them.")
     data = form.data.copy()  # type: ignore[attr-defined]
     data["seen"] = fingerprint(context["current"])
     form.data = data
@@ -94,7 +97,7 @@ def _conflict(
 
 @for_organizers
 def phase(request: HttpRequest, challenge: Challenge, phase: str | None = None) -> HttpResponse:
-    """Changes a phase, or adds one."""
+    """Change a phase, or add one."""
     found = None if phase is None else get_object_or_404(challenge.phases, name=phase)
     initial = (
         describe_phase(found) if found else {"quota_per_day": 5, "quota_total": 100, "captions_by": "agreed"}
@@ -123,28 +126,28 @@ def phase(request: HttpRequest, challenge: Challenge, phase: str | None = None) 
 @for_organizers
 @require_POST
 def make_final(request: HttpRequest, challenge: Challenge, phase: str) -> HttpResponse:
-    """Makes the results of a phase final."""
+    """Make the results of a phase final."""
     found = get_object_or_404(challenge.phases.select_related("challenge"), name=phase)
     if request.POST.get("confirm") != "on":
-        messages.error(request, "Nothing changed: confirm that this can't be undone.")
+        messages.error(request, "Nothing changed: please confirm that this cannot be undone.")
         return redirect("organizer_phase", challenge.slug, phase)
     with errors_told(request, "Nothing changed: "):
         final_results.make_final(user_of(request), found)
-        tell(request, f"The results of phase {phase} are final.")
+        tell(request, f"The results of phase {phase} are now final.")
     return redirect("organizer_phase", challenge.slug, phase)
 
 
 @accepts_uploads
 @for_organizers
 def files(request: HttpRequest, challenge: Challenge) -> HttpResponse:
-    """Takes a zip of the challenge's files, and shows what would change."""
+    """Accept a zip of the challenge's files, and preview the changes."""
     return _files(request, challenge)
 
 
 @accepts_uploads
 @for_makers
 def new(request: HttpRequest) -> HttpResponse:
-    """Takes a zip of a new challenge's files, and shows what would be made."""
+    """Accept a zip of a new challenge's files, and preview the challenge."""
     return _files(request, None)
 
 
@@ -158,7 +161,7 @@ def _files(request: HttpRequest, challenge: Challenge | None) -> HttpResponse:
 
 
 def _preview(request: HttpRequest, challenge: Challenge | None, data: bytes) -> dict[str, Any]:
-    """Keep a zip until it is confirmed; return what a page shows of its changes."""
+    """Store a zip until it is confirmed, and return the context of its preview."""
     preview = preview_files(challenge, [data])
     sha256 = drafts.keep_draft(user_of(request), challenge, "files", data)
     confirm = forms.ConfirmUploadForm(initial={"sha256": sha256, "seen": preview.seen})
@@ -168,7 +171,7 @@ def _preview(request: HttpRequest, challenge: Challenge | None, data: bytes) -> 
 @accepts_uploads
 @for_makers
 def new_by_form(request: HttpRequest) -> HttpResponse:
-    """Takes what a new challenge is, and shows what would be made."""
+    """Show the form for a new challenge, and preview the challenge."""
     sent = (request.POST, request.FILES) if request.method == "POST" else ()
     form = forms.NewChallengeForm(*sent)
     if form.is_valid():
@@ -188,7 +191,7 @@ def new_by_form(request: HttpRequest) -> HttpResponse:
 @for_makers
 @require_safe
 def sample(request: HttpRequest) -> HttpResponse:
-    """The files of a small challenge, to start with."""
+    """Send the files of a small challenge, as a starting point."""
     answer = HttpResponse(sample_zip(), content_type="application/zip")
     answer["Content-Disposition"] = 'attachment; filename="small-challenge.zip"'
     return answer
@@ -197,14 +200,14 @@ def sample(request: HttpRequest) -> HttpResponse:
 @for_organizers
 @require_POST
 def apply_to(request: HttpRequest, challenge: Challenge) -> HttpResponse:
-    """Applies the zip that was sent before."""
+    """Apply the zip that was previewed."""
     return _apply(request, challenge)
 
 
 @for_makers
 @require_POST
 def apply_new(request: HttpRequest) -> HttpResponse:
-    """Makes a challenge of the zip that was sent before."""
+    """Create a challenge from the zip that was previewed."""
     return _apply(request, None)
 
 
@@ -219,7 +222,7 @@ def _apply(request: HttpRequest, challenge: Challenge | None) -> HttpResponse:
             drafts.drop_draft(user, challenge, "files")
             tell(
                 request,
-                "The challenge is changed." if challenge else "The challenge is created.",
+                "Changed the challenge." if challenge else "Created the challenge.",
             )
             return redirect("organizer_overview", changed.slug)
     return redirect("organizer_files", challenge.slug) if challenge else redirect("organizer_new")
@@ -228,7 +231,7 @@ def _apply(request: HttpRequest, challenge: Challenge | None) -> HttpResponse:
 @for_organizers
 @require_safe
 def definition(request: HttpRequest, challenge: Challenge) -> HttpResponse:
-    """The definition as it is now."""
+    """Send the current definition of the challenge."""
     answer = HttpResponse(to_toml(challenge), content_type="application/toml; charset=utf-8")
     answer["Content-Disposition"] = 'attachment; filename="challenge.toml"'
     return answer

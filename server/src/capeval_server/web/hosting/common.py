@@ -1,4 +1,4 @@
-"""What all pages of organizers use."""
+"""Helpers shared by the organizer pages."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ __all__ = [
 PAGE = 50
 LATEST = 8
 _FAILED = Result.objects.filter(submission=OuterRef("pk"), failure__gt="").order_by().values("submission")
-# On how many metrics a submission failed. It is counted for the rows of a page alone: a join with the results
-# would first count for all.
+# The number of metrics that failed on a submission. A subquery counts them only for the rows of a page, while
+# a join would count them for all submissions.
 FAILURES = Coalesce(Subquery(_FAILED.annotate(metrics=Count("metric", distinct=True)).values("metrics")), 0)
 View = Callable[..., HttpResponseBase]
 
 
 def for_organizers(view: View) -> View:
-    """Lets organizers of a challenge in, and gives the view the challenge in place of its slug."""
+    """Restrict a view to organizers of a challenge, and pass it the challenge."""
 
     @never_cache
     @wraps(view)
@@ -61,7 +61,7 @@ def for_organizers(view: View) -> View:
 
 
 def for_makers(view: View) -> View:
-    """Lets those in who may make challenges."""
+    """Restrict a view to users with permission to create challenges."""
 
     @never_cache
     @wraps(view)
@@ -76,23 +76,23 @@ def for_makers(view: View) -> View:
 def show(
     request: HttpRequest, challenge: Challenge, page: str, *, status: int = 200, **context: Any
 ) -> HttpResponse:
-    """A page of a challenge's organizers, by the name of its template."""
+    """Render an organizer page, by the name of its template."""
     context = {"challenge": challenge, "now": timezone.now(), **context}
     return render(request, f"web/hosting/{page}.html", context, status=status)
 
 
 def form_status(*sent: forms.Form | forms.BaseFormSet[Any]) -> int:
-    """The status of a page with forms: 422 if a form that was sent is not valid."""
+    """Return the HTTP status of a page with forms: 422 if a submitted form is invalid."""
     return 422 if any(form.is_bound and not form.is_valid() for form in sent) else 200
 
 
 def actions_of(challenge: Challenge) -> QuerySet[Action]:
-    """What organizers did, the latest first."""
+    """Return the audit log of a challenge, latest first."""
     return challenge.actions.select_related("submission", "team").order_by("-time", "-pk")
 
 
 def paged(request: HttpRequest, rows: QuerySet[Any]) -> dict[str, Any]:
-    """The page that was asked for, the numbers of others near it, and what else was asked for."""
+    """Return the requested page, nearby page numbers, and the rest of the query."""
     found = Paginator(rows, PAGE).get_page(request.GET.get("page"))
     asked = request.GET.copy()
     asked.pop("page", None)
@@ -101,13 +101,13 @@ def paged(request: HttpRequest, rows: QuerySet[Any]) -> dict[str, Any]:
 
 
 def tell(request: HttpRequest, text: str) -> None:
-    """Shows a message of success on the next page."""
+    """Show a success message on the next page."""
     messages.success(request, text)
 
 
 @contextmanager
 def errors_in_form(form: forms.Form, field: str | None = None) -> Iterator[None]:
-    """Show an error of what a form does at one of its fields, or above all."""
+    """Add a raised error to a field of a form, or to the form."""
     try:
         yield
     except CapevalError as error:
@@ -120,7 +120,7 @@ def errors_told(request: HttpRequest, before: str = "") -> Iterator[None]:
 
     Args:
         request: The request.
-        before: The text before the error, such as `Nothing changed: `.
+        before: Text before the error, such as `Nothing changed: `.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""What organizers fill in."""
+"""Forms of the organizer pages."""
 
 from __future__ import annotations
 
@@ -40,81 +40,89 @@ __all__ = [
 
 
 class FilesForm(forms.Form):
-    """Takes a zip of a challenge's files."""
+    """Form to upload a zip of a challenge's files."""
 
     file = forms.FileField(
         label="Zip of challenge.toml and its files",
-        help_text="In no folder, or all in one. You see what would change before anything is changed.",
+        help_text="Files in no folder, or all in one. You can check the changes before you apply them.",
         widget=forms.ClearableFileInput({"accept": ".zip,application/zip"}),
     )
 
 
 class NewChallengeForm(forms.Form):
-    """Makes a challenge of one split and one phase; files, or other pages, add more."""
+    """Form to create a challenge with one split and one phase.
+
+    More splits and phases are added with files or on other pages.
+    """
 
     title = forms.CharField(max_length=200)
     slug = forms.CharField(
-        label="Name in addresses",
+        label="Name in URLs",
         max_length=50,
-        help_text="Letters, digits, - and _. It can't be changed later.",
+        help_text="Letters, digits, - and _. Cannot be changed later.",
     )
     description = forms.CharField(
-        required=False, widget=forms.Textarea({"rows": 4}), help_text="Markdown. What the challenge is about."
+        required=False, widget=forms.Textarea({"rows": 4}), help_text="Markdown. Describes the challenge."
     )
     rules = forms.CharField(
-        required=False, widget=forms.Textarea({"rows": 4}), help_text="Markdown. What participants agree to."
+        required=False,
+        widget=forms.Textarea({"rows": 4}),
+        help_text="Markdown. Participants must accept the rules.",
     )
     split = forms.CharField(
         label="Split",
         max_length=50,
         initial="test",
-        help_text="The name of the images to caption, such as test.",
+        help_text="Name of the set of images to caption, such as test.",
     )
     references = forms.FileField(
-        label="File of references",
-        help_text="JSON: COCO's annotations, or captions by image id. Its images are those to caption.",
+        label="Reference file",
+        help_text="JSON: COCO annotations, or captions by image id. Defines the split's images.",
         max_length=100,
     )
     reference_set = forms.CharField(
-        label="Name of the references", max_length=50, initial="c5", help_text="Such as c5 for five an image."
+        label="Name of the references",
+        max_length=50,
+        initial="c5",
+        help_text="For example c5, for five per image.",
     )
     public = forms.BooleanField(
         label="The references are public",
         required=False,
-        help_text="Scores of single images are shown then, and all digits.",
+        help_text="If they are public, per-image scores and full precision are shown.",
     )
     human = forms.FileField(
-        label="Captions by people",
+        label="Human captions",
         required=False,
-        help_text="A file of results, which are not among the references: the human baseline.",
+        help_text="Results file for the human baseline, with captions that are not references.",
         max_length=100,
     )
     subsets = forms.FileField(
         label="Subsets",
         required=False,
-        help_text="JSON with the image ids of each subset, which gets scores of its own.",
+        help_text="JSON with the image ids of each subset. Subsets are scored separately.",
         max_length=100,
     )
-    metrics = MetricsField(help_text="Each submission is scored with all of these.")
+    metrics = MetricsField(help_text="Each submission is scored with all selected metrics.")
     sort_by = forms.CharField(
-        label="Score that ranks",
+        label="Ranking score",
         max_length=50,
         initial=DEFAULT[-1],
-        help_text="The name of a score of one of the metrics.",
+        help_text="Name of a score of one of the metrics.",
         widget=forms.TextInput({"list": "scores", "autocomplete": "off"}),
     )
     phase = forms.CharField(
-        label="Phase", max_length=50, initial="open", help_text="The name of the time in which to submit."
+        label="Phase", max_length=50, initial="open", help_text="Name of the submission period."
     )
     opens = forms.DateTimeField(label="Opens (UTC)")
     closes = forms.DateTimeField(label="Closes (UTC)")
     quota_per_day = forms.IntegerField(
-        label="Submissions a day", help_text="Of a team; days end at midnight, UTC.", min_value=1, initial=5
+        label="Submissions per day", help_text="Per team. Days end at midnight UTC.", min_value=1, initial=5
     )
     quota_total = forms.IntegerField(
-        label="Submissions in all", help_text="Of a team.", min_value=1, initial=100
+        label="Submissions in total", help_text="Per team.", min_value=1, initial=100
     )
-    leaderboard = forms.ChoiceField(label="Who sees the leaderboard", choices=Phase.Leaderboard.choices)
+    leaderboard = forms.ChoiceField(label="Leaderboard visibility", choices=Phase.Leaderboard.choices)
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -122,11 +130,11 @@ class NewChallengeForm(forms.Form):
             self.fields[name].widget = _time_input()
 
     def scores(self) -> list[str]:
-        """Return the names of scores that the page suggests."""
+        """Return the score names that the page suggests."""
         return list_scores()
 
 
-# What a problem's place in a definition is called, by the fields that it is about.
+# Form fields by the path of a problem in the definition.
 _PLACES = {
     "challenge.slug": "slug",
     "challenge.title": "title",
@@ -144,57 +152,59 @@ _PLACES = {
 
 
 def show_new_problem(form: NewChallengeForm, text: str) -> None:
-    """Puts what is wrong with a new challenge to the field that it is about."""
+    """Add the validation errors of a new challenge to the fields that they concern."""
     for part in text.removeprefix("challenge.toml: ").split("; "):
         place, _, message = part.partition(": ")
         field = _PLACES.get(place.strip("'"))
         if field is None:
-            # Models check one field against another, and name the field in their message.
+            # Errors of checks between fields name the field in the message.
             first = message.partition(" ")[0].strip("'")
             field = first if first in ("closes", "sort_by") else None
         form.add_error(field, message if field else part)
 
 
 def _time_input() -> forms.DateTimeInput:
-    # Seconds are kept, which a browser leaves out of what it shows when they are none.
+    # The step keeps seconds, which browsers hide if they are zero.
     return forms.DateTimeInput({"type": "datetime-local", "step": "1"}, format="%Y-%m-%dT%H:%M:%S")
 
 
 class ReferencesForm(forms.Form):
-    """Takes a file of references."""
+    """Form to upload a reference file."""
 
     file = forms.FileField(
-        label="File of references",
-        help_text="One file with captions of exactly the split's images. You confirm it on the next page.",
+        label="Reference file",
+        help_text="Captions for exactly the images of the split. You confirm on the next page.",
         max_length=100,
     )
 
 
 class ReportedForm(forms.Form):
-    """Takes a file of scores that were reported elsewhere."""
+    """Form to import a file of scores that were reported elsewhere."""
 
     name = forms.CharField(
         max_length=50,
-        help_text="Letters, digits, - and _, such as coco-2015. The same name replaces the rows.",
+        help_text="Letters, digits, - and _, for example coco-2015. Replaces rows of the same name.",
     )
     title = forms.CharField(
-        max_length=200, label="What they are", help_text="Such as: COCO's leaderboard of 2015, c5."
+        max_length=200, label="Title", help_text="For example: COCO leaderboard of 2015, c5."
     )
     url = forms.CharField(
-        max_length=500, required=False, label="Where they were reported", help_text="An address."
+        max_length=500, required=False, label="Source URL", help_text="Page that reports the scores."
     )
     ranked = forms.BooleanField(
-        required=False, label="Show the rank that each row would have", help_text="Teams keep their ranks."
+        required=False,
+        label="Show the rank that each row would have",
+        help_text="Ranks of teams do not change.",
     )
     file = forms.FileField(
-        help_text="CSV with a column team, optional columns method, date, url and publication, and a column"
-        " for each score; or the JSON of COCO's leaderboards.",
+        help_text="CSV with a column team, optional columns method, date, url and publication, and one column"
+        " per score; or JSON in the format of the COCO leaderboards.",
         max_length=100,
     )
 
 
 class ConfirmUploadForm(forms.Form):
-    """Confirms a file that was sent before."""
+    """Form that confirms a previewed upload."""
 
     sha256 = forms.RegexField("^[0-9a-f]{64}$", widget=forms.HiddenInput)
     seen = forms.RegexField("^[0-9a-f]{1,64}$", widget=forms.HiddenInput)
@@ -202,27 +212,29 @@ class ConfirmUploadForm(forms.Form):
 
 
 class AboutForm(forms.Form):
-    """A challenge's texts."""
+    """Form to edit a challenge's texts."""
 
     title = forms.CharField(max_length=200)
     description = forms.CharField(
-        required=False, widget=forms.Textarea({"rows": 8}), help_text="Markdown. What the challenge is about."
+        required=False, widget=forms.Textarea({"rows": 8}), help_text="Markdown. Describes the challenge."
     )
     rules = forms.CharField(
-        required=False, widget=forms.Textarea({"rows": 12}), help_text="Markdown. What participants agree to."
+        required=False,
+        widget=forms.Textarea({"rows": 12}),
+        help_text="Markdown. Participants must accept the rules.",
     )
-    # The form's own data has another place: Django takes fields off the class.
+    # Does not clash with the form's attribute `data`: Django removes fields from the class.
     data = forms.CharField(  # type: ignore[assignment]
         required=False,
         widget=forms.Textarea({"rows": 6}),
-        help_text="Markdown. Where the data is, and how to use it.",
+        help_text="Markdown. Location and use of the data.",
     )
     faq = forms.CharField(label="FAQ", required=False, widget=forms.Textarea({"rows": 6}))
     contact = forms.CharField(required=False, widget=forms.Textarea({"rows": 3}))
     approval = forms.BooleanField(
         label="Participants must be approved",
         required=False,
-        help_text="An organizer approves each of them before they can submit.",
+        help_text="Participants cannot submit before an organizer approves them.",
     )
     seen = forms.CharField(max_length=64, widget=forms.HiddenInput)
 
@@ -239,39 +251,39 @@ FieldSet = forms.formset_factory(_DeclaredField, extra=2, max_num=50, absolute_m
 
 
 def declared(fields: forms.BaseFormSet[_DeclaredField]) -> list[dict[str, Any]]:
-    """The fields as a definition says them; those without a name are left out."""
+    """Return the named fields, in the format of a definition."""
     filled = [form.cleaned_data for form in fields.forms if form.cleaned_data.get("name")]
     return [{name: found[name] for name in ("name", "required", "shown")} for found in filled]
 
 
 class PhaseForm(forms.Form):
-    """A phase."""
+    """Form to add or change a phase."""
 
     name = forms.CharField(
-        max_length=50, help_text="Part of its address: letters, digits, - and _. It can't be changed later."
+        max_length=50, help_text="Part of the URL: letters, digits, - and _. Cannot be changed later."
     )
     opens = forms.DateTimeField(label="Opens (UTC)")
     closes = forms.DateTimeField(label="Closes (UTC)")
     splits = forms.MultipleChoiceField(
-        widget=forms.CheckboxSelectMultiple, help_text="A submission must have results of each."
+        widget=forms.CheckboxSelectMultiple,
+        help_text="A submission must contain results for each selected split.",
     )
     quota_per_day = forms.IntegerField(
-        label="Submissions a day", help_text="Of a team; days end at midnight, UTC.", min_value=1
+        label="Submissions per day", help_text="Per team. Days end at midnight UTC.", min_value=1
     )
-    quota_total = forms.IntegerField(label="Submissions in all", help_text="Of a team.", min_value=1)
-    leaderboard = forms.ChoiceField(label="Who sees the leaderboard", choices=Phase.Leaderboard.choices)
+    quota_total = forms.IntegerField(label="Submissions in total", help_text="Per team.", min_value=1)
+    leaderboard = forms.ChoiceField(label="Leaderboard visibility", choices=Phase.Leaderboard.choices)
     captions = forms.MultipleChoiceField(
-        label="Captions that everybody may read",
+        label="Splits with public captions",
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        help_text="Of these splits, a page shows the captions of submissions on the leaderboard side by side,"
-        " while everybody may see the leaderboard. References and scores of single images are shown only"
-        " where the references are public.",
+        help_text="While the leaderboard is public, a page shows the captions of its submissions for these"
+        " splits side by side. References and per-image scores are shown only if the references are public.",
     )
     captions_by = forms.ChoiceField(
-        label="Whose captions",
+        label="Teams with public captions",
         choices=Phase.CaptionsBy.choices,
-        help_text="Teams agree on the page of their team. Tell participants before you choose all.",
+        help_text="Teams agree on their team's page. Inform participants before you select all teams.",
     )
     seen = forms.CharField(max_length=64, required=False, widget=forms.HiddenInput)
 
@@ -285,36 +297,36 @@ class PhaseForm(forms.Form):
         ]
         cast(forms.MultipleChoiceField, self.fields["captions"]).choices = splits.choices
         if phase is not None:
-            # Disabled: its value is the initial one, whatever is sent.
+            # A disabled field keeps its initial value, whatever is submitted.
             self.fields["name"].disabled = True
             self.fields["name"].help_text = ""
             if phase.submissions.exists():
                 splits.disabled = True
-                splits.help_text = "They can't be changed: there are submissions."
+                splits.help_text = "Cannot be changed, because there are submissions."
 
 
 class MarkForm(forms.Form):
-    """Says what an organizer thinks of a submission."""
+    """Form to flag or hide a submission."""
 
     mark = forms.ChoiceField(
         label="Mark",
         required=False,
         choices=[
             ("", "None"),
-            (Submission.Mark.FLAGGED, "Flagged: on the leaderboard, with the reason"),
-            (Submission.Mark.HIDDEN, "Hidden: not on the leaderboard"),
+            (Submission.Mark.FLAGGED, "Flagged: shown on the leaderboard with the reason"),
+            (Submission.Mark.HIDDEN, "Hidden: removed from the leaderboard"),
         ],
     )
     reason = forms.CharField(
         max_length=LONGEST_REASON,
         required=False,
         widget=forms.Textarea({"rows": 3}),
-        help_text="The team sees it.",
+        help_text="Visible to the team.",
     )
 
 
 class QuotaIncreaseForm(forms.Form):
-    """Gives a team more of a phase's quota."""
+    """Form to increase a team's quota in a phase."""
 
     phase = forms.ChoiceField(widget=forms.HiddenInput)
     per_day = forms.IntegerField(label="Extra per day", min_value=0, max_value=MOST_PER_DAY)
@@ -326,7 +338,7 @@ class QuotaIncreaseForm(forms.Form):
 
 
 class OrganizerForm(forms.Form):
-    """Names a user."""
+    """Form to add an organizer."""
 
     username = forms.CharField(
         label="Username", max_length=User._meta.get_field("username").max_length, strip=True
@@ -334,7 +346,7 @@ class OrganizerForm(forms.Form):
 
 
 class ParticipantForm(forms.Form):
-    """Says what is done with a participant."""
+    """Form of an action on a participant."""
 
     act = forms.ChoiceField(
         choices=[(act, act) for act in ("approve", "approve_all", "remove", "block", "unblock")]
@@ -344,48 +356,48 @@ class ParticipantForm(forms.Form):
 
 
 class AnnouncementForm(forms.Form):
-    """Says what is announced."""
+    """Form to publish an announcement."""
 
     title = forms.CharField(max_length=LONGEST_TITLE)
     text = forms.CharField(
         max_length=LONGEST_TEXT,
         widget=forms.Textarea({"rows": 6}),
-        help_text="Markdown. It is on the challenge's page, and is mailed to all who take part.",
+        help_text="Markdown. Shown on the challenge's page and mailed to participants.",
     )
 
 
 class WebhookForm(forms.Form):
-    """Names an address that is told what happens."""
+    """Form to add a webhook."""
 
-    url = forms.CharField(label="Address", max_length=500, widget=forms.URLInput)
+    url = forms.CharField(label="URL", max_length=500, widget=forms.URLInput)
 
 
 class PictureForm(forms.Form):
-    """Takes a picture."""
+    """Form to upload an image."""
 
     file = forms.FileField(
-        label="Picture",
-        help_text="PNG, JPEG, WebP or GIF, of at most 2 MiB. One of the same name is replaced.",
+        label="Image",
+        help_text="PNG, JPEG, WebP or GIF, at most 2 MiB. Replaces an image of the same name.",
         max_length=100,
         widget=forms.ClearableFileInput({"accept": ".png,.jpg,.jpeg,.webp,.gif"}),
     )
 
 
 class BlockForm(forms.Form):
-    """Names a user to block, and says why."""
+    """Form to block a user."""
 
     username = forms.CharField(label="Username", max_length=150, strip=True)
     reason = forms.CharField(
-        label="Reason", max_length=LONGEST_REASON, help_text="The user sees it when they try to join."
+        label="Reason", max_length=LONGEST_REASON, help_text="Shown to the user when they try to join."
     )
 
 
 class RerunForm(forms.Form):
-    """Says which submissions are to be scored again."""
+    """Form that selects submissions to score again."""
 
     phase = forms.ChoiceField(required=False)
     which = forms.ChoiceField(
-        label="Which", choices=[("failed", "Those that failed, or that a metric failed on"), ("all", "All")]
+        label="Submissions", choices=[("failed", "Submissions with failures"), ("all", "All submissions")]
     )
 
     def __init__(self, challenge: Challenge, *arguments: Any, **options: Any) -> None:
@@ -394,7 +406,7 @@ class RerunForm(forms.Form):
 
 
 class FilterForm(forms.Form):
-    """Says which submissions to list."""
+    """Form that filters submissions."""
 
     state = forms.ChoiceField(
         required=False, choices=[("", "Any state"), *((state, state) for state in Submission.State.values)]
@@ -404,7 +416,7 @@ class FilterForm(forms.Form):
         required=False,
         choices=[("", "Any mark"), ("none", "not marked"), ("flagged", "flagged"), ("hidden", "hidden")],
     )
-    failures = forms.BooleanField(label="a metric failed", required=False)
+    failures = forms.BooleanField(label="with failed metrics", required=False)
     team = forms.CharField(max_length=60, required=False, widget=forms.TextInput({"type": "search"}))
 
     def __init__(self, challenge: Challenge, *arguments: Any, **options: Any) -> None:
@@ -419,6 +431,6 @@ def _offer_phases(field: forms.Field, challenge: Challenge, *, all_phases: bool 
 
 
 def show_problems(form: forms.Form, error: FieldsError) -> None:
-    """Puts what is wrong to the fields it is about."""
+    """Add validation errors to the fields that they concern."""
     for name, text in error.problems:
         form.add_error(name if name in form.fields else None, text)

@@ -15,7 +15,7 @@ from capeval.metrics.registry import canonical_name, named
 
 __all__ = ["MetricsField", "list_scores"]
 
-# The text of each option that was sent, by metric and option.
+# The submitted text of each option, by metric and option.
 _Chosen = Mapping[str, Mapping[str, str]]
 
 
@@ -29,12 +29,12 @@ class _OfferedOption:
 
     @property
     def choices(self) -> list[str]:
-        """The values to select from; empty for an input of text."""
+        """The values to select from, or [] for a text input."""
         return ["true", "false"] if self.option.type == "flag" else list(self.option.choices)
 
     @property
     def help(self) -> str:
-        """The description of the option, without marks of code."""
+        """The description of the option, without code markup."""
         return self.option.help.replace("`", "")
 
 
@@ -49,7 +49,7 @@ class _OfferedMetric:
 
 
 def _variant_options(name: str) -> dict[str, tuple[MetricOption, str]]:
-    """Return the options that a name of the registry leaves open, with their defaults as text."""
+    """Return the options that a registered name does not fix, with defaults as text."""
     metric = type(made := METRICS[name]())
     fixed = metric.variants.get(name, {})
     return {
@@ -60,7 +60,7 @@ def _variant_options(name: str) -> dict[str, tuple[MetricOption, str]]:
 
 
 def _in_order() -> dict[str, Metric]:
-    """Return all metrics by name: the default ones first, then the other featured ones, then the rest."""
+    """Return all metrics by name: default metrics, other featured ones, then the rest."""
     found = {name: make() for name, make in METRICS.items()}
     ranks = {name: place for place, name in enumerate(DEFAULT)}
 
@@ -71,18 +71,21 @@ def _in_order() -> dict[str, Metric]:
 
 
 def list_scores() -> list[str]:
-    """Return the names of the scores of all metrics, those of featured metrics first."""
+    """Return the score names of all metrics, beginning with featured metrics."""
     return list(dict.fromkeys(name for metric in _in_order().values() for name in metric.names))
 
 
 class _MetricsWidget(forms.Widget):
-    """Checkboxes of metrics with their options; metrics that are not featured are behind "More metrics"."""
+    """Checkboxes of metrics with their options.
+
+    Metrics that are not featured are under "More metrics".
+    """
 
     template_name = "web/hosting/_metrics.html"
     use_fieldset = True
 
     def id_for_label(self, id_: str | None) -> str:
-        # A fieldset has a legend.
+        # The legend of the fieldset is its label.
         return ""
 
     def get_context(self, name: str, value: _Chosen | None, attrs: dict[str, Any] | None) -> dict[str, Any]:
@@ -122,13 +125,13 @@ class _MetricsWidget(forms.Widget):
         }
 
     def value_omitted_from_data(self, data: Any, files: Any, name: str) -> bool:
-        # No checkbox is sent if none is checked.
+        # Browsers send nothing if no checkbox is checked.
         del data, files, name
         return False
 
 
 class MetricsField(forms.Field):
-    """Metrics by the names that definitions have, with the options that differ from their defaults."""
+    """Metrics by their names in definitions, with non-default options."""
 
     widget = _MetricsWidget
 
@@ -139,7 +142,7 @@ class MetricsField(forms.Field):
         """Return the chosen metrics, such as `CIDEr-D(sigma=3)`.
 
         Raises:
-            ValidationError: There is no such metric, or an option has another value.
+            ValidationError: A metric is unknown, or an option has an invalid value.
         """
         made = []
         for metric, sent in (value or {}).items():

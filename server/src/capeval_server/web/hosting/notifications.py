@@ -1,4 +1,4 @@
-"""The page of announcements and webhooks, for organizers."""
+"""Organizer page of announcements and webhooks."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ __all__ = ["add_webhook", "notices", "remove_webhook", "take_back"]
 
 @for_organizers
 def notices(request: HttpRequest, challenge: Challenge) -> HttpResponse:
-    """What was announced, and who is told by webhooks; announces something."""
+    """List announcements and webhooks, and publish an announcement."""
     form = forms.AnnouncementForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         given = form.cleaned_data
         with errors_in_form(form):
             services.announce(user_of(request), challenge, given["title"], given["text"])
-            tell(request, "It is announced, and is mailed to all participants.")
+            tell(request, "Published the announcement. It will be mailed to participants.")
             return redirect("organizer_notices", challenge.slug)
     return _show(request, challenge, form, forms.WebhookForm())
 
@@ -58,16 +58,16 @@ def _show(
 @for_organizers
 @require_POST
 def take_back(request: HttpRequest, challenge: Challenge, pk: int) -> HttpResponse:
-    """Takes an announcement back."""
+    """Remove an announcement."""
     services.take_back(user_of(request), get_object_or_404(challenge.announcements, pk=pk))
-    tell(request, "The announcement is taken back. Mail that was sent stays sent.")
+    tell(request, "Removed the announcement. Emails that were already sent cannot be recalled.")
     return redirect("organizer_notices", challenge.slug)
 
 
 @for_organizers
 @require_POST
 def add_webhook(request: HttpRequest, challenge: Challenge) -> HttpResponse:
-    """Adds a webhook, and shows its secret: only the answer to the form itself does."""
+    """Add a webhook, and show its secret once."""
     form, made = forms.WebhookForm(request.POST), None
     if form.is_valid():
         with errors_in_form(form, "url"):
@@ -79,7 +79,7 @@ def add_webhook(request: HttpRequest, challenge: Challenge) -> HttpResponse:
 @for_organizers
 @require_POST
 def remove_webhook(request: HttpRequest, challenge: Challenge, pk: int) -> HttpResponse:
-    """Removes a webhook."""
+    """Remove a webhook."""
     webhooks.remove(user_of(request), get_object_or_404(challenge.webhooks, pk=pk))
-    tell(request, "The webhook is removed.")
+    tell(request, "Removed the webhook.")
     return redirect("organizer_notices", challenge.slug)

@@ -1,4 +1,4 @@
-"""How a challenge goes, what was done, and everything of it."""
+"""Challenge dashboard, audit log and export."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ def overview_page(request: HttpRequest, challenge: Challenge) -> HttpResponse:
 @for_organizers
 @require_safe
 def trail(request: HttpRequest, challenge: Challenge) -> HttpResponse:
-    """What organizers did."""
+    """Show the audit log of the challenge."""
     return show(request, challenge, "trail", tab="trail", **paged(request, actions_of(challenge)))
 
 
 @for_organizers
 def export_page(request: HttpRequest, challenge: Challenge) -> HttpResponseBase:
-    """Has everything of the challenge exported; or sends that as a zip."""
+    """Start an export of the whole challenge (POST), or download it as a zip (GET)."""
     user = user_of(request)
     if request.method == "POST":
         ask_for_export(user, challenge)

@@ -1,4 +1,4 @@
-"""The pages of teams and organizers, for organizers."""
+"""Organizer pages of teams, participants and organizers."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ from capeval_server.web.hosting.common import (
 
 __all__ = ["organizers", "participants", "remove_organizer", "team", "teams"]
 
-# What is told of what was done with a participant.
+# Messages after an action on a participant.
 _DONE = {
-    "approve": "<bdi>{}</bdi> is approved.",
+    "approve": "Approved <bdi>{}</bdi>.",
     "remove": "<bdi>{}</bdi> no longer takes part.",
-    "block": "<bdi>{}</bdi> is blocked.",
-    "unblock": "<bdi>{}</bdi> is no longer blocked.",
+    "block": "Blocked <bdi>{}</bdi>.",
+    "unblock": "Unblocked <bdi>{}</bdi>.",
 }
 
 
 @for_organizers
 @require_safe
 def teams(request: HttpRequest, challenge: Challenge) -> HttpResponse:
-    """The teams, their members, and what they used of the quotas."""
+    """List the teams with their members and quota usage."""
     listed = challenge.teams.prefetch_related("memberships__user").order_by("name")
     listing = paged(request, listed)
     uses = overview.use_of(challenge, listing["found"].object_list)
@@ -52,7 +52,7 @@ def teams(request: HttpRequest, challenge: Challenge) -> HttpResponse:
 
 @for_organizers
 def team(request: HttpRequest, challenge: Challenge, pk: int) -> HttpResponse:
-    """A team; gives it more of a phase's quota."""
+    """Show a team, and increase its quota in a phase."""
     found = get_object_or_404(challenge.teams.prefetch_related("memberships__user"), pk=pk)
     form = None
     if request.method == "POST":
@@ -63,7 +63,7 @@ def team(request: HttpRequest, challenge: Challenge, pk: int) -> HttpResponse:
             moderation.raise_quota(
                 user_of(request), found, chosen, per_day=given["per_day"], total=given["total"]
             )
-            tell(request, f"The team's quota in phase {chosen.name} is changed.")
+            tell(request, f"Changed the team's quota in phase {chosen.name}.")
             return redirect("organizer_team", challenge.slug, pk)
     (use,) = overview.use_of(challenge, [found])
     return show(
@@ -81,7 +81,7 @@ def team(request: HttpRequest, challenge: Challenge, pk: int) -> HttpResponse:
 
 
 def _raise_form(challenge: Challenge, use: QuotaUsage, sent: django_forms.Form | None) -> django_forms.Form:
-    """The form of one phase, with what was sent if it was the form of this phase."""
+    """Return the form of a phase, with the submitted values if they concern it."""
     if sent is not None and sent.data.get("phase") == use.phase.name:
         return sent
     given = (use.raised.per_day, use.raised.total) if use.raised else (0, 0)
@@ -91,7 +91,7 @@ def _raise_form(challenge: Challenge, use: QuotaUsage, sent: django_forms.Form |
 
 @for_organizers
 def participants(request: HttpRequest, challenge: Challenge) -> HttpResponse:
-    """Who takes part, waits for approval or is blocked; approves, removes and blocks them."""
+    """List participants and blocked users; approve, remove, block and unblock them."""
     form = forms.ParticipantForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         with errors_in_form(form):
@@ -112,11 +112,11 @@ def participants(request: HttpRequest, challenge: Challenge) -> HttpResponse:
 
 
 def _act(user: User, challenge: Challenge, given: dict[str, str]) -> str:
-    """Does what was sent, and says what was done."""
+    """Perform the submitted action, and return a message about it."""
     act, name = given["act"], given["username"]
     if act == "approve_all":
         number = people.approve_all(user, challenge)
-        return f"{number} participants are approved."
+        return f"Participants approved: {number}."
     if act == "block":
         people.block(user, challenge, name, given["reason"])
     else:
@@ -127,12 +127,12 @@ def _act(user: User, challenge: Challenge, given: dict[str, str]) -> str:
 
 @for_organizers
 def organizers(request: HttpRequest, challenge: Challenge) -> HttpResponse:
-    """The organizers of the challenge; adds one."""
+    """List the organizers of the challenge, and add one."""
     form = forms.OrganizerForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         with errors_in_form(form, "username"):
             added = moderation.add_organizer(user_of(request), challenge, form.cleaned_data["username"])
-            tell(request, format_html("<bdi>{}</bdi> is an organizer.", added.username))
+            tell(request, format_html("<bdi>{}</bdi> is now an organizer.", added.username))
             return redirect("organizer_organizers", challenge.slug)
     shown = challenge.organizers.order_by("username")
     return show(
@@ -149,7 +149,7 @@ def organizers(request: HttpRequest, challenge: Challenge) -> HttpResponse:
 @for_organizers
 @require_POST
 def remove_organizer(request: HttpRequest, challenge: Challenge, pk: int) -> HttpResponse:
-    """Removes an organizer."""
+    """Remove an organizer."""
     removed = get_object_or_404(challenge.organizers, pk=pk)
     with errors_told(request):
         moderation.remove_organizer(user_of(request), challenge, removed)

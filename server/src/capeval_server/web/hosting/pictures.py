@@ -1,4 +1,4 @@
-"""The page of pictures in a challenge's texts, for organizers."""
+"""Organizer page of the images in a challenge's texts."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ __all__ = ["pictures", "remove_picture"]
 @accepts_uploads
 @for_organizers
 def pictures(request: HttpRequest, challenge: Challenge) -> HttpResponse:
-    """The pictures; adds one, or replaces that of the same name."""
+    """List the images; add one, or replace the image of the same name."""
     form = forms.PictureForm(request.POST or None, request.FILES or None)
     if request.method == "POST" and form.is_valid():
         file = form.cleaned_data["file"]
         with errors_in_form(form, "file"):
             added = stored.add(user_of(request), challenge, file.name or "", file.read(stored.LARGEST + 1))
-            tell(request, format_html("The picture {} is stored.", added.name))
+            tell(request, format_html("Saved the image {}.", added.name))
             return redirect("organizer_pictures", challenge.slug)
     found = challenge.pictures.order_by("name")
     return show(
@@ -37,7 +37,7 @@ def pictures(request: HttpRequest, challenge: Challenge) -> HttpResponse:
 @for_organizers
 @require_POST
 def remove_picture(request: HttpRequest, challenge: Challenge, pk: int) -> HttpResponse:
-    """Removes a picture."""
+    """Remove an image."""
     stored.remove(user_of(request), get_object_or_404(challenge.pictures, pk=pk))
-    tell(request, "The picture is removed.")
+    tell(request, "Removed the image.")
     return redirect("organizer_pictures", challenge.slug)

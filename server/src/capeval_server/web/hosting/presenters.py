@@ -1,4 +1,4 @@
-"""A challenge's definition in the words of the pages: what is made or changed, part by part."""
+"""Changes of a challenge's definition, described for the pages."""
 
 from __future__ import annotations
 
@@ -12,34 +12,37 @@ from capeval_server.web.presenters import label
 __all__ = ["Section", "in_words"]
 
 _LABELS = {
-    "slug": "Name in addresses",
-    "fields": "Submitters declare",
+    "slug": "Name in URLs",
+    "fields": "Declared fields",
     "results": "Names of result files",
-    "sort_by": "Score that ranks",
-    "least_subset": "Fewest images of a subset that private references score",
-    "image_url": "Where an image can be seen",
-    "quota_per_day": "Submissions of a team a day",
-    "quota_total": "Submissions of a team in all",
-    "leaderboard": "Who sees the leaderboard",
+    "sort_by": "Ranking score",
+    "least_subset": "Minimum images per subset for private references",
+    "image_url": "Image URL",
+    "quota_per_day": "Submissions per team and day",
+    "quota_total": "Submissions per team in total",
+    "leaderboard": "Leaderboard visibility",
     "opens": "Opens (UTC)",
     "closes": "Closes (UTC)",
-    "human": "Captions by people",
+    "human": "Human captions",
     "public": "Public",
 }
-# What the lists of a definition are called, by their keys.
+# Labels of the lists in a definition, by key.
 _SECTIONS = {"splits": "Split", "phases": "Phase"}
 
 
 @dataclass(frozen=True)
 class Section:
-    """The challenge itself, a split or a phase; each line has a label, what was before and what is after."""
+    """Changes of the challenge itself, a split or a phase.
+
+    Each line has a label, the old value and the new value.
+    """
 
     title: str
     lines: list[tuple[str, str, str]]
 
 
 def in_words(changes: Sequence[Change]) -> list[Section]:
-    """Changes of a definition as sections of labeled lines."""
+    """Group the changes of a definition into sections of labeled lines."""
     found: dict[str, list[tuple[str, str, str]]] = {}
     for place, before, after in changes:
         first, *parts = place.split(".")
@@ -53,7 +56,7 @@ def in_words(changes: Sequence[Change]) -> list[Section]:
 
 def _label(parts: Sequence[str]) -> str:
     *above, last = parts or [""]
-    # `references.c5.public` is of the references c5, and `subsets.animals` has the name of a subset last.
+    # `references.c5.public` belongs to the references c5; `subsets.animals` ends with a subset's name.
     where = [f"{kind} {name}" for kind, name in zip(above[::2], above[1::2], strict=False)]
     words = _LABELS.get(last) or label(last)
     if len(above) % 2:

@@ -1,4 +1,4 @@
-"""The pages where organizers publish references."""
+"""Organizer pages of references and of scores reported elsewhere."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ __all__ = [
 @for_organizers
 @require_safe
 def references(request: HttpRequest, challenge: Challenge) -> HttpResponse:
-    """The reference sets and their versions; never what is in them."""
+    """List the reference sets and their versions, without their contents."""
     return _references(request, challenge)
 
 
@@ -66,7 +66,7 @@ def _references(
 @for_organizers
 @require_POST
 def send_references(request: HttpRequest, challenge: Challenge, split: str, references: str) -> HttpResponse:
-    """Takes a file of references, and says what publishing it would do."""
+    """Accept a reference file, and show a preview of the new version."""
     entry = reported_scores.reference_set(challenge, split, references)
     form = forms.ReferencesForm(request.POST, request.FILES)
     if form.is_valid():
@@ -86,19 +86,19 @@ def send_references(request: HttpRequest, challenge: Challenge, split: str, refe
 def publish_references(
     request: HttpRequest, challenge: Challenge, split: str, references: str
 ) -> HttpResponse:
-    """Publishes the file of references that was sent before."""
+    """Publish the reference file that was previewed."""
     entry = reported_scores.reference_set(challenge, split, references)
     form = forms.ConfirmUploadForm(request.POST)
     user, kind = user_of(request), f"references-{entry.pk}"
     if form.is_valid() and form.cleaned_data["seen"].isdecimal():
         given = form.cleaned_data
-        with errors_told(request, "Nothing is published: "):
+        with errors_told(request, "Nothing was published: "):
             data = drafts.read_draft(user, challenge, kind, given["sha256"])
             number = settings.publish_references(user, entry, given["name"], data, seen=int(given["seen"]))
             drafts.drop_draft(user, challenge, kind)
             tell(
                 request,
-                f"Version {number} of {entry.name} is now the current one. Submissions are scored again.",
+                f"Version {number} of {entry.name} is now current. Submissions will be scored again.",
             )
     return redirect("organizer_references", challenge.slug)
 
@@ -106,7 +106,7 @@ def publish_references(
 @accepts_uploads
 @for_organizers
 def import_reported(request: HttpRequest, challenge: Challenge, split: str, references: str) -> HttpResponse:
-    """Takes scores that were reported elsewhere, and shows what there is of them."""
+    """List the scores that were reported elsewhere, and import a file of them."""
     entry = reported_scores.reference_set(challenge, split, references)
     sent = (request.POST, request.FILES) if request.method == "POST" else ()
     form = forms.ReportedForm(*sent)
@@ -117,8 +117,8 @@ def import_reported(request: HttpRequest, challenge: Challenge, split: str, refe
             rows, left_out = reported_scores.add_reported(
                 user_of(request), entry, given.pop("name"), file.name, file.read(), **given
             )
-            left = f" Left out, since the split has no such score: {', '.join(left_out)}." if left_out else ""
-            tell(request, f"{rows} rows are shown beside the leaderboards of {entry.name}.{left}")
+            left = f" Ignored scores that the split does not have: {', '.join(left_out)}." if left_out else ""
+            tell(request, f"{rows} rows are now shown with the leaderboards of {entry.name}.{left}")
             return redirect("organizer_reported", challenge.slug, split, references)
     return show(
         request,
@@ -137,11 +137,11 @@ def import_reported(request: HttpRequest, challenge: Challenge, split: str, refe
 def remove_reported(
     request: HttpRequest, challenge: Challenge, split: str, references: str, name: str
 ) -> HttpResponse:
-    """Takes scores that were reported elsewhere off the leaderboards."""
+    """Remove scores that were reported elsewhere from the leaderboards."""
     reported_scores.remove_reported(
         user_of(request), reported_scores.reference_set(challenge, split, references), name
     )
-    tell(request, f"The rows of {name} are removed.")
+    tell(request, f"Removed the rows of {name}.")
     return redirect("organizer_reported", challenge.slug, split, references)
 
 
@@ -150,7 +150,10 @@ def remove_reported(
 def reported_file(
     request: HttpRequest, challenge: Challenge, split: str, references: str, name: str
 ) -> HttpResponse:
-    """Scores that were reported elsewhere as CSV, which a zip of the challenge's files needs."""
+    """Send scores that were reported elsewhere as CSV.
+
+    The CSV can be used as one of the challenge's files.
+    """
     found = reported_scores.reference_set(challenge, split, references).reported.filter(name=name).first()
     if found is None:
         raise NotFoundError

@@ -1,4 +1,4 @@
-"""The pages of submissions, for organizers."""
+"""Organizer pages of submissions."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ __all__ = ["mark", "rerun_many", "rerun_one", "submission", "submissions", "take
 @for_organizers
 @require_safe
 def submissions(request: HttpRequest, challenge: Challenge) -> HttpResponse:
-    """All submissions, or some of them."""
+    """List the submissions that match the filter."""
     form = forms.FilterForm(challenge, request.GET)
     given = form.cleaned_data if form.is_valid() else {}
     listed = moderation.of_challenge(challenge).annotate(failures=FAILURES).order_by("-created", "-pk")
@@ -62,7 +62,7 @@ def _submission(challenge: Challenge, pk: UUID) -> Submission:
 @for_organizers
 @require_safe
 def submission(request: HttpRequest, challenge: Challenge, pk: UUID) -> HttpResponse:
-    """A submission with its scores, failures and logs."""
+    """Show a submission with its scores, failures and logs."""
     found = _submission(challenge, pk)
     form = forms.MarkForm(initial={"mark": found.mark, "reason": found.mark_reason})
     return _show_submission(request, challenge, found, form)
@@ -100,14 +100,14 @@ def _show_submission(
 @for_organizers
 @require_POST
 def rerun_one(request: HttpRequest, challenge: Challenge, pk: UUID) -> HttpResponse:
-    """Has a submission scored again."""
-    return _done(request, challenge, pk, moderation.rerun, "The submission waits to be scored again.")
+    """Score a submission again."""
+    return _done(request, challenge, pk, moderation.rerun, "The submission will be scored again.")
 
 
 @for_organizers
 @require_POST
 def take_off(request: HttpRequest, challenge: Challenge, pk: UUID) -> HttpResponse:
-    """Takes a submission off the leaderboard."""
+    """Remove a submission from the leaderboard."""
     text = "The submission is no longer on the leaderboard."
     return _done(request, challenge, pk, moderation.take_off, text)
 
@@ -129,21 +129,21 @@ def _done(
 @for_organizers
 @require_POST
 def mark(request: HttpRequest, challenge: Challenge, pk: UUID) -> HttpResponse:
-    """Flags or hides a submission, or takes the mark off."""
+    """Flag or hide a submission, or remove its mark."""
     found = _submission(challenge, pk)
     form = forms.MarkForm(request.POST)
     if form.is_valid():
         given = form.cleaned_data
         with errors_in_form(form, "reason"):
             moderation.mark(user_of(request), challenge, found, given["mark"], given["reason"])
-            tell(request, "The mark is saved." if given["mark"] else "The submission has no mark.")
+            tell(request, "Saved the mark." if given["mark"] else "The submission has no mark.")
             return redirect("organizer_submission", challenge.slug, pk)
     return _show_submission(request, challenge, found, form)
 
 
 @for_organizers
 def rerun_many(request: HttpRequest, challenge: Challenge) -> HttpResponse:
-    """Shows how many submissions would be scored again, and scores them again."""
+    """Preview how many submissions will be scored again, and score them."""
     form = forms.RerunForm(challenge, request.POST or request.GET or None)
     if not form.is_valid():
         return show(request, challenge, "rerun", tab="submissions", form=form, status=form_status(form))
@@ -151,7 +151,7 @@ def rerun_many(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     failed = form.cleaned_data["which"] == "failed"
     if request.method == "POST":
         number = moderation.rerun_all(user_of(request), challenge, phase=chosen, failed=failed)
-        tell(request, f"{number} submissions wait to be scored again.")
+        tell(request, f"{number} submissions will be scored again.")
         return redirect("organizer_submissions", challenge.slug)
     number = moderation.repeatable(challenge, phase=chosen, failed=failed).count()
     return show(request, challenge, "rerun", tab="submissions", form=form, number=number, asked=True)

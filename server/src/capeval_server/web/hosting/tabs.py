@@ -1,4 +1,4 @@
-"""Tabs of the pages on which organizers manage a challenge."""
+"""Template tag with the tabs of the organizer pages."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ register = Library()
 
 @register.simple_tag
 def organizer_tabs(challenge: Challenge) -> list[tuple[str, str, str]]:
-    """Return the name, text and address of each tab."""
+    """Return the name, label and URL of each tab."""
     return [(name, text, reverse(f"organizer_{name}", args=(challenge.slug,))) for name, text in TABS.items()]
