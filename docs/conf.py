@@ -18,11 +18,20 @@ project = "capeval"
 author = "the authors of capeval"
 version = release = capeval.__version__
 
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton", "directives"]
+extensions = [
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx_copybutton",
+    "directives",
+    "mathml",
+]
 root_doc = "index"
 
 # Markdown. Anchors of headings are those that links in the sources have.
 myst_heading_anchors = 4
+myst_enable_extensions = ["dollarmath"]
+html_math_renderer = "mathml"
 # Notebooks are shown with the outputs that are stored in them; a test runs them.
 nb_execution_mode = "off"
 highlight_language = "text"
@@ -46,6 +55,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "capeval"
 html_static_path = ["static"]
 html_css_files = ["capeval.css"]
+html_favicon = "static/logo.svg"
 html_show_sourcelink = False
 # Excerpts in search results are fetched, which browsers refuse from the disk.
 html_show_search_summary = False
@@ -53,8 +63,9 @@ html_copy_source = False
 html_show_sphinx = False
 html_show_copyright = False
 html_theme_options = {
+    "logo": {"text": "capeval", "image_light": "static/logo.svg", "image_dark": "static/logo.svg"},
     "navbar_align": "left",
-    "header_links_before_dropdown": 7,
+    "header_links_before_dropdown": 8,
     "show_toc_level": 2,
     "footer_start": [],
     "footer_end": [],

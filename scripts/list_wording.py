@@ -1,6 +1,6 @@
 """Wording that the style guide discourages, with its place: docstrings, comments, messages, documents, pages.
 
-`python -m scripts.list_wording src/capeval/metrics docs/library.md` lists places. `--counts` prints their
+`python -m scripts.list_wording src/capeval/metrics docs/reference/library.md` lists places. `--counts` prints their
 numbers per package, which `tests/guards/wording.toml` contains. A number there may only fall.
 """
 

@@ -16,7 +16,14 @@ from tests.browser.conftest import DESKTOP, MILLISECONDS, PHONE
 
 PROJECT = Path(__file__).parents[2]
 # What is different about them: a table, code, signatures, pictures, the search.
-LOOKED_AT = ["index", "guides/numbers", "guides/challenge", "api/scoring", "compat", "search"]
+LOOKED_AT = [
+    "index",
+    "how-to/read-scores",
+    "server/host-a-challenge",
+    "api/scoring",
+    "reference/compat",
+    "search",
+]
 # Sphinx writes the lines of a long signature as a list of descriptions without terms.
 RULES = {"rules": {"definition-list": {"enabled": False}}}
 # A picture is part of the repository, and of what a reader loads.
@@ -115,7 +122,7 @@ def test_pages_are_accessible(documents: Path, context: BrowserContext, name: st
 
 def test_pictures_follow_the_colors(documents: Path, context: BrowserContext) -> None:
     page = context.new_page()
-    opened(page, documents / "guides" / "challenge.html")
+    opened(page, documents / "server" / "host-a-challenge.html")
     dark = page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")
     expect(page.locator("img[src*='leaderboard-dark']")).to_be_visible(visible=dark)
     expect(page.locator("img[src*='leaderboard-light']")).to_be_visible(visible=not dark)

@@ -301,7 +301,7 @@ def test_bad_options_and_annotations_are_named() -> None:
         PTBTokenizer().tokenize({3: [{"caption": 4}]})
 
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "compat.md"
+DOCUMENT = Path(__file__).parents[2] / "docs" / "reference" / "compat.md"
 
 
 def documented() -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Document frequencies that stay in partitions by n-gram: a recipe of `docs/distributed.md`."""
+"""Document frequencies that stay in partitions by n-gram: a recipe of `docs/how-to/distributed.md`."""
 
 import random
 from zlib import crc32

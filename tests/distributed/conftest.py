@@ -19,7 +19,7 @@ from capeval.scoring.report import Report
 from tests.tiers import fail_on_skips
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "engines.md"
+PAGE = ROOT / "docs" / "how-to" / "engines.md"
 # Made by `make test-distributed`, from COCO.
 SHARDS = Path(os.environ["CAPEVAL_SHARDS"]).resolve()
 

@@ -1,4 +1,4 @@
-"""The recipes of docs/engines.md, on the engines themselves, give what one process gives."""
+"""The recipes of docs/how-to/engines.md, on the engines themselves, give what one process gives."""
 
 from __future__ import annotations
 

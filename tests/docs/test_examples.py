@@ -31,9 +31,9 @@ from tests.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 # Its examples need PyTorch: tests/training runs them.
-ELSEWHERE = ROOT / "docs" / "integrations.md"
+ELSEWHERE = ROOT / "docs" / "how-to" / "integrations.md"
 # Its recipes need engines such as Spark: tests/distributed runs them.
-ENGINES = ROOT / "docs" / "engines.md"
+ENGINES = ROOT / "docs" / "how-to" / "engines.md"
 # Its example needs PyTorch and transformers: tests/decoding/captioners runs it.
 TRANSFORMERS = ROOT / "docs" / "baselines" / "transformers.md"
 PAGES = sorted({ROOT / "README.md", *ROOT.glob("docs/**/*.md")} - {ELSEWHERE, ENGINES, TRANSFORMERS})
@@ -111,7 +111,7 @@ def name(page: Path) -> str:
 def test_there_are_examples() -> None:
     assert ROOT / "README.md" in with_python()
     assert ROOT / "README.md" in with_commands()
-    assert ROOT / "docs" / "deviations.md" in with_python()
+    assert ROOT / "docs" / "explanation" / "deviations.md" in with_python()
 
 
 @pytest.fixture(autouse=True)

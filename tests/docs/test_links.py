@@ -23,8 +23,8 @@ def anchors(page: Path) -> set[str]:
 
 
 def test_there_are_links() -> None:
-    assert "docs/library.md" in links("README.md")
-    assert "docs/pictures/report-light.webp" in links("README.md")
+    assert "docs/reference/library.md" in links("README.md")
+    assert "docs/pictures/speed-light.svg" in links("README.md")
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -77,8 +77,8 @@ def test_packages_are_folders_of_the_layout() -> None:
         "src/capeval/tokenizers.py": "src/capeval",
         "src/capeval/metrics/bleu.py": "src/capeval/metrics",
         "server/src/capeval_server/web/public/home.py": "server/src/capeval_server/web",
-        "docs/library.md": "docs",
-        "docs/guides/challenge.md": "docs/guides",
+        "docs/reference/library.md": "docs",
+        "docs/server/host-a-challenge.md": "docs/guides",
         "README.md": ".",
         "scripts/wheels.py": "scripts",
     }

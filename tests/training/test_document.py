@@ -1,4 +1,4 @@
-"""The examples of docs/integrations.md, as tests/docs runs those of the other pages."""
+"""The examples of docs/how-to/integrations.md, as tests/docs runs those of the other pages."""
 
 from __future__ import annotations
 

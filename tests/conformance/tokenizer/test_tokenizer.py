@@ -18,7 +18,7 @@ def tokens(lines: list[str], *, lowercase: bool, punctuation: Punctuation) -> li
     """The one place that knows how capeval's tokenizer is called.
 
     The captions of one call are taken for the lines of one file, in this order: the reference
-    looks at what follows a caption (see docs/tokenizer.md).
+    looks at what follows a caption (see docs/reference/tokenizer.md).
     """
     tokenizer = capeval.Tokenizer(lowercase=lowercase, punctuation=punctuation)
     return capeval.tokenize(lines, tokenizer)
@@ -79,7 +79,7 @@ def test_all_captions_of_coco(split: str, lowercase: bool) -> None:
 
 @pytest.mark.conformance
 def test_captions_that_depend_on_the_next_one_are_listed() -> None:
-    page = (Path(__file__).parents[3] / "docs" / "tokenizer.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "reference" / "tokenizer.md").read_text(encoding="utf-8")
     assert "\n".join(contexts.table()) in page
 
 
