@@ -176,14 +176,12 @@ def test_options_are_checked(options: dict[str, Any], message: str) -> None:
 
 
 def test_classes_that_nobody_knows_are_refused() -> None:
-    with pytest.raises(OptionError, match=r"one of the 601 of Open Images \(got 'Unicorn'\)"):
+    with pytest.raises(OptionError, match=r"unknown class 'Unicorn': expected one of 601"):
         decide(boxes(("Unicorn", 1, FULL)))
     with pytest.raises(OptionError, match=r"image 7: classes must be in the hierarchy \(got 'zebra'\)"):
         decide(boxes(("Zebra", 1, FULL)))
     other = {"Subcategory": [{"LabelName": "/m/x"}], "LabelName": "/m/root"}
-    with pytest.raises(
-        FormatError, match=r"every label must be that of a class of Open Images \(got '/m/x'\)"
-    ):
+    with pytest.raises(FormatError, match=r"every label must belong to an Open Images class \(got '/m/x'\)"):
         load_hierarchy(json.dumps(other).encode(), NAMES, FORMS)
     with pytest.raises(FormatError, match="every class must be an object with LabelName"):
         load_hierarchy(b'{"LabelName": "/m/root", "Subcategory": 3}', NAMES, FORMS)
@@ -209,7 +207,7 @@ def test_ground_truth_is_read() -> None:
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ("a,x,/m/x,1,0,1,0,1", "line 3: 'LabelName' must be a label that has a name .got '/m/x'."),
+        ("a,x,/m/x,1,0,1,0,1", "line 3: 'LabelName' must be a label with a class name .got '/m/x'."),
         ("a,x,/m/3,1,0.5,0.4,0,1", "line 3: XMin must be at most XMax .got 0.5 and 0.4."),
         ("a,x,/m/3,1,0,1,0.5,0.4", "line 3: YMin must be at most YMax"),
         ("a,x,/m/3,1,0,1.5,0,1", "line 3: 'XMax' must be a number from 0 to 1 .got '1.5'."),
@@ -224,7 +222,7 @@ def test_ground_truth_that_is_wrong_is_named(row: str, message: str) -> None:
 
 
 def test_ground_truth_without_a_box_is_refused() -> None:
-    with pytest.raises(FormatError, match="the file must have at least one box"):
+    with pytest.raises(FormatError, match="the file contains no boxes"):
         load_ground_truth(ground_truth(), NAMES)
 
 
@@ -260,12 +258,12 @@ def test_detections_are_read() -> None:
             {"bbox": [90, 5, 10, 45]},
             "corners",
             r"annotations\[0\].bbox must be \[X1, Y1, X2, Y2\] inside of an image of 100 x 50"
-            r" \(got \[90, 5, 10, 45\]\); if the boxes are of the other form, say so: size",
+            r" \(got \[90, 5, 10, 45\]\); if the boxes have the other form, set the form to 'size'",
         ),
         (
             {"bbox": [90, 5, 100, 50]},
             "size",
-            r"must be \[X, Y, width, height\] inside .* say so: corners",
+            r"must be \[X, Y, width, height\] inside .* set the form to 'corners'",
         ),
         ({"bbox": [0, 0, 120, 50]}, "corners", r"annotations\[0\].bbox must be"),
         ({"bbox": [-5, 0, 20, 50]}, "corners", r"annotations\[0\].bbox must be"),
@@ -369,7 +367,7 @@ def test_phrases_of_words_that_the_vocabulary_has_become_constraints() -> None:
     assert made.phrases == ((frozenset({2}), frozenset({3})), (frozenset({3}),))
     with pytest.raises(
         OptionError,
-        match="constraint 'zebra' must have a phrase of words in the vocabulary, which lacks 'zebra'",
+        match=r"'zebra' has no phrase with all words in the vocabulary \(missing: 'zebra', 'zebras'\)",
     ):
         constraint("zebra", FORMS.phrases["zebra"], VOCABULARY)
 
@@ -379,7 +377,7 @@ def test_a_vocabulary_is_checked() -> None:
     assert VOCABULARY.encode(["a", "zebra"]) == [6, VOCABULARY.unknown]
     with pytest.raises(OptionError, match="'words' must begin with '@@UNKNOWN@@' and '@@BOUNDARY@@'"):
         Vocabulary(("a", "b"))
-    with pytest.raises(OptionError, match=r"'words' must have each word once \(got 'a' again\)"):
+    with pytest.raises(OptionError, match=r"'words' must be distinct \(got duplicates of 'a'\)"):
         Vocabulary((UNKNOWN, BOUNDARY, "a", "a"))
 
 
@@ -389,14 +387,12 @@ def test_the_published_forms_are_of_each_word() -> None:
     # "fires" is not in the vocabulary: there, the unknown word counts.
     assert made.phrases == ((frozenset({2, 0}), frozenset({3})),)
     assert len(state_machine([made])) == 3
-    with pytest.raises(
-        OptionError, match=r"words of constraint 'bandaid' must have forms \(got none for 'bandaid'\)"
-    ):
+    with pytest.raises(OptionError, match=r"no word forms for 'bandaid', required by constraint 'bandaid'"):
         published_constraint("bandaid", forms, VOCABULARY)
     # A name that the published code replaces.
-    with pytest.raises(OptionError, match="got none for 'table'"):
+    with pytest.raises(OptionError, match="no word forms for 'table'"):
         published_constraint("kitchen & dining room table", forms, VOCABULARY)
-    with pytest.raises(FormatError, match="line 2 must be a word, a tab and its forms with commas"):
+    with pytest.raises(FormatError, match="line 2: expected a word, a tab and comma-separated forms"):
         load_published_forms(b"fire\tfire\nhydrant,\n")
 
 
@@ -461,7 +457,7 @@ def test_the_command_shows_what_follows(files: list[str | Path], tmp_path: Path)
     code, shown = run(*files, "--dropped")
     assert "(overlaps dog)" in shown
     assert "(never used)" in shown
-    assert "images: 2; constraints: 1; images without any: 1" in shown
+    assert "images: 2; constraints: 1; images without constraints: 1" in shown
     assert "animal, animals" in run(*files, "--rule", "published")[1]
 
 
@@ -475,7 +471,7 @@ def test_the_command_takes_detections_and_the_ids_of_nocaps(files: list[str | Pa
     (tmp_path / "info.json").write_text(json.dumps({"images": [{"id": 17, "open_images_id": "z"}]}))
     code, message = run(*files, "--image-info", tmp_path / "info.json")
     assert code == 2
-    assert "must list images of" in message
+    assert "lists no image of" in message
 
 
 def test_the_command_writes_nothing_of_a_wrong_file(files: list[str | Path], tmp_path: Path) -> None:
@@ -484,4 +480,5 @@ def test_the_command_writes_nothing_of_a_wrong_file(files: list[str | Path], tmp
     assert code == 2
     assert "boxes.csv: line 2: XMin must be at most XMax" in message
     assert not (tmp_path / "out.json").exists()
-    assert run(*files, "-f", "json") == (2, "constraints are written as JSON with --output")
+    message = "--format json is not available here; use --output to write the constraints as JSON"
+    assert run(*files, "-f", "json") == (2, message)

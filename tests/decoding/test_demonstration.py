@@ -64,7 +64,7 @@ def test_probabilities_add_up_and_the_unknown_word_is_never_said() -> None:
         assert all(chance > 0 for word, chance in after.items() if word != "@@UNKNOWN@@")
     assert max(chances().items(), key=lambda each: each[1])[0] == "a"
     assert chances("dog", "runs")["@@BOUNDARY@@"] > 0.8
-    with pytest.raises(OptionError, match="there must be at least one caption"):
+    with pytest.raises(OptionError, match="'captions' must contain at least one caption"):
         TrigramModel.of([], VOCABULARY)
 
 

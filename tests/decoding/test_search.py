@@ -293,7 +293,7 @@ def test_options_and_constraints_that_are_none_are_refused() -> None:
         BeamSearch(start=0, end=0, beam_size=0)
     with pytest.raises(OptionError, match="'end' must not be a token of a constraint"):
         BeamSearch(start=0, end=2).search(FIRES.step, None, state_machine([HYDRANT]))
-    with pytest.raises(OptionError, match="'end' must be a token that begins a word"):
+    with pytest.raises(OptionError, match="'end' must be a token of the machine that begins a word"):
         BeamSearch(start=0, end=6).search(FIRES.step, None, state_machine([], continues=RUN_ON))
     with pytest.raises(OptionError, match="constraint 'x' must have at least one phrase"):
         Constraint(name="x", phrases=())

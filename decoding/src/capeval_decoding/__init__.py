@@ -1,4 +1,5 @@
-"""The captioners that nocaps compares with, and the search that has captions mention given words.
+"""Constrained beam search and the baseline captioners of nocaps.
 
-What needs PyTorch says so; constraints, state machines and the search need numpy alone.
+Constraints, state machines and the search require only numpy. The captioners and constrained generation
+require PyTorch.
 """

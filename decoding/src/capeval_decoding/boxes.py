@@ -1,4 +1,4 @@
-"""Boxes of objects of Open Images: those that people drew, and those of detectors."""
+"""Object boxes of Open Images: ground truth and detections."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["FORMS", "BoxForm", "Boxes", "load_detections", "load_ground_truth"]
 BoxForm = Literal["corners", "size"]
 
 FORMS: tuple[BoxForm, ...] = ("corners", "size")
-"""What the four numbers of a detector's box are: X1, Y1, X2, Y2, or X, Y, width, height."""
+"""Meaning of the four numbers of a detection box: X1, Y1, X2, Y2 (corners), or X, Y, width, height (size)."""
 
 _COLUMNS = ("ImageID", "LabelName", "Confidence", "XMin", "XMax", "YMin", "YMax")
 
@@ -39,7 +39,7 @@ _BOX = Field(
     "a list of four finite numbers",
     lambda value: isinstance(value, list) and len(value) == 4 and all(map(_is_number, value)),
 )
-# Detectors cut boxes at the edges of an image that they resized; this many pixels beyond them is rounding.
+# Tolerance in pixels: detectors clip boxes at the edges of a resized image, which causes rounding errors.
 _ROUNDING = 1.0
 
 
@@ -48,9 +48,9 @@ class Boxes:
     """The boxes of an image.
 
     Attributes:
-        classes: The name of the class of each box.
-        corners: For each box X1, Y1, X2, Y2; in pixels, or as parts of the image's width and height.
-        scores: The confidence of each box; 1 for what people drew.
+        classes: Class name of each box.
+        corners: X1, Y1, X2, Y2 of each box, in pixels or as fractions of the image's width and height.
+        scores: Confidence of each box; 1 for ground truth.
     """
 
     classes: tuple[str, ...]
@@ -60,7 +60,7 @@ class Boxes:
 
 @dataclass(frozen=True, kw_only=True)
 class _Box:
-    """A box while it is read: its place in the file, and what it is."""
+    """A parsed box, with its place in the file."""
 
     entry: str
     name: str
@@ -69,23 +69,23 @@ class _Box:
 
 
 def load_ground_truth(file: File, names: Mapping[str, str], *, limit: int = LIMIT) -> dict[ImageId, Boxes]:
-    """The boxes of each image from a file of Open Images, such as `validation-annotations-bbox.csv`.
+    """Load the ground-truth boxes of each image from an Open Images file.
 
     Args:
-        file: The path of the file, or its bytes.
-        names: The names of the classes by their labels.
-        limit: The most bytes that the file may have, also unpacked.
+        file: Path or bytes of the file, such as `validation-annotations-bbox.csv`.
+        names: Class names by label.
+        limit: Maximum size of the file in bytes, also after decompression.
 
     Raises:
-        FormatError: The file is something else, a class has no name, or a box is outside of its image or has
-            its corners in another order; the error says which line.
+        FormatError: The file has a different format, a class has no name, or a box is outside of its image or
+            has its corners in the wrong order; the error names the line.
         OSError: The file can't be read.
     """
     images: dict[ImageId, list[_Box]] = {}
     with naming(file):
         for line, (image, label, *texts) in columns(file, _COLUMNS, limit):
             if label not in names:
-                message = f"line {line}: 'LabelName' must be a label that has a name (got {label!r})"
+                message = f"line {line}: 'LabelName' must be a label with a class name (got {label!r})"
                 raise FormatError(message, kind=FormatErrorKind.UNKNOWN_CLASS, line=line, field="LabelName")
             numbers = [_part(text, name, line) for text, name in zip(texts, _COLUMNS[2:], strict=True)]
             score, left, right, top, bottom = numbers
@@ -100,22 +100,24 @@ def load_ground_truth(file: File, names: Mapping[str, str], *, limit: int = LIMI
             )
             images.setdefault(image, []).append(box)
         if not images:
-            raise FormatError("the file must have at least one box (got none)", kind=FormatErrorKind.EMPTY)
+            raise FormatError("the file contains no boxes", kind=FormatErrorKind.EMPTY)
     return {image: _joined(boxes) for image, boxes in images.items()}
 
 
 def load_detections(file: File, *, form: BoxForm = "corners", limit: int = LIMIT) -> dict[ImageId, Boxes]:
-    """The boxes of each image from a detector: JSON as COCO's instances, with or without scores.
+    """Load the detected boxes of each image from JSON in the layout of COCO's instances.
+
+    Scores are optional; a box without a score has the score 1.
 
     Args:
-        file: The path of the file, or its bytes.
-        form: What the four numbers of a box are. A file of the other form is refused where it can be told: a
-            corner before the other, or a box that goes beyond its image.
-        limit: The most bytes that the file may have, also unpacked.
+        file: Path or bytes of the file.
+        form: Meaning of the four numbers of a box; see `FORMS`. A file of the other form is rejected if a box
+            has its corners in the wrong order or extends beyond its image.
+        limit: Maximum size of the file in bytes, also after decompression.
 
     Raises:
-        FormatError: The file is something else, a class or image is not listed, or a box is outside of its
-            image or has its corners in another order; the error says which entry.
+        FormatError: The file has a different format, a class or image is not listed, or a box is outside of
+            its image or has its corners in the wrong order; the error names the entry.
         OSError: The file can't be read.
     """
     checked_choice("form", form, FORMS)
@@ -130,7 +132,7 @@ def load_detections(file: File, *, form: BoxForm = "corners", limit: int = LIMIT
         for entry, row in json_rows(content, "annotations", _ANNOTATED):
             for field, known in (("image_id", sizes), ("category_id", names)):
                 if row[field] not in known:
-                    message = f"{entry}.{field} must be an id that the file lists (got {row[field]!r})"
+                    message = f"{entry}.{field} must be an id that is listed in the file (got {row[field]!r})"
                     raise FormatError(message, kind=FormatErrorKind.UNKNOWN_CLASS, entry=entry, field=field)
             corners = _corners(row["bbox"], entry, form, sizes[row["image_id"]])
             images[row["image_id"]].append(
@@ -150,12 +152,12 @@ _ANNOTATED = {"image_id": IMAGE_ID, "category_id": IMAGE_ID, "bbox": _BOX}
 
 
 def _score(row: dict[str, Any], entry: str) -> float:
-    """The score of a box; those that people drew have none in the published files, which counts as 1."""
+    """Return the score of a box; 1 if missing, as for ground truth in the published files."""
     return float(check_row({"score": 1.0, **row}, entry, {"score": _NUMBER})["score"])
 
 
 def _part(text: str, name: str, line: int) -> float:
-    """A number from 0 to 1."""
+    """Parse a number from 0 to 1."""
     try:
         value = float(text)
     except ValueError:
@@ -169,7 +171,7 @@ def _part(text: str, name: str, line: int) -> float:
 def _corners(
     box: list[Any], entry: str, form: BoxForm, size: tuple[float, float]
 ) -> tuple[float, float, float, float]:
-    """The corners of a box, which must be inside of its image."""
+    """Return the corners of a box after checking that it is inside of its image."""
     left, top, right, bottom = map(float, box)
     if form == "size":
         right, bottom = left + right, top + bottom
@@ -180,7 +182,7 @@ def _corners(
     if not (left <= right and top <= bottom and low_enough and high_enough):
         raise FormatError(
             f"{entry}.bbox must be {expected} inside of an image of {size[0]:g} x {size[1]:g} (got {box});"
-            f" if the boxes are of the other form, say so: {other}",
+            f" if the boxes have the other form, set the form to {other!r}",
             kind=FormatErrorKind.WRONG_VALUE,
             entry=entry,
             field="bbox",

@@ -1,4 +1,4 @@
-"""The captions that a captioner learns from, as numbers of words, and the vocabulary that they make."""
+"""Training captions as token ids, and their vocabulary."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ __all__ = [
     "words_of_captions",
 ]
 
-# Lower case, and without punctuation and brackets.
+# Lowercases the text, and removes punctuation and brackets.
 _TOKENIZER = Tokenizer(punctuation="paper")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Captions:
-    """Captions to learn from.
+    """Training captions.
 
     Attributes:
-        images: The image of each caption.
-        tokens: The numbers of the words of each caption, in a row that is filled up with 0.
+        images: Image id of each caption.
+        tokens: Token ids, one row per caption, padded with 0.
     """
 
     images: tuple[int, ...]
@@ -47,15 +47,15 @@ class Captions:
 
 
 def words_of_captions(captions: References) -> list[tuple[int, list[str]]]:
-    """The image and the words of each caption.
+    """Return the image id and the words of each caption.
 
     Raises:
-        OptionError: The ids of images are not integers, as they are in files of features.
+        OptionError: An image id is not an integer, as required by feature files.
     """
     images = [image for image, texts in captions.items() for _ in texts]
     integers = [image for image in images if isinstance(image, int)]
     if len(integers) < len(images):
-        raise OptionError("images of captions to learn from must have integers as ids (got strings)")
+        raise OptionError("image ids of training captions must be integers (got strings)")
     words = tokenize(list(chain.from_iterable(captions.values())), _TOKENIZER)
     return list(zip(integers, words, strict=True))
 
@@ -63,12 +63,12 @@ def words_of_captions(captions: References) -> list[tuple[int, list[str]]]:
 def build_vocabulary(
     captions: Iterable[Iterable[str]], *, least: int = 5, more: Iterable[str] = ()
 ) -> Vocabulary:
-    """The vocabulary of some captions, in alphabetical order.
+    """Build the vocabulary of captions, in alphabetical order.
 
     Args:
-        captions: The words of each caption.
-        least: How often captions must have a word.
-        more: Words that the vocabulary gets besides, however rare they are, such as those of constraints.
+        captions: Words of each caption.
+        least: Minimum number of occurrences of a word.
+        more: Additional words regardless of their frequency, such as the words of constraints.
 
     Raises:
         OptionError: No word is frequent enough.
@@ -78,16 +78,18 @@ def build_vocabulary(
     words = {word for word, count in counts.items() if count >= least}
     if not words:
         most = max(counts.values(), default=0)
-        raise OptionError(f"'least' must be at most {most}, which the most frequent word has (got {least})")
+        raise OptionError(
+            f"'least' must be at most {most}, the count of the most frequent word (got {least})"
+        )
     return Vocabulary((UNKNOWN, BOUNDARY, *sorted(words.union(more) - {UNKNOWN, BOUNDARY})))
 
 
 def encode_captions(
     captions: Iterable[tuple[int, list[str]]], vocabulary: Vocabulary, *, most_words: int = 20
 ) -> Captions:
-    """Captions as numbers of words, cut after `most_words` words.
+    """Encode captions as token ids, truncated to `most_words` words.
 
-    A caption without a word of the vocabulary teaches nothing, and is left out.
+    Captions without a word of the vocabulary are dropped, since they do not contribute to the loss.
 
     Raises:
         OptionError: No caption has a word of the vocabulary.
@@ -100,7 +102,7 @@ def encode_captions(
             images.append(image)
             rows.append(numbers)
     if not rows:
-        raise OptionError("captions must have words of the vocabulary (got none that has)")
+        raise OptionError("no caption has a word of the vocabulary")
     tokens = np.zeros((len(rows), max(map(len, rows))), dtype=np.int64)
     for row, numbers in zip(tokens, rows, strict=True):
         row[: len(numbers)] = numbers
@@ -108,17 +110,17 @@ def encode_captions(
 
 
 def load_vocabulary(path: str | Path) -> Vocabulary:
-    """Reads a vocabulary: a word a line, as in the published `tokens.txt`.
+    """Load a vocabulary with one word per line, like the published `tokens.txt`.
 
     Raises:
-        FormatError: The file is not UTF-8, or the words are not those of a vocabulary.
+        FormatError: The file is not UTF-8, or its words do not form a valid vocabulary.
         OSError: The file can't be read.
     """
     words = []
     with naming(path):
         for line, word in text_lines(path):
             if word.split() != [word]:
-                message = f"line {line}: must be a word without white space (got {word!r})"
+                message = f"line {line}: expected a word without whitespace (got {word!r})"
                 raise FormatError(message, kind=FormatErrorKind.WRONG_VALUE, line=line)
             words.append(word)
         try:

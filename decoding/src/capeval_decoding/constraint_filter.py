@@ -1,4 +1,4 @@
-"""Which of the objects in an image its captions shall mention (nocaps, appendix, section 1)."""
+"""Selection of the objects that captions must mention (nocaps, appendix, section 1)."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ NEVER = frozenset({
     "vehicle registration plate", "wheel", "woman",
 })
 # fmt: on
-"""Classes that are never used: parts, and what people seldom say, or what COCO has enough of."""
+"""Excluded classes: parts of objects, rarely mentioned classes, and classes that are frequent in COCO."""
 
 RULES = ("paper", "published")
-"""What is described, and what the published code does."""
+"""The rule described in the paper, and the rule of the published code."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Hierarchy:
-    """The classes of Open Images as a tree.
+    """Class hierarchy of Open Images.
 
     Attributes:
-        heights: The height of each class: the steps to the farthest class below it; 0 where there is none.
-        published_heights: The height that the published code takes for each class: that of the first class in
-            the file whose name, as detectors have it, is a part of this one's.
+        heights: Height of each class: the distance to its farthest descendant, 0 for a leaf.
+        published_heights: Height of each class in the published code, which uses the height of the first
+            class in the file with a detector name that is a substring of the name of this class.
     """
 
     heights: Mapping[str, int]
@@ -56,16 +56,18 @@ class Hierarchy:
 def load_hierarchy(
     file: File, names: Mapping[str, str], forms: WordForms, *, limit: int = LIMIT
 ) -> Hierarchy:
-    """Reads `bbox_labels_600_hierarchy.json`. Only `Subcategory` counts: a `Part` is no kind of its whole.
+    """Load `bbox_labels_600_hierarchy.json`.
+
+    Only `Subcategory` relations are used, since a `Part` is not a kind of its whole.
 
     Args:
-        file: The path of the file, or its bytes.
-        names: The names of the classes by their labels.
-        forms: The classes.
-        limit: The most bytes that the file may have, also unpacked.
+        file: Path or bytes of the file.
+        names: Class names by label.
+        forms: Known classes.
+        limit: Maximum size of the file in bytes, also after decompression.
 
     Raises:
-        FormatError: The file is something else, or has a class without a name or of none that is known.
+        FormatError: The file has a different format, or contains a class without a name or an unknown class.
         OSError: The file can't be read.
     """
     with naming(file):
@@ -82,11 +84,11 @@ def load_hierarchy(
 
 
 def _walk(node: Any, names: Mapping[str, str], forms: WordForms) -> list[tuple[str, int]]:
-    """The class of a node and those below it, each before those below it, with their heights."""
+    """Return the classes of a node and its descendants with their heights, in pre-order."""
     label = node["LabelName"]
     name = names.get(label)
     if name is None or name.lower() not in forms.names:
-        message = f"every label must be that of a class of Open Images (got {label!r})"
+        message = f"every label must belong to an Open Images class (got {label!r})"
         raise FormatError(message, kind=FormatErrorKind.UNKNOWN_CLASS)
     parts = [_walk(child, names, forms) for child in subcategories(node)]
     height = 1 + max((part[0][1] for part in parts), default=-1)
@@ -95,12 +97,12 @@ def _walk(node: Any, names: Mapping[str, str], forms: WordForms) -> list[tuple[s
 
 @dataclass(frozen=True, kw_only=True)
 class Decision:
-    """Whether the class of a box becomes a constraint.
+    """Decision whether the class of a box becomes a constraint.
 
     Attributes:
-        name: The class.
-        score: The confidence of the box.
-        reason: Why it does not; empty where it does.
+        name: Class of the box.
+        score: Confidence of the box.
+        reason: Reason why the box was dropped; empty if its class becomes a constraint.
     """
 
     name: str
@@ -110,19 +112,19 @@ class Decision:
 
 @dataclass(frozen=True, kw_only=True)
 class ConstraintFilter:
-    """How constraints are chosen among the objects of an image.
+    """Filter that selects constraints among the objects of an image.
 
-    Boxes of classes that are never used, and those without confidence, are left out. Of two boxes that
-    overlap, the one whose class is higher in the hierarchy is left out: dog rather than animal. Of the
-    classes that are left, those of the highest confidence become constraints; where confidences are equal, as
-    those of boxes that people drew, they are drawn at random.
+    Boxes of excluded classes and boxes without confidence are dropped. If two boxes overlap, the box with the
+    class higher in the hierarchy is dropped: dog is preferred to animal. Of the remaining classes, the ones
+    with the highest confidence become constraints. Ties, as between ground-truth boxes, are broken at random.
 
     Attributes:
-        rule: "paper" for what is described; "published" for what the published code does, which leaves out
-            no box that overlaps another, draws nothing, and counts equal classes before it drops them.
-        overlap: The intersection over union from which boxes overlap.
-        most: The most constraints of an image.
-        seed: The seed of what is drawn at random.
+        rule: "paper" for the rule in the paper; "published" for the rule of the published code, which does
+            not drop overlapping boxes, breaks ties by height in the hierarchy instead of at random, and
+            limits the number of boxes before it drops repeated classes.
+        overlap: Minimum intersection over union of overlapping boxes.
+        most: Maximum number of constraints per image.
+        seed: Seed of the random choice among ties.
     """
 
     rule: str = "paper"
@@ -139,10 +141,10 @@ class ConstraintFilter:
     def decide(
         self, image: ImageId, boxes: Boxes, hierarchy: Hierarchy, forms: WordForms
     ) -> tuple[Decision, ...]:
-        """What becomes of each box: the constraints in their order, then the others in that of the boxes.
+        """Return one decision per box: the constraints in order, then the dropped boxes in input order.
 
         Raises:
-            OptionError: A class is not one of Open Images, or not in the hierarchy.
+            OptionError: A class is not a class of Open Images, or is missing from the hierarchy.
         """
         names = [forms.class_of(name) for name in boxes.classes]
         lacking = [name for name in dict.fromkeys(names) if name not in hierarchy.heights]
@@ -151,7 +153,7 @@ class ConstraintFilter:
         reasons = dict(self._left_out(names, boxes.scores))
         kept = [place for place in range(len(names)) if place not in reasons]
         if self.rule == "published":
-            # By the height that it finds, then stably by confidence, as that code does.
+            # Like the published code: sort by its height, then stably by descending confidence.
             kept.sort(key=lambda place: hierarchy.published_heights[names[place]])
             kept.sort(key=lambda place: -boxes.scores[place])
             chosen, more = kept[: self.most], kept[self.most :]
@@ -181,7 +183,7 @@ class ConstraintFilter:
     def _overlapped(
         self, places: Sequence[int], names: Sequence[str], corners: FloatArray, hierarchy: Hierarchy
     ) -> dict[int, str]:
-        """The boxes that overlap one whose class is lower in the hierarchy, and which is not left out."""
+        """Return the boxes that overlap a kept box with a class lower in the hierarchy, with reasons."""
         if not places:
             return {}
         overlaps = _overlaps(corners) >= self.overlap
@@ -196,7 +198,7 @@ class ConstraintFilter:
 
 
 def _repeated(places: Iterable[int], names: Sequence[str]) -> dict[int, str]:
-    """The places whose class has come before."""
+    """Return the places that repeat an earlier class, with reasons."""
     seen: set[str] = set()
     repeated = {}
     for place in places:
@@ -207,7 +209,7 @@ def _repeated(places: Iterable[int], names: Sequence[str]) -> dict[int, str]:
 
 
 def _overlaps(corners: FloatArray) -> NDArray[np.float64]:
-    """The intersection over union of each two boxes; 0 for boxes without an area."""
+    """Return the pairwise intersection over union; 0 for boxes without an area."""
     low, high = corners[:, :2], corners[:, 2:]
     sides = np.minimum(high[:, None], high[None]) - np.maximum(low[:, None], low[None])
     intersection = np.prod(np.maximum(sides, 0), axis=2)

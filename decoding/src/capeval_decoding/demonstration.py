@@ -1,4 +1,4 @@
-"""The search with real words and without images: a language model of captions mentions given objects."""
+"""Demonstration of the search without images, using a language model of captions."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Example:
     """A caption that mentions given objects.
 
     Attributes:
-        objects: The classes of the objects.
-        caption: The most probable caption that mentions all of them; None where none was found.
-        log_probability: Its log-probability; None where none was found.
+        objects: Classes of the objects.
+        caption: The most probable caption that mentions all objects, or None if none was found.
+        log_probability: Log-probability of the caption, or None if none was found.
     """
 
     objects: tuple[str, ...]
@@ -33,14 +33,14 @@ class Example:
 
 
 class Demonstration:
-    """A model of captions, and the words of objects.
+    """Constrained search with a trigram model of captions.
 
     Args:
-        captions: The tokens of the captions that the model learns from.
-        forms: The phrases of objects; their words are in the vocabulary, however rare they are.
+        captions: Tokenized training captions of the language model.
+        forms: Phrases of the classes; the vocabulary always includes their words, even rare ones.
 
     Raises:
-        OptionError: No word is in the captions at least 5 times.
+        OptionError: No word occurs at least 5 times in the captions.
     """
 
     def __init__(self, captions: Sequence[Sequence[str]], forms: WordForms) -> None:
@@ -50,10 +50,10 @@ class Demonstration:
         self._search = BeamSearch(start=boundary, end=boundary)
 
     def drawn(self, count: int, *, objects: int = 3, seed: int = 0) -> list[tuple[str, ...]]:
-        """Classes that are drawn at random: so many times so many different ones.
+        """Draw `count` random sets of `objects` distinct classes each.
 
         Raises:
-            OptionError: A number is not an integer of at least 1, or there are not as many classes.
+            OptionError: A number is not an integer of at least 1, or `objects` exceeds the number of classes.
         """
         classes = sorted(set(self._forms.phrases) - NEVER)
         checked_integer("count", count, 1)
@@ -65,10 +65,12 @@ class Demonstration:
         return [tuple(classes[place] for place in each) for each in places]
 
     def example(self, objects: Sequence[str]) -> Example:
-        """The most probable caption that mentions some classes; of no class, the most probable of all.
+        """Return the most probable caption that mentions all of the given classes.
+
+        Without classes, return the most probable caption overall.
 
         Raises:
-            OptionError: A class is not one of Open Images.
+            OptionError: A class is not a class of Open Images.
         """
         names = [self._forms.class_of(name) for name in objects]
         vocabulary = self.model.vocabulary

@@ -1,4 +1,4 @@
-"""Constrained beam search for the models of transformers, through `generate(custom_generate=...)`."""
+"""Constrained beam search for transformers models, via `generate(custom_generate=...)`."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from capeval_decoding.state_machines import Constraint, StateMachine
 
 __all__ = ["ConstrainedGeneration", "continuing_tokens", "token_constraint"]
 
-# What versions of transformers hand to a decoding method besides what its model reads.
+# Arguments that versions of transformers pass to a decoding method, but which are not inputs of the model.
 _NOT_OF_THE_MODEL = ("synced_gpus", "streamer", "logits_warper", "assistant_model", "tokenizer")
-# Has no row for each caption.
+# Model inputs without a row for each caption.
 _SHARED = ("cache_position",)
 
 
@@ -31,15 +31,16 @@ _SHARED = ("cache_position",)
 class ConstrainedGeneration:
     """A decoding method for `model.generate(custom_generate=...)`.
 
-    Call `generate` with `num_beams=1`, its default: the beams are those of this object. Tokens are scored as
-    the options of `generate` say; captions compete by their log-probability, without a penalty for length.
+    Call `generate` with `num_beams=1`, its default; the beam size is set here. The options of `generate`
+    apply to token scores. Captions are ranked by log-probability, without a length penalty.
 
     Attributes:
-        machines: The machine of each row that `generate` is called with.
-        at_least: How many constraints a caption must meet; where there are fewer, all. Where no such caption
-            is found, a warning names the row, whose caption is the most probable of those that meet most.
-        beam_size: The most captions that are kept in each state of a machine.
-        per_node: The most tokens that a caption goes on with into one state; None for `beam_size`.
+        machines: State machine of each row of the input of `generate`.
+        at_least: Number of constraints that a caption must meet, or all if there are fewer. If no such
+            caption is found, a warning names the row, and the result is the most probable caption among those
+            that meet the most constraints.
+        beam_size: Maximum number of captions kept in each state of a machine.
+        per_node: Maximum number of expansions of a caption into one state; None for `beam_size`.
     """
 
     machines: Sequence[StateMachine]
@@ -58,15 +59,15 @@ class ConstrainedGeneration:
         model: Any,
         input_ids: Tensor,
         logits_processor: Any = None,
-        stopping_criteria: Any = None,  # noqa: ARG002 - the length is the only one that the search knows.
+        stopping_criteria: Any = None,  # noqa: ARG002 - the search stops only at the end token or max_length.
         generation_config: Any = None,
         **model_kwargs: Any,
     ) -> Tensor:
-        """The tokens of the best caption of each row, as `generate` returns them.
+        """Return the tokens of the best caption of each row, like `generate`.
 
         Raises:
-            OptionError: There are fewer or more machines than rows, or an option of `generate` does not go
-                together with the search.
+            OptionError: The number of machines differs from the number of rows, or an option of `generate` is
+                incompatible with the search.
         """
         end = _checked_end(generation_config, self.machines, input_ids)
         search = BeamSearch(
@@ -89,13 +90,13 @@ class ConstrainedGeneration:
                 beams.append(beam or found.nearest())
         if lacking:
             rows = first_few(lacking, "row")
-            message = f"{rows} without a caption that meets enough constraints: it meets fewer"
+            message = f"{rows} without a caption that meets enough constraints; the best found is used"
             warnings.warn(message, CapevalWarning, stacklevel=2)
         return _joined(input_ids, beams, end, generation_config.pad_token_id)
 
 
 def token_constraint(name: str, phrases: Sequence[str], tokenizer: Any) -> Constraint:
-    """The constraint that any of some phrases meets, in the tokens of a tokenizer of transformers.
+    """Return a constraint met by any of the phrases, in tokens of a transformers tokenizer.
 
     Raises:
         OptionError: The tokenizer has no tokens for a phrase.
@@ -105,18 +106,16 @@ def token_constraint(name: str, phrases: Sequence[str], tokenizer: Any) -> Const
     for phrase in phrases:
         tokens = tokenizer(spaced + phrase, add_special_tokens=False)["input_ids"]
         if not tokens or tokenizer.unk_token_id in tokens:
-            raise OptionError(
-                f"constraint {name!r} must have phrases that the tokenizer has tokens for (got {phrase!r})"
-            )
+            raise OptionError(f"constraint {name!r}: the tokenizer has no tokens for the phrase {phrase!r}")
         made.append(tuple(frozenset({token}) for token in tokens))
     return Constraint(name=name, phrases=tuple(made))
 
 
 def continuing_tokens(tokenizer: Any) -> NDArray[np.bool_]:
-    """For each token of a tokenizer of transformers, whether it continues the word of the token before it.
+    """Return for each token of a transformers tokenizer whether it continues a word.
 
-    Tokenizers say so in one of two ways: WordPiece marks what continues with `##`; byte-level BPE and
-    SentencePiece mark what begins, with `Ġ` or `▁`. Punctuation and special tokens continue nothing.
+    WordPiece marks tokens that continue a word with `##`. Byte-level BPE and SentencePiece mark tokens that
+    begin a word, with `Ġ` or `▁`. Punctuation and special tokens do not continue a word.
     """
     tokens = tokenizer.convert_ids_to_tokens(list(range(len(tokenizer))))
     special = set(tokenizer.all_special_tokens)
@@ -127,19 +126,19 @@ def continuing_tokens(tokenizer: Any) -> NDArray[np.bool_]:
 
 
 def _mark(tokenizer: Any) -> str:
-    """How a tokenizer marks the beginnings or the continuations of words."""
+    """Return the tokenizer's mark for beginnings or continuations of words."""
     vocabulary = tokenizer.get_vocab()
     for mark in ("##", "Ġ", "▁"):
         if any(token.startswith(mark) and token != mark for token in vocabulary):
             return mark
     raise OptionError(
-        f"the tokenizer must mark pieces of words by '##', 'Ġ' or '▁' (got {type(tokenizer).__name__})"
+        f"the tokenizer must mark word pieces with '##', 'Ġ' or '▁' (got {type(tokenizer).__name__})"
     )
 
 
 @dataclass(frozen=True, eq=False)
 class _State:
-    """What is known of some captions: their tokens, and what the model reads besides, such as its cache."""
+    """Decoding state of captions: their tokens and the other model inputs, such as the cache."""
 
     tokens: Tensor
     inputs: dict[str, Any]
@@ -147,7 +146,7 @@ class _State:
 
     @classmethod
     def begin(cls, tokens: Tensor, inputs: Mapping[str, Any], row: int) -> _State:
-        """The beginning of one row; each gets a cache of its own."""
+        """Return the initial state of one row, with its own copy of the cache."""
         rows = torch.tensor([row], device=tokens.device)
         count = len(tokens)
         own = {
@@ -164,7 +163,7 @@ class _State:
 
 
 def _selected(name: str, value: Any, rows: Tensor, count: int) -> Any:
-    """The rows of an input of the model that has one for each caption; others stay as they are."""
+    """Select rows of a model input; inputs without one row per caption are returned unchanged."""
     if name in _SHARED:
         return value
     if hasattr(value, "reorder_cache"):
@@ -173,7 +172,7 @@ def _selected(name: str, value: Any, rows: Tensor, count: int) -> Any:
     if isinstance(value, Tensor):
         return value[rows] if value.dim() and len(value) == count else value
     if isinstance(value, Mapping):
-        # The outputs of an encoder have a type of their own.
+        # Encoder outputs are a mapping type of transformers, which must be kept.
         chosen = {key: _selected(key, each, rows, count) for key, each in value.items()}
         return type(value)(**chosen) if type(value) is not dict else chosen
     if isinstance(value, tuple | list):
@@ -182,12 +181,12 @@ def _selected(name: str, value: Any, rows: Tensor, count: int) -> Any:
 
 
 class _Step:
-    """Asks a model for the next tokens."""
+    """The step function of a transformers model."""
 
     def __init__(self, model: Any, logits_processor: Any) -> None:
         self._model = model
         self._processor = logits_processor
-        # From version 5 on, transformers says how many tokens are new, and has no positions in the cache.
+        # transformers 5 and newer pass the number of new tokens instead of cache positions.
         self._counts = hasattr(model, "_prefill")
 
     def __call__(self, last: NDArray[np.int64], state: _State) -> tuple[NDArray[Any], _State]:
@@ -219,7 +218,7 @@ class _Step:
 def _checked_end(config: Any, machines: Sequence[StateMachine], tokens: Tensor) -> int:
     if len(machines) != len(tokens):
         raise OptionError(
-            f"'machines' must have one for each row of 'generate', {len(tokens)} (got {len(machines)})"
+            f"'machines' must contain one machine per row of the input, {len(tokens)} (got {len(machines)})"
         )
     for name, wanted in (("num_beams", 1), ("num_return_sequences", 1), ("do_sample", False)):
         if getattr(config, name) not in (wanted, None):
@@ -230,12 +229,12 @@ def _checked_end(config: Any, machines: Sequence[StateMachine], tokens: Tensor) 
     end = config.eos_token_id
     end = end[0] if isinstance(end, list | tuple) and len(end) == 1 else end
     if not isinstance(end, int):
-        raise OptionError(f"'eos_token_id' of 'generate' must be one token (got {shortened(end)})")
+        raise OptionError(f"'eos_token_id' of 'generate' must be a single token (got {shortened(end)})")
     return end
 
 
 def _joined(begin: Tensor, beams: Sequence[Beam], end: int, padding: int | None) -> Tensor:
-    """Captions behind what they began with, filled up to the longest."""
+    """Append the captions to the input tokens, padded to the longest caption."""
     rows = [[*beam.tokens, *[end] * beam.finished] for beam in beams]
     filler = end if padding is None else int(padding)
     longest = max(map(len, rows))

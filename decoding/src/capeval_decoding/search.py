@@ -1,7 +1,7 @@
-"""Beam search that keeps the best captions of each state of a machine (Anderson et al. 2017).
+"""Constrained beam search over the states of a machine (Anderson et al. 2017).
 
-The captioner is a function `step`: the last tokens of some captions and what it knows of them go in, the
-log-probabilities of all next tokens come out. One image is searched at a time.
+The captioner is a step function: it maps the last token of each caption and the decoder state to the
+log-probabilities of all next tokens. Each search handles one image.
 """
 
 from __future__ import annotations
@@ -22,31 +22,32 @@ __all__ = ["Beam", "BeamSearch", "SearchResult", "Select", "Step", "select_rows"
 State = TypeVar("State")
 
 Step = Callable[[NDArray[np.int64], State], tuple[Any, State]]
-"""Takes the last token of each caption, and the state of the captioner with a row for each caption.
+"""Step function of a captioner.
 
-Returns the log-probabilities of the next tokens, an array or a tensor of (captions, vocabulary), and the next
-state. A token that can't come next has -inf.
+It takes the last token of each caption, and the decoder state with one row per caption. It returns the
+log-probabilities of the next tokens, an array or tensor of shape (captions, vocabulary), and the next state.
+Impossible tokens have -inf.
 """
 
 Select = Callable[[State, NDArray[np.int64]], State]
-"""Takes the state of a captioner and some rows, which may repeat; returns the state of these captions."""
+"""Row selection: maps a decoder state and row indices, which may repeat, to the state of these captions."""
 
-# More passes over the vocabulary than this take longer than one partition of it.
+# Above this number, one partition of the vocabulary is faster than a pass for each token.
 _PASSES = 8
-# Rounding gives log-probabilities a little above 0.
+# Tolerance, since rounding can produce log-probabilities slightly above 0.
 _ABOVE = 1e-3
 
 
 @dataclass(frozen=True, kw_only=True)
 class Beam:
-    """A caption that was found.
+    """A caption found by the search.
 
     Attributes:
-        tokens: Its tokens, without the one that ends it.
-        log_probability: Its log-probability, that of the end included.
-        state: The state of the machine that it is in.
-        met: The positions of the constraints that it meets.
-        finished: Whether it ended; otherwise it was cut at the most tokens.
+        tokens: Tokens without the end token.
+        log_probability: Log-probability of the caption, including the end token.
+        state: State of the machine after the caption.
+        met: Positions of the constraints that the caption meets.
+        finished: Whether the caption ended with the end token; if not, it was truncated at `max_steps`.
     """
 
     tokens: tuple[int, ...]
@@ -58,22 +59,22 @@ class Beam:
 
 @dataclass(frozen=True, kw_only=True)
 class SearchResult:
-    """What was found for an image.
+    """Result of the search for one image.
 
     Attributes:
-        machine: The machine.
-        beams: The captions of all states: in the order of the states, the best first. A state that no caption
-            can be in has none.
+        machine: State machine of the constraints.
+        beams: Captions of all states, ordered by state and descending log-probability. Unreachable states
+            have no captions.
     """
 
     machine: StateMachine
     beams: tuple[Beam, ...]
 
     def best(self, *, at_least: int = 0) -> Beam | None:
-        """The most probable caption that meets at least so many of the constraints.
+        """Return the most probable caption that meets at least `at_least` constraints.
 
-        Where there are fewer constraints than that, it must meet all. None where no such caption was found:
-        the model gives its words a probability of 0, or the most tokens are too few for them.
+        If there are fewer constraints, the caption must meet all of them. Return None if no such caption was
+        found, because the model assigns its words a probability of 0 or `max_steps` is too small.
         """
         wanted = min(checked_integer("at_least", at_least, 0), len(self.machine.constraints))
         final = self.machine.final
@@ -81,22 +82,24 @@ class SearchResult:
         return max(beams, key=lambda beam: beam.log_probability, default=None)
 
     def nearest(self) -> Beam:
-        """The most probable of the captions that meet most constraints, for where `best` is None.
+        """Return the most probable caption among those that meet the most constraints.
+
+        This is the fallback if `best` returns None.
 
         Raises:
-            OptionError: No caption was found at all: the model gives each a probability of 0.
+            OptionError: No caption was found, because the model assigns all captions a probability of 0.
         """
         final = self.machine.final
         beams = [beam for beam in self.beams if final[beam.state]]
         if not beams:
-            raise OptionError("the model must give at least one caption a probability above 0 (got none)")
+            raise OptionError("the model must assign at least one caption a probability above 0 (got none)")
         return max(beams, key=lambda beam: (len(beam.met), beam.log_probability))
 
 
 def select_rows(state: Any, rows: NDArray[np.int64]) -> Any:
-    """The rows of a state made of arrays or tensors, of which the first dimension is that of the captions.
+    """Select rows of a state of arrays or tensors with captions as the first dimension.
 
-    They may be in mappings, tuples and lists, also in each other. None stays None.
+    Arrays may be nested in mappings, tuples and lists. None is returned unchanged.
     """
     if state is None:
         return None
@@ -109,14 +112,14 @@ def select_rows(state: Any, rows: NDArray[np.int64]) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class BeamSearch:
-    """The options of the search. The defaults are those of the published code of nocaps's Up-Down.
+    """Constrained beam search; the defaults match the published Up-Down code of nocaps.
 
     Attributes:
-        start: The token that captions begin with.
-        end: The token that ends them.
-        beam_size: The most captions that are kept in each state.
-        per_node: The most tokens that a caption goes on with into one state.
-        max_steps: The most tokens of a caption, its end included.
+        start: Start token of captions.
+        end: End token of captions.
+        beam_size: Maximum number of captions kept in each state.
+        per_node: Maximum number of expansions of a caption into one state.
+        max_steps: Maximum number of tokens of a caption, including the end token.
     """
 
     start: int
@@ -137,17 +140,18 @@ class BeamSearch:
         *,
         select: Select[State] = select_rows,
     ) -> SearchResult:
-        """The best captions of each state of a machine.
+        """Search for the best captions in each state of a machine.
 
         Args:
-            step: The captioner. It is called with the captions that go on, so the number of rows changes.
-            state: Its state at the beginning, with one row.
-            machine: Which states captions are in.
-            select: How rows are taken from a state of the captioner.
+            step: Step function of the captioner. It is called only with unfinished captions, so the number of
+                rows varies.
+            state: Initial decoder state, with one row.
+            machine: State machine of the constraints.
+            select: Function that selects rows of a decoder state.
 
         Raises:
-            OptionError: A constraint or the end is not a token that the captioner gives a probability, `end`
-                is a token of a constraint, or `step` returns something other than log-probabilities.
+            OptionError: A token of a constraint or the end token is outside of the captioner's vocabulary,
+                the end token is part of a constraint, or `step` does not return log-probabilities.
         """
         tables = _Tables.of(machine, self.end)
         beams = _Beams.start(self.start)
@@ -157,7 +161,7 @@ class BeamSearch:
                 break
             returned, state = step(beams.tokens[going, -1], state)
             scores = _checked_scores(returned, len(going), tables.largest)
-            # As the published code has it, the first token is chosen among as many as beams are kept.
+            # As in the published code, the first step expands into `beam_size` tokens.
             per_node = max(self.per_node, self.beam_size) if length == 0 else self.per_node
             beams, rows = _advance(beams, going, scores, tables, self, per_node)
             state = select(state, rows)
@@ -166,7 +170,7 @@ class BeamSearch:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Beams:
-    """Captions while they are searched, by state and then the best first; `tokens` begin with the start."""
+    """Beams ordered by state and descending score; `tokens` includes the start token."""
 
     tokens: NDArray[np.int64]
     log_probabilities: NDArray[np.float64]
@@ -200,7 +204,7 @@ class _Beams:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Lists:
-    """Lists of numbers of each state, one after the other."""
+    """A list of integers, or of tuples of integers, for each state, stored as flat arrays."""
 
     starts: NDArray[np.int64]
     values: tuple[NDArray[np.int64], ...]
@@ -212,7 +216,7 @@ class _Lists:
         return cls(starts=starts, values=tuple(flat.T))
 
     def of_states(self, states: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
-        """For each of some rows the list of its state: the rows, and the values."""
+        """Return the concatenated lists of the states of some rows: row indices, then values."""
         counts = self.starts[states + 1] - self.starts[states]
         rows = np.repeat(np.arange(len(states)), counts)
         ends = np.cumsum(counts)
@@ -222,13 +226,13 @@ class _Lists:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Tables:
-    """A machine as arrays.
+    """Transition tables of a machine, as arrays.
 
     Attributes:
-        machine: The machine.
-        largest: The largest token that it knows, or the end.
-        moves: The tokens of each state that lead elsewhere than most, with their targets.
-        leaving: The tokens of each state that do not lead where most do.
+        machine: State machine.
+        largest: Largest token of a constraint, or the end token if it is larger.
+        moves: Tokens of each state with a transition to a state other than the usual one, and these targets.
+        leaving: Tokens of each state without a transition to the usual state.
     """
 
     machine: StateMachine
@@ -249,9 +253,7 @@ class _Tables:
             )
             leaving.append([(token,) for token, tos in exceptions.items() if usual[token] not in tos])
         if machine.continues is not None and (end >= len(machine.continues) or machine.continues[end]):
-            raise OptionError(
-                f"'end' must be a token that begins a word, of those of the machine (got {end})"
-            )
+            raise OptionError(f"'end' must be a token of the machine that begins a word (got {end})")
         return cls(
             machine=machine,
             largest=max([end, *(token for exceptions in machine.exceptions for token in exceptions)]),
@@ -261,7 +263,7 @@ class _Tables:
 
 
 def _checked_scores(returned: Any, captions: int, largest: int) -> NDArray[Any]:
-    """What `step` returned, as an array."""
+    """Convert the scores returned by `step` to an array and validate them."""
     scores = np.asarray(returned)
     if scores.dtype.kind != "f" or scores.ndim != 2 or len(scores) != captions:
         raise OptionError(
@@ -269,15 +271,15 @@ def _checked_scores(returned: Any, captions: int, largest: int) -> NDArray[Any]:
         )
     if largest >= scores.shape[1]:
         raise OptionError(
-            f"the tokens of constraints and the end must be below {scores.shape[1]}, the number of tokens"
-            f" that 'step' gives a probability (got {largest})"
+            f"'end' and the tokens of constraints must be below {scores.shape[1]}, the number of tokens that"
+            f" 'step' returns (got {largest})"
         )
     return scores
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Candidates:
-    """What captions may go on with: which caption, with which token, to which state, at which probability."""
+    """Beam expansions: parent caption, token, target state, log-probability."""
 
     rows: NDArray[np.int64]
     tokens: NDArray[np.int64]
@@ -301,7 +303,11 @@ def _advance(
     options: BeamSearch,
     per_node: int,
 ) -> tuple[_Beams, NDArray[np.int64]]:
-    """The captions with one more token, and the rows of `scores` that those which go on come from."""
+    """Extend each beam by one token.
+
+    Returns:
+        The new beams, and for each unfinished one the row of `scores` that it extends.
+    """
     found = _of_each_caption(_candidates(beams.states[going], scores, tables, per_node), per_node)
     ended = np.flatnonzero(beams.finished)
     everything = _Candidates(
@@ -311,7 +317,7 @@ def _advance(
         scores=beams.log_probabilities[np.concatenate([ended, going[found.rows]])]
         + np.concatenate([np.zeros(len(ended)), found.scores]),
     )
-    # By state, then the most probable first; of equals the first caption, then the first token.
+    # By state, then descending score; ties by caption, then by token.
     order = np.lexsort((everything.tokens, everything.rows, -everything.scores, everything.targets))
     everything = everything.take(order)
     kept = everything.take(_ranks(everything.targets) < options.beam_size)
@@ -330,9 +336,10 @@ def _advance(
 def _candidates(
     states: NDArray[np.int64], scores: NDArray[Any], tables: _Tables, per_node: int
 ) -> _Candidates:
-    """The most probable tokens that lead where most do, and all tokens that lead elsewhere."""
+    """Return the most probable tokens to the usual state, and all tokens to other states."""
     machine = tables.machine
-    # Where tokens that continue a word lead elsewhere, a caption has two rows: without them and of them.
+    # If tokens that continue a word lead to a different state, the caption gets two rows: one without these
+    # tokens, and one with only these tokens.
     twice = np.flatnonzero(machine.run_on[states] != machine.default[states])
     owners = np.concatenate([np.arange(len(states)), twice])
     usual = scores[owners]
@@ -358,7 +365,7 @@ def _candidates(
 
 
 def _of_each_caption(found: _Candidates, most: int) -> _Candidates:
-    """At most so many candidates of each caption and each state."""
+    """Keep at most `most` candidates for each pair of caption and target state."""
     order = np.lexsort((found.tokens, -found.scores, found.targets, found.rows))
     found = found.take(order)
     groups = found.rows * (found.targets.max(initial=0) + 1) + found.targets
@@ -366,7 +373,7 @@ def _of_each_caption(found: _Candidates, most: int) -> _Candidates:
 
 
 def _ranks(groups: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The position of each element among those of its group, which are next to each other."""
+    """Return the position of each element within its group; groups are contiguous."""
     places = np.arange(len(groups))
     begins = np.ones(len(groups), dtype=np.bool_)
     begins[1:] = groups[1:] != groups[:-1]
@@ -376,7 +383,7 @@ def _ranks(groups: NDArray[np.int64]) -> NDArray[np.int64]:
 def _most_probable(
     scores: NDArray[Any], most: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]:
-    """The most probable tokens of each row, as rows, tokens and values. It writes over `scores`."""
+    """Return rows, tokens and values of the best tokens of each row; overwrites `scores`."""
     most = min(most, scores.shape[1])
     every = np.arange(len(scores))
     if most > _PASSES:

@@ -1,7 +1,7 @@
-"""State machines that follow which constraints a caption has met.
+"""State machines that track which constraints a caption has met.
 
-A machine reads a caption token by token. Each state has one target for most tokens, and a few tokens with
-other targets; this takes a few kilobytes, where a table of all pairs of states and all words takes megabytes.
+A machine reads a caption token by token. Each state stores one default target and a few tokens with other
+targets. This takes a few kilobytes; a full table of states and tokens would take megabytes.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from capeval.errors import OptionError
 __all__ = ["MOST_STATES", "Constraint", "Phrase", "StateMachine", "published_machine", "state_machine"]
 
 MOST_STATES = 4096
-"""The most states that a machine may have: beams are searched in each."""
+"""Maximum number of states of a machine; the search keeps beams for each state."""
 
 Phrase = tuple[frozenset[int], ...]
-"""The tokens allowed at each place of a phrase: the forms of its first word, of its second, and so on."""
+"""Allowed tokens at each position of a phrase: the forms of its first word, of its second word, and so on."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Constraint:
-    """Something that a caption shall mention.
+    """A constraint on captions, met by any of its phrases.
 
     Attributes:
-        name: What messages and results call it.
-        phrases: Any of these phrases meets it.
+        name: Name in messages and results.
+        phrases: Phrases that meet the constraint.
     """
 
     name: str
@@ -41,25 +41,26 @@ class Constraint:
         for phrase in self.phrases:
             if not phrase or not all(phrase):
                 raise OptionError(
-                    f"each phrase of constraint {self.name!r} must have words, and each of its words a token"
-                    f" (got {[sorted(place) for place in phrase]})"
+                    f"each phrase of constraint {self.name!r} must have at least one word, and each word at"
+                    f" least one token (got {[sorted(place) for place in phrase]})"
                 )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StateMachine:
-    """Which state a caption is in after each of its tokens. State 0 is that before the first.
+    """State machine over the tokens of a caption. State 0 is the initial state.
 
     Attributes:
-        constraints: The constraints.
-        default: For each state, the state that tokens lead to unless `exceptions` says otherwise.
-        exceptions: For each state, the tokens that lead to other states. A token may lead to several, as in
-            the machine of the published code.
-        met: For each state, the positions of the constraints that a caption in it has met.
-        final: For each state, whether captions in it may be chosen.
-        run_on: For each state, the state that tokens which continue a word lead to unless `exceptions` says
-            otherwise; equal to `default` where this makes no difference.
-        continues: Which tokens continue the word of the token before them; None where no token does.
+        constraints: Constraints of the machine.
+        default: For each state, the target of all tokens that are not in `exceptions`.
+        exceptions: For each state, the tokens with other targets. A token may have several targets, as in the
+            machine of the published code.
+        met: For each state, the positions of the constraints that captions in this state have met.
+        final: For each state, whether captions in this state may be chosen.
+        run_on: For each state, the target of tokens that continue a word and are not in `exceptions`; equal
+            to `default` if it makes no difference.
+        continues: For each token, whether it continues the word of the token before it; None if no token
+            does.
     """
 
     constraints: tuple[Constraint, ...]
@@ -74,29 +75,30 @@ class StateMachine:
         return len(self.default)
 
     def targets(self, state: int, token: int) -> tuple[int, ...]:
-        """The states that a token leads to."""
+        """Return the target states of a token."""
         return self.exceptions[state].get(token) or (self.usual(state, token),)
 
     def usual(self, state: int, token: int) -> int:
-        """The state that a token leads to where there is no exception."""
+        """Return the target state of a token without an exception."""
         runs_on = self.continues is not None and self.continues[token]
         return int((self.run_on if runs_on else self.default)[state])
 
 
-# A state of a machine while it is made: the constraints that are met; the places that come next, as
-# constraint, phrase and place; the constraints that are met unless the next token continues the last word.
+# A state during construction: the met constraints; the next positions inside of phrases, as (constraint,
+# phrase, position); and the pending constraints, which are met unless the next token continues the last word.
 _Key = tuple[frozenset[int], frozenset[tuple[int, int, int]], frozenset[int]]
 
 
 def state_machine(
     constraints: Sequence[Constraint], *, continues: NDArray[np.bool_] | None = None
 ) -> StateMachine:
-    """The machine of some constraints: it meets one wherever a caption has one of its phrases.
+    """Build a machine that meets a constraint if the caption contains one of its phrases.
 
     Args:
-        constraints: The constraints.
-        continues: For each token of the vocabulary, whether it continues the word of the token before it, as
-            "##gy" does. A phrase is then met only if its last word ends with it: "dog" + "##gy" is no dog.
+        constraints: Constraints of the machine.
+        continues: For each token of the vocabulary, whether it continues the word of the token before it,
+            like "##gy". A phrase is then matched only up to a word boundary: "dog" does not match "dog" +
+            "##gy".
 
     Raises:
         OptionError: A phrase begins with a token that continues a word, or there are too many states.
@@ -116,7 +118,7 @@ def state_machine(
             _check_size(len(keys), constraints)
         return numbers[key]
 
-    for key in keys:  # It grows while it is read.
+    for key in keys:  # number() appends new states during the loop.
         met, _, pending = key
         default.append(number((met | pending, frozenset(), frozenset())))
         run_on.append(number((met, frozenset(), frozenset())) if pending else default[-1])
@@ -139,7 +141,7 @@ def state_machine(
 
 
 def _after(key: _Key, token: int, constraints: Sequence[Constraint], runs_on: bool, *, waits: bool) -> _Key:
-    """The state after a token; `waits` for the next token where a phrase ends."""
+    """Return the state after a token; with `waits`, completed phrases stay pending for one token."""
     met, progress, pending = key
     met = met if runs_on else met | pending
     ended, further = set(), set()
@@ -159,7 +161,7 @@ def _after(key: _Key, token: int, constraints: Sequence[Constraint], runs_on: bo
 def _places(
     met: frozenset[int], progress: Iterable[tuple[int, int, int]], constraints: Sequence[Constraint]
 ) -> list[tuple[int, int, int]]:
-    """The places that a next token may be in: those that come next, and the first of every phrase."""
+    """Return the possible positions of the next token, including the start of every phrase."""
     first = [
         (at, phrase, 0)
         for at, constraint in enumerate(constraints)
@@ -195,17 +197,18 @@ def _check_beginnings(constraints: Iterable[Constraint], continues: NDArray[np.b
 def _check_size(states: int, constraints: Sequence[Constraint]) -> None:
     if states > MOST_STATES:
         raise OptionError(
-            f"{len(constraints)} constraints need more than {MOST_STATES:,} states: give fewer or shorter"
+            f"{len(constraints)} constraints need more than {MOST_STATES:,} states: use fewer constraints or"
+            " shorter phrases"
         )
 
 
 def published_machine(constraints: Sequence[Constraint]) -> StateMachine:
-    """The machine of the published code of nocaps's Up-Down, with what it does in its own way.
+    """Build the machine of the published Up-Down code of nocaps, including its quirks.
 
-    State s has met the constraints whose bit is set in s; behind these states come those inside of phrases.
-    In the middle of a phrase any other word leads back, also one that begins a phrase: "fire fire hydrant" is
-    not seen. The first words of a constraint lead on, and leave captions where they are as well, unless it is
-    the last of those that are not met.
+    Bit i of a main state is set if constraint i is met; the states inside of phrases follow the main states.
+    Inside of a phrase, any unexpected word leads back to the main state, even a word that begins a phrase:
+    "fire fire hydrant" is not recognized. The first word of a constraint leads forward and also stays in the
+    main state, unless this is the last unmet constraint.
 
     Raises:
         OptionError: A constraint has several phrases, or there are too many states.
@@ -240,7 +243,7 @@ def published_machine(constraints: Sequence[Constraint]) -> StateMachine:
 def _add_phrase(
     default: list[int], moves: list[dict[int, set[int]]], state: int, met: int, phrase: Phrase, *, stays: bool
 ) -> None:
-    """Adds the way from a main state through a phrase to the main state that has met its constraint."""
+    """Add the path of a phrase from a main state to the main state with the constraint met."""
     source = state
     for place, tokens in enumerate(phrase):
         target = met

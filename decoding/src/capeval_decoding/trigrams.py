@@ -1,4 +1,4 @@
-"""A language model of captions: trigrams, interpolated with bigrams and unigrams by absolute discounting."""
+"""Trigram language model with absolute discounting, interpolated with lower orders."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _DISCOUNT = 0.75
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Followers:
-    """What follows each context: tokens with their discounted shares, and what is left for other tokens."""
+    """Discounted token probabilities after each context, and the mass for other tokens."""
 
     contexts: NDArray[np.int64]
     starts: NDArray[np.int64]
@@ -41,7 +41,7 @@ class _Followers:
         )
 
     def added_to(self, lower: FloatArray, context: int) -> FloatArray:
-        """The probabilities after a context, from those after a shorter one, which are written over."""
+        """Return the probabilities after a context, interpolated with `lower`, which is overwritten."""
         at = int(np.searchsorted(self.contexts, context))
         if at == len(self.contexts) or self.contexts[at] != context:
             return lower
@@ -53,15 +53,15 @@ class _Followers:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TrigramModel:
-    """The probabilities of the words of captions after the two words before them.
+    """Trigram language model of captions.
 
-    Every word of the vocabulary can follow any other; the unknown word is never said.
+    Every word has a probability above 0 after every context, except for the unknown word, which has 0.
 
     Attributes:
-        vocabulary: The words.
-        single: The probability of each word by itself.
-        after_one: What follows each word.
-        after_two: What follows each two words.
+        vocabulary: Vocabulary of the model.
+        single: Unigram probability of each word.
+        after_one: Bigram statistics.
+        after_two: Trigram statistics.
     """
 
     vocabulary: Vocabulary
@@ -71,21 +71,21 @@ class TrigramModel:
 
     @classmethod
     def of(cls, captions: Iterable[Sequence[str]], vocabulary: Vocabulary) -> TrigramModel:
-        """The model of the tokens of captions.
+        """Fit a model to tokenized captions.
 
         Raises:
-            OptionError: There is no caption.
+            OptionError: There are no captions.
         """
         boundary, size = vocabulary.boundary, len(vocabulary)
         flat: list[int] = []
         for words in captions:
-            # Two at the beginning, which are the context of the first word.
+            # Two boundaries at the start: the context of the first word.
             flat += [boundary, boundary, *vocabulary.encode(words), boundary]
         if not flat:
-            raise OptionError("there must be at least one caption to learn from (got none)")
+            raise OptionError("'captions' must contain at least one caption (got none)")
         tokens = np.array(flat, dtype=np.int64)
         first, second, third = tokens[:-2], tokens[1:-1], tokens[2:]
-        # Not what is across two captions, and not the boundaries that they begin with.
+        # Excludes trigrams that span two captions, and the boundaries at the start of a caption as targets.
         said = (second != boundary) | ((first == boundary) & (third != boundary))
         first, second, third = first[said], second[said], third[said]
         counts = np.bincount(third, minlength=size)
@@ -99,17 +99,17 @@ class TrigramModel:
         )
 
     def start(self) -> NDArray[np.int64]:
-        """The state before the first word: the word before the boundary that captions begin with."""
+        """Return the initial state: the first of the two boundaries before a caption."""
         return np.array([self.vocabulary.boundary], dtype=np.int64)
 
     def step(
         self, tokens: NDArray[np.int64], before: NDArray[np.int64]
     ) -> tuple[FloatArray, NDArray[np.int64]]:
-        """The log-probabilities of the next words of some captions, for the search.
+        """Return the log-probabilities of the next words and the new state, for the search.
 
         Args:
-            tokens: The last word of each caption.
-            before: The word before it, which is the state.
+            tokens: Last word of each caption.
+            before: State: the word before the last word of each caption.
         """
         size = len(self.vocabulary)
         contexts, rows = np.unique(before * size + tokens, return_inverse=True)

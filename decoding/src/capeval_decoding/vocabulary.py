@@ -1,4 +1,4 @@
-"""The words of a captioner, and their numbers."""
+"""Vocabulary of a captioner: words and token ids."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from capeval.errors.messages import listed
 __all__ = ["BOUNDARY", "UNKNOWN", "Vocabulary"]
 
 UNKNOWN = "@@UNKNOWN@@"
-"""The word that stands for all that are not in a vocabulary; it is padding too."""
+"""Token for words outside of the vocabulary; also used as padding."""
 
 BOUNDARY = "@@BOUNDARY@@"
-"""The word that a caption begins and ends with."""
+"""Start and end token of a caption."""
 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The words of a captioner. A word's number is its position.
+    """Vocabulary of a captioner. The token id of a word is its position.
 
     Attributes:
-        words: The words, each once; the first two are `UNKNOWN` and `BOUNDARY`.
+        words: Distinct words; the first two are `UNKNOWN` and `BOUNDARY`.
     """
 
     words: tuple[str, ...]
@@ -35,30 +35,30 @@ class Vocabulary:
             )
         if len(self.numbers) != len(self.words):
             repeated = [word for at, word in enumerate(self.words) if self.numbers[word] != at]
-            raise OptionError(f"'words' must have each word once (got {listed(repeated)} again)")
+            raise OptionError(f"'words' must be distinct (got duplicates of {listed(repeated)})")
 
     @cached_property
     def numbers(self) -> dict[str, int]:
-        """The number of each word."""
+        """Token id of each word."""
         return {word: number for number, word in enumerate(self.words)}
 
     @property
     def unknown(self) -> int:
-        """The number of `UNKNOWN`."""
+        """Token id of `UNKNOWN`."""
         return 0
 
     @property
     def boundary(self) -> int:
-        """The number of `BOUNDARY`."""
+        """Token id of `BOUNDARY`."""
         return 1
 
     def __len__(self) -> int:
         return len(self.words)
 
     def encode(self, words: Iterable[str]) -> list[int]:
-        """The numbers of words; that of `UNKNOWN` for those that are not in the vocabulary."""
+        """Return the token ids of words; unknown words get the id of `UNKNOWN`."""
         return [self.numbers.get(word, self.unknown) for word in words]
 
     def decode(self, tokens: Sequence[int]) -> str:
-        """The text of a caption: its words with a space between them."""
+        """Return the text of a caption: its words, joined by spaces."""
         return " ".join(self.words[token] for token in tokens)

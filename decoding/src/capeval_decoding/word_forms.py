@@ -1,4 +1,4 @@
-"""The words that captions name objects with: for each class of Open Images phrases that mention it."""
+"""Phrases that mention each Open Images class in a caption."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PUBLISHED_NAMES: Mapping[str, str] = MappingProxyType(
         "wood-burning stove": "wood burning stove",
     }
 )
-"""The names of classes that the published code calls otherwise."""
+"""Class names that differ in the published code: Open Images name to published name."""
 
 _COLUMNS = ["class", "also", "phrases"]
 
@@ -43,9 +43,9 @@ class WordForms:
     """The phrases of each class.
 
     Attributes:
-        phrases: The phrases of each class, by its name in lower case; a phrase is words with spaces between.
-        detector_names: The names that the published detector has for some classes.
-        names: The classes by all of their names in lower case.
+        phrases: Phrases by lowercase class name; the words of a phrase are separated by spaces.
+        detector_names: Names of classes in the published detector, if they differ.
+        names: Class by each of its lowercase names.
     """
 
     phrases: Mapping[str, tuple[str, ...]]
@@ -53,22 +53,24 @@ class WordForms:
     names: Mapping[str, str]
 
     def words(self) -> frozenset[str]:
-        """The words of all phrases."""
+        """Return the words of all phrases."""
         return frozenset(word for each in self.phrases.values() for phrase in each for word in phrase.split())
 
     def class_of(self, name: str) -> str:
-        """The class of a name, in any case.
+        """Return the class with a name, ignoring case.
 
         Raises:
             OptionError: No class has this name.
         """
         if name.lower() not in self.names:
-            raise OptionError(f"a class must be one of the {len(self.phrases)} of Open Images (got {name!r})")
+            raise OptionError(
+                f"unknown class {name!r}: expected one of {len(self.phrases)} Open Images classes"
+            )
         return self.names[name.lower()]
 
 
 def load_word_forms() -> WordForms:
-    """The phrases of the 601 classes of Open Images with boxes, which capeval's authors chose."""
+    """Load the phrases of the 601 boxable Open Images classes, chosen by capeval's authors."""
     source = files("capeval_decoding").joinpath("word_forms.tsv").read_bytes()
     header, rows = read_table(source)
     phrases, detector_names, names = {}, {}, {}
@@ -87,18 +89,18 @@ def load_word_forms() -> WordForms:
 
 
 def constraint(name: str, phrases: Iterable[str], vocabulary: Vocabulary) -> Constraint:
-    """The constraint that any of some phrases meets, of those whose words are all in a vocabulary.
+    """Return a constraint met by any phrase with all of its words in the vocabulary.
 
     Raises:
-        OptionError: The vocabulary lacks a word of each of them.
+        OptionError: Every phrase has a word that is not in the vocabulary.
     """
     tried = [phrase.split() for phrase in phrases]
     known = [words for words in tried if all(word in vocabulary.numbers for word in words)]
     if not known:
         lacking = dict.fromkeys(word for words in tried for word in words if word not in vocabulary.numbers)
         raise OptionError(
-            f"constraint {name!r} must have a phrase of words in the vocabulary, which lacks"
-            f" {listed(list(lacking))}"
+            f"constraint {name!r} has no phrase with all words in the vocabulary (missing:"
+            f" {listed(list(lacking))})"
         )
     return Constraint(
         name=name,
@@ -107,14 +109,16 @@ def constraint(name: str, phrases: Iterable[str], vocabulary: Vocabulary) -> Con
 
 
 def load_published_forms(file: File, *, limit: int = LIMIT) -> dict[str, tuple[str, ...]]:
-    """The forms of each word, from a file of the published code: a word, a tab, and its forms with commas.
+    """Load the word forms file of the published code.
+
+    Each line holds a word, a tab, and the comma-separated forms of the word.
 
     Args:
-        file: The path of the file, or its bytes.
-        limit: The most bytes that the file may have, also unpacked.
+        file: Path or bytes of the file.
+        limit: Maximum size of the file in bytes, also after decompression.
 
     Raises:
-        FormatError: The file is something else; the error says which line.
+        FormatError: A line is invalid; the error names the line.
         OSError: The file can't be read.
     """
     forms: dict[str, tuple[str, ...]] = {}
@@ -122,16 +126,18 @@ def load_published_forms(file: File, *, limit: int = LIMIT) -> dict[str, tuple[s
         for number, line in text_lines(file, limit):
             word, tab, rest = line.rstrip("\r").partition("\t")
             if not word or not tab or not all(rest.split(",")):
-                message = f"line {number} must be a word, a tab and its forms with commas (got {line[:60]!r})"
+                message = (
+                    f"line {number}: expected a word, a tab and comma-separated forms (got {line[:60]!r})"
+                )
                 raise FormatError(message, kind=FormatErrorKind.WRONG_TYPE, line=number)
             forms[word] = tuple(rest.split(","))
     return forms
 
 
 def published_constraint(name: str, forms: Mapping[str, Sequence[str]], vocabulary: Vocabulary) -> Constraint:
-    """The constraint that the published code makes of a class: at each place any form of that word counts.
+    """Return the constraint of a class as in the published code, with all forms of each word.
 
-    A form that the vocabulary lacks counts as the unknown word, as it does there.
+    As in that code, forms outside of the vocabulary are encoded as the unknown word.
 
     Raises:
         OptionError: A word of the class has no forms.
@@ -139,8 +145,6 @@ def published_constraint(name: str, forms: Mapping[str, Sequence[str]], vocabula
     words = PUBLISHED_NAMES.get(name, name).split()
     lacking = [word for word in words if word not in forms]
     if lacking:
-        raise OptionError(
-            f"the words of constraint {name!r} must have forms (got none for {listed(lacking)})"
-        )
+        raise OptionError(f"no word forms for {listed(lacking)}, required by constraint {name!r}")
     phrase: Phrase = tuple(frozenset(vocabulary.encode(forms[word])) for word in words)
     return Constraint(name=name, phrases=(phrase,))

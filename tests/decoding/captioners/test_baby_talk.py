@@ -127,7 +127,7 @@ def test_slots_are_filled_with_one_or_many() -> None:
 def test_objects_of_ground_truth_are_all_that_slots_can_name() -> None:
     truth = image(classes=np.array([1, 1, 1]))
     made = model()
-    with pytest.raises(OptionError, match="constraint 'Cat' must have a phrase of words in the vocabulary"):
+    with pytest.raises(OptionError, match="constraint 'Cat' has no phrase with all words in the vocabulary"):
         slot_constraint("Cat", ["cat"], made, truth, [0])
     assert "dog" not in made.caption(truth, [WORDS, WORDS + 1, WORDS + 2])
     # Through the search, the true object is pointed to, since no word of the vocabulary names it.

@@ -133,13 +133,13 @@ def read_all(path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["image_id", "num_boxes", "features", "boxes", "width"])
 def test_datasets_that_are_missing(tmp_path: Path, name: str) -> None:
-    refused(tmp_path, f"the file must have the dataset '{name}'", leave_out=(name,))
+    refused(tmp_path, f"the file must contain the dataset '{name}'", leave_out=(name,))
 
 
 def test_features_of_another_width(tmp_path: Path) -> None:
     path = write_features(tmp_path / "f.h5", FEATURES)
     expected = (
-        r"'features' of image 7 must have 2048 numbers for each of its 3 regions \(got 12 .* 4 a region"
+        r"'features' of image 7 must have 2048 numbers for each of its 3 regions \(got 12 .* 4 per region"
     )
     with pytest.raises(FormatError, match=expected):
         FeatureFile(path, width=2048)
@@ -188,7 +188,7 @@ def test_other_files(tmp_path: Path) -> None:
     whole = path.read_bytes()
     for content in (b"", b"nothing", whole[: len(whole) // 2]):
         path.write_bytes(content)
-        with pytest.raises(FormatError, match="must be a whole HDF5 file"):
+        with pytest.raises(FormatError, match="must be a complete HDF5 file"):
             FeatureFile(path)
     with pytest.raises(FileNotFoundError):
         FeatureFile(tmp_path / "none.h5")

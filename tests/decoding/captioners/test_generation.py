@@ -135,9 +135,9 @@ def test_a_caption_that_cannot_be_had_is_named() -> None:
 @pytest.mark.parametrize(
     ("machines", "options", "match"),
     [
-        (FREE[:1], {}, r"'machines' must have one for each row of 'generate', 2 \(got 1\)"),
+        (FREE[:1], {}, r"'machines' must contain one machine per row of the input, 2 \(got 1\)"),
         (FREE, {"do_sample": True}, "'do_sample' of 'generate' must be False"),
-        (FREE, {"eos_token_id": [2, 3]}, "'eos_token_id' of 'generate' must be one token"),
+        (FREE, {"eos_token_id": [2, 3]}, "'eos_token_id' of 'generate' must be a single token"),
     ],
 )
 def test_options_that_do_not_go_together(machines: Any, options: dict[str, Any], match: str) -> None:
@@ -153,9 +153,7 @@ def test_pieces_of_words(tmp_path: Path) -> None:
     assert np.flatnonzero(continuing_tokens(tokenizer)).tolist() == [6, 9]
     hydrant = token_constraint("Fire hydrant", ["fire hydrant"], tokenizer)
     assert hydrant.phrases == ((frozenset({7}), frozenset({8}), frozenset({9})),)
-    with pytest.raises(
-        OptionError, match="constraint 'Cat' must have phrases that the tokenizer has tokens for"
-    ):
+    with pytest.raises(OptionError, match="constraint 'Cat': the tokenizer has no tokens for the phrase"):
         token_constraint("Cat", ["cat"], tokenizer)
     machine = state_machine(
         [token_constraint("Dog", ["dog"], tokenizer)], continues=continuing_tokens(tokenizer)

@@ -143,7 +143,7 @@ def test_training_of_other_captions_sizes_or_options_is_refused(tmp_path: Path) 
     known, path = world(20), tmp_path / "model.pt"
     trained(known, path, **OPTIONS)
     before = path.read_bytes()
-    with pytest.raises(FormatError, match=r"the option 'batch' = 9 .* \(got 8\)"):
+    with pytest.raises(FormatError, match=r"the option 'batch' = 9 \(got 8\)"):
         trained(known, path, **{**OPTIONS, "batch": 9})
     with pytest.raises(FormatError, match="the vocabulary of the captions"):
         trained(World(known.features, {**known.captions, 1: "A whale."}), path, **OPTIONS)
@@ -165,7 +165,7 @@ def test_the_commands_train_and_caption(tmp_path: Path) -> None:
     said = capeval("baselines", "train", captions, features, *small, "--iterations", "20", "--output", model)
     assert "60 captions" in said
     assert "20 batches; loss" in said
-    assert "20 of them before" in capeval(
+    assert "20 of them in earlier runs" in capeval(
         "baselines", "train", captions, features, *small, "--iterations", "20", "--output", model
     )
     capeval("baselines", "caption", model, features, "--output", results)

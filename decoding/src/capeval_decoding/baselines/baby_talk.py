@@ -1,8 +1,9 @@
-"""The core of Neural Baby Talk: captions whose words may be regions of the image, which are named after them.
+"""The core of Neural Baby Talk: captions with slots that point to image regions.
 
-Lu et al., "Neural Baby Talk" (2018), on features of regions, as nocaps uses it. At each place a caption has a
-word, or points to a region: a slot, which is filled with the name of the region's class or its plural. The
-modules are those of the published code, with its names; without its CNN and its choice among finer classes.
+Lu et al., "Neural Baby Talk" (2018), on region features, as used by nocaps. Each position of a caption holds
+a word or a slot, which points to a region and is filled with the name of the region's class or its plural.
+The modules and their names are the same as in the published code, which also contains a CNN and a choice
+among fine-grained classes; both are omitted here.
 """
 
 from __future__ import annotations
@@ -39,15 +40,15 @@ _MASKED = -1e8
 
 @dataclass(frozen=True, kw_only=True)
 class BabyTalkSizes:
-    """The sizes of a model; the defaults are those of the published code.
+    """Layer sizes of a model; the defaults match the published code.
 
     Attributes:
-        feature: The numbers of a region's feature.
-        context: The numbers of a region's feature in the file that the other attention reads.
-        class_vector: The numbers of the vector of a class, and of what a box is projected to.
-        embedding: The numbers of the vector of a word.
-        hidden: The numbers of the state of each LSTM cell.
-        attention: The numbers that features and states are projected to for attention.
+        feature: Dimension of an object's feature.
+        context: Dimension of a context region's feature.
+        class_vector: Dimension of a class vector and of the projection of a box.
+        embedding: Dimension of a word vector.
+        hidden: Dimension of the state of each LSTM cell.
+        attention: Dimension of the projections of features and states in the attention.
     """
 
     feature: int = 2048
@@ -64,11 +65,11 @@ class BabyTalkSizes:
 
 @dataclass(frozen=True, kw_only=True)
 class SlotName:
-    """What a slot of a class is filled with.
+    """Words that fill the slots of a class.
 
     Attributes:
-        one: The name of the class.
-        many: Its plural.
+        one: Singular name of the class.
+        many: Plural name of the class.
     """
 
     one: str
@@ -77,13 +78,14 @@ class SlotName:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class BabyTalkImage:
-    """An image: detected objects, or those of ground truth, and the regions that the other attention reads.
+    """An image: its detected or ground-truth objects, and its context regions.
 
     Attributes:
-        features: The features of the objects, a row an object.
-        boxes: Their boxes: X1, Y1, X2, Y2 as parts of width and height, and their confidence.
-        classes: The numbers of their classes, from 0.
-        context: The features of the other regions, such as those of Visual Genome.
+        features: Features of the objects, one row per object.
+        boxes: Boxes of the objects, one row per object: X1, Y1, X2, Y2 as fractions of width and height, and
+            the confidence.
+        classes: Class indices of the objects, from 0.
+        context: Features of the context regions, such as Visual Genome regions, one row per region.
     """
 
     features: Floats
@@ -94,12 +96,12 @@ class BabyTalkImage:
 
 @dataclass(frozen=True, eq=False)
 class SlotState:
-    """What captions carry from word to word, one row a caption.
+    """Decoder state between two words, with one row per caption.
 
     Attributes:
-        cells: The states of the LSTM cells: h and c of the first, h and c of the second.
-        taken: For each object, whether the caption has pointed to it: it can't do so again.
-        plural: For each object, the two logits of one and many, were it pointed to at this place.
+        cells: States of the LSTM cells: h and c of the first, h and c of the second.
+        taken: For each object, whether the caption has already pointed to it; it cannot do so again.
+        plural: For each object, the logits of its singular and plural name if the caption pointed to it here.
     """
 
     cells: tuple[Tensor, Tensor, Tensor, Tensor]
@@ -107,7 +109,7 @@ class SlotState:
     plural: Tensor
 
     def rows(self, index: NDArray[np.int64]) -> SlotState:
-        """The state of some captions."""
+        """Return the state of the captions at the given rows."""
         cells = tuple(each[index] for each in self.cells)
         return SlotState(cells, self.taken[index], self.plural[index])
 
@@ -125,7 +127,7 @@ class _Attention(nn.Module):  # type: ignore[misc]
 
 
 class _Pointer(nn.Module):  # type: ignore[misc]
-    """The logits of the sentinel, which stands for all words, and of the objects."""
+    """Pointer logits: the sentinel, which stands for all words, then the objects."""
 
     def __init__(self, sizes: BabyTalkSizes) -> None:
         super().__init__()
@@ -162,28 +164,30 @@ class _Core(nn.Module):  # type: ignore[misc]
         taken: Tensor,
         cells: tuple[Tensor, Tensor, Tensor, Tensor],
     ) -> tuple[Tensor, Tensor, tuple[Tensor, Tensor, Tensor, Tensor]]:
-        """The output, the logits of the sentinel and the objects, and the states behind them."""
+        """Return the output, the logits of sentinel and objects, and the new cell states."""
         h1, c1, h2, c2 = cells
         h1, c1 = self.att_lstm(torch.cat([whole.expand(len(words), -1), words], dim=1), (h1, c1))
         seen = self.attention(h1, *context) + self.attention2(h1, *objects)
         given = torch.cat([seen, h1], dim=1)
-        # The sentinel reads the states before this word.
+        # The sentinel uses h2 and c2 from before this word, as in the published code.
         sentinel = torch.sigmoid(self.i2h_2(given) + self.h2h_2(h2)) * torch.tanh(c2)
         h2, c2 = self.lang_lstm(given, (h2, c2))
         return h2, self.adaPnt(h2, sentinel, objects[1], taken), (h1, c1, h2, c2)
 
 
 class BabyTalk(nn.Module):  # type: ignore[misc]
-    """The core of Neural Baby Talk. A token is a word of the vocabulary, or else an object of the image.
+    """The core of Neural Baby Talk.
+
+    Tokens below `len(vocabulary)` are words; the tokens after them are the objects of the image.
 
     Args:
-        vocabulary: The words.
-        names: What the slots of each class are filled with.
-        vectors: The fixed vectors of the classes, a row a class.
-        sizes: The sizes.
+        vocabulary: Vocabulary of the words.
+        names: Singular and plural names of each class.
+        vectors: Fixed class vectors, shape (classes, `sizes.class_vector`).
+        sizes: Layer sizes.
 
     Raises:
-        OptionError: The vectors have another shape.
+        OptionError: The class vectors have the wrong shape.
     """
 
     def __init__(
@@ -219,10 +223,10 @@ class BabyTalk(nn.Module):  # type: ignore[misc]
         )
 
     def begin(self, image: BabyTalkImage) -> tuple[Step[SlotState], SlotState]:
-        """What the search needs to caption an image: its `step`, and the state at the beginning.
+        """Return the step function and the initial state for beam search.
 
         Raises:
-            OptionError: Features have another width, an array has another length, or a class is not known.
+            OptionError: An array of the image has the wrong shape, or a class is unknown.
         """
         _check_image(image, self.sizes, len(self.names))
         with torch.no_grad():
@@ -232,7 +236,7 @@ class BabyTalk(nn.Module):  # type: ignore[misc]
             whole = self.fc_embed(context_features.mean(dim=0, keepdim=True))
             projected, pointed = self.ctx2att(context), self.ctx2pool(objects)
         words = len(self.vocabulary)
-        # The word that a model reads after it pointed to an object is that of the object's class.
+        # After pointing to an object, the model reads the embedding of the object's class.
         read = torch.cat([torch.arange(words), words + torch.from_numpy(image.classes)])
 
         def step(tokens: NDArray[np.int64], state: SlotState) -> tuple[NDArray[Any], SlotState]:
@@ -255,7 +259,7 @@ class BabyTalk(nn.Module):  # type: ignore[misc]
         return step, SlotState((zeros, zeros, zeros, zeros), none, torch.zeros(1, len(objects), 2))
 
     def caption(self, image: BabyTalkImage, tokens: Sequence[int]) -> str:
-        """The text of a caption: its words, and the names of the objects that it points to, one or many."""
+        """Return the text of a caption, with slots filled by singular or plural names."""
         step, state = self.begin(image)
         last, texts = self.vocabulary.boundary, []
         for token in tokens:
@@ -276,10 +280,10 @@ class BabyTalk(nn.Module):  # type: ignore[misc]
         return self.pool_embed(torch.cat(parts, dim=1))
 
     def _scores(self, hidden: Tensor, places: Tensor) -> Tensor:
-        """The log-probabilities of all tokens: the words share that of the sentinel."""
+        """Return the log-probabilities of all tokens; words share the sentinel's probability."""
         pointed = torch.log_softmax(places, dim=1)
         words = torch.log_softmax(self.logit(hidden), dim=1) + pointed[:, :1]
-        # Objects that were taken can't be pointed to, whatever rounding leaves them.
+        # The mask is finite, so rounding could leave an excluded object a probability above 0.
         objects = pointed[:, 1:].masked_fill(places[:, 1:] <= _MASKED, -torch.inf)
         return torch.cat([words, objects], dim=1)
 
@@ -295,16 +299,16 @@ class BabyTalk(nn.Module):  # type: ignore[misc]
 
 
 def load_image(objects: FeatureFile, context: FeatureFile, image: int) -> BabyTalkImage:
-    """An image from two files of features.
+    """Load an image from two feature files.
 
     Args:
-        objects: The file of the objects, with boxes and classes: detected ones, or those of ground truth.
-        context: The file of the regions that the other attention reads.
-        image: The image.
+        objects: Feature file of the detected or ground-truth objects, with boxes and classes.
+        context: Feature file of the context regions.
+        image: Image id.
 
     Raises:
-        FormatError: What a file has of the image is not what it must be.
-        MismatchError: A file does not have the image.
+        FormatError: An entry of the image is invalid.
+        MismatchError: The image is missing from a file.
     """
     width, height = objects.size(image)
     places = objects.boxes(image) / np.array([width, height, width, height], dtype=np.float32)
@@ -319,10 +323,17 @@ def load_image(objects: FeatureFile, context: FeatureFile, image: int) -> BabyTa
 def slot_constraint(
     name: str, phrases: Sequence[str], model: BabyTalk, image: BabyTalkImage, classes: Sequence[int]
 ) -> Constraint:
-    """The constraint that any of some phrases meets, and a slot of an object of some classes.
+    """Return a constraint that is met by a phrase or by a slot of one of the classes.
+
+    Args:
+        name: Name of the constraint.
+        phrases: Phrases that meet the constraint; phrases with words outside the vocabulary are ignored.
+        model: Model with the vocabulary.
+        image: Image with the objects.
+        classes: Class indices of the objects that meet the constraint.
 
     Raises:
-        OptionError: The image has no such object, and the vocabulary lacks words of each phrase.
+        OptionError: The image has no such object, and each phrase has a word outside the vocabulary.
     """
     words = len(model.vocabulary)
     slots = frozenset((words + np.flatnonzero(np.isin(image.classes, classes))).tolist())

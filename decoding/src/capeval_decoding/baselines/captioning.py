@@ -1,4 +1,4 @@
-"""Captioning images with a model and the search, and writing the captions as results."""
+"""Image captioning with a model and constrained beam search."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class ImageCaption:
     """The caption of an image.
 
     Attributes:
-        image: The image.
-        caption: The caption.
-        log_probability: Its log-probability.
-        wanted: The names of the constraints of the image.
-        met: The names of those that the caption meets.
-        enough: Whether it meets as many as it shall. Where no such caption was found, this is the most
-            probable of those that meet most.
+        image: Image id.
+        caption: Text of the caption.
+        log_probability: Log-probability of the caption.
+        wanted: Names of the image's constraints.
+        met: Names of the constraints that the caption meets.
+        enough: Whether the caption meets the required number of constraints. If no such caption was found,
+            this is the most probable caption among those that meet the most constraints.
     """
 
     image: int
@@ -49,11 +49,11 @@ class ImageCaption:
 
 
 def updown_step(model: UpDown, features: Floats) -> tuple[Step[Cells], Cells]:
-    """What the search needs to caption an image: its `step`, and the state at the beginning.
+    """Return the step function and the initial state for beam search.
 
     Args:
-        model: The model.
-        features: The features of the image, a row a region.
+        model: Up-Down model.
+        features: Features of the image, one row per region.
     """
     with torch.no_grad():
         regions = model.regions(torch.from_numpy(features).to(model.device).unsqueeze(0))
@@ -76,15 +76,15 @@ def caption_images(
     machine: Callable[[int], StateMachine] | None = None,
     at_least: int = 0,
 ) -> Iterator[ImageCaption]:
-    """Captions images one by one.
+    """Yield the captions of images, one image at a time.
 
     Args:
-        begin: Gives the `step` of an image, and the state at the beginning; such as `updown_step`.
-        images: The images.
-        vocabulary: The words.
-        search: The options of the search.
-        machine: The machine of the constraints of an image; None to search without constraints.
-        at_least: How many constraints a caption must meet; where there are fewer, all.
+        begin: Returns the step function and the initial state of an image, like `updown_step`.
+        images: Image ids.
+        vocabulary: Vocabulary of the model.
+        search: Beam search with its options.
+        machine: Returns the state machine of an image's constraints; None to search without constraints.
+        at_least: Number of constraints that a caption must meet, or all if the image has fewer.
     """
     listed = list(images)
     free = state_machine([])
@@ -100,12 +100,13 @@ def caption_images(
 def machines(
     constraints: Mapping[ImageId, ImageConstraints], vocabulary: Vocabulary
 ) -> Callable[[int], StateMachine]:
-    """The machine of each image; that without constraints for images that have none.
+    """Return a function that builds the state machine of an image.
 
-    All are tried first, and made again when they are asked for: those of 15,100 images take 300 MB.
+    Images without constraints get the unconstrained machine. Each machine is built once up front to validate
+    its constraints, and again on demand: keeping the machines of 15,100 images would take 300 MB.
 
     Raises:
-        OptionError: The vocabulary lacks the words of a constraint; the message says of which image.
+        OptionError: A constraint has no phrase in the vocabulary; the message names the image.
     """
 
     def machine(image: ImageId) -> StateMachine:
@@ -134,7 +135,7 @@ def _caption(
 
 
 def results_text(captions: Iterable[ImageCaption]) -> str:
-    """Captions as COCO's format of results has them: a list of objects with `image_id` and `caption`."""
+    """Return captions as COCO results JSON: objects with `image_id` and `caption`."""
     rows = [
         json.dumps({"image_id": each.image, "caption": each.caption}, ensure_ascii=False) for each in captions
     ]

@@ -1,4 +1,4 @@
-"""Vectors of words from files of GloVe and of dependency-based embeddings, joined as in the nocaps paper."""
+"""Word vectors from GloVe and dependency-based embeddings, joined as in nocaps."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _LINES = 20_000
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class JoinedVectors:
-    """The vectors of a vocabulary.
+    """Word vectors of a vocabulary, concatenated from several files.
 
     Attributes:
-        vectors: A row a word: its vectors of all files, one after the other.
-        missing: For each file, the words that it has no vector of; their numbers are drawn at random.
+        vectors: One row per word: the concatenated vectors of all files.
+        missing: For each file, the words without a vector; they get random vectors.
     """
 
     vectors: Vector
@@ -37,15 +37,22 @@ class JoinedVectors:
 
 
 def load_vectors(path: str | Path, words: Collection[str]) -> tuple[dict[str, Vector], int]:
-    """The vectors of some words, and how many numbers each has.
+    """Load the vectors of some words, and their dimension.
 
-    A line has a word and its numbers, with spaces or tabs between them, as in GloVe's `glove.42B.300d.txt`
-    and in `deps.words`, the dependency-based embeddings of Levy and Goldberg. A first line with two integers,
-    as word2vec writes it, is passed over. Only the vectors of `words` are kept in memory.
+    Each line holds a word and its numbers, separated by spaces or tabs, as in GloVe's `glove.42B.300d.txt`
+    and in `deps.words`, the dependency-based embeddings of Levy and Goldberg. A word2vec header line with two
+    integers is skipped. Only the vectors of `words` are kept in memory.
+
+    Args:
+        path: Path of the file.
+        words: Words to load.
+
+    Returns:
+        The vectors that the file contains, by word, and the number of dimensions.
 
     Raises:
-        FormatError: A line has another number of numbers, something else than a number, or a number that is
-            not finite; or no line has a vector. The error says which line.
+        FormatError: A line has the wrong number of values, or a value that is not a finite number, or the
+            file contains no vectors. The error names the line.
         OSError: The file can't be read.
     """
     path = Path(path)
@@ -58,28 +65,28 @@ def load_vectors(path: str | Path, words: Collection[str]) -> tuple[dict[str, Ve
             width = width or len(parts) - 1
             if len(parts) - 1 != width or width < 1:
                 message = (
-                    f"line {number}: must have a word and {width or 'some'} numbers (got {len(parts) - 1})"
+                    f"line {number}: expected a word and {width or 'some'} numbers (got {len(parts) - 1})"
                 )
                 raise _error(path, number, message, FormatErrorKind.WRONG_LENGTH)
             word = parts[0].decode("utf-8", "replace")
             if word in wanted and word not in found:
                 found[word] = _numbers(parts[1:], path, number)
     if not width:
-        raise FormatError("the file must have vectors (got no line)", kind=FormatErrorKind.EMPTY, path=path)
+        raise FormatError("the file contains no vectors", kind=FormatErrorKind.EMPTY, path=path)
     return found, width
 
 
 def join_vectors(vocabulary: Vocabulary, files: Sequence[str | Path], *, seed: int = 0) -> JoinedVectors:
-    """The vectors of a vocabulary from one file or several, joined word by word.
+    """Load the word vectors of a vocabulary from files, and concatenate them per word.
 
-    The paper joins GloVe and dependency-based vectors; the published code has GloVe alone. A word that a file
-    does not have gets 2 n - 1 there, with n drawn from the standard normal distribution, as in the published
-    code. The two words that are none, for unknown words and for the boundary, get random vectors too.
+    The paper joins GloVe and dependency-based vectors; the published code uses only GloVe. A word that is
+    missing from a file gets the values 2n - 1, with n drawn from the standard normal distribution, as in the
+    published code. The special tokens (unknown word and boundary) also get random vectors.
 
     Args:
-        vocabulary: The words.
-        files: The files, in the order in which their vectors are joined.
-        seed: What random vectors are drawn with.
+        vocabulary: Vocabulary of the model.
+        files: Files of vectors, in the order of concatenation.
+        seed: Seed of the random vectors.
     """
     rng = generator(seed)
     parts, missing = [], []
@@ -107,7 +114,7 @@ def _numbers(parts: Iterable[bytes], path: Path, line: int) -> Vector:
         vector = np.array([float(part) for part in parts], dtype=np.float32)
     except ValueError as error:
         found = shortened(str(error).rpartition(":")[2].strip())
-        message = f"line {line}: must have a word and numbers (got {found})"
+        message = f"line {line}: expected a word and numbers (got {found})"
         raise _error(path, line, message, FormatErrorKind.NOT_A_NUMBER) from None
     if not np.isfinite(vector).all():
         message = f"line {line}: numbers must be finite (got {vector[~np.isfinite(vector)][0]})"

@@ -1,4 +1,4 @@
-"""Features of the regions of images, in HDF5 files of the published layout, read image by image."""
+"""Region features in HDF5 files of the published layout, read image by image."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ __all__ = ["FeatureFile", "padded"]
 
 Floats = NDArray[np.float32]
 
-# Detectors write the last pixel of an image as its width, or as one less, and round.
+# Tolerance: detectors write the last pixel of an image as its width or as one less, and round.
 _PIXEL = 1.0
 
 
 class FeatureFile:
-    """A file of features, such as those that nocaps's authors published.
+    """A feature file, such as the ones published with nocaps.
 
-    It has the datasets `image_id`, `num_boxes` and `features`, with an entry an image: an entry of `features`
-    has the numbers of all regions one after the other, or is a table with a row a region. It may have `boxes`
-    (X1, Y1, X2, Y2 of each region), `width` and `height` of the image, and the `classes` and `scores` of
-    the regions.
+    The file contains the datasets `image_id`, `num_boxes` and `features`, with one entry per image. An entry
+    of `features` is flat (all regions concatenated) or a table with one row per region. Optional datasets are
+    `boxes` (X1, Y1, X2, Y2 of each region), `width` and `height` of the image, and the `classes` and `scores`
+    of the regions.
 
-    Features stay in the file until they are asked for. Close it, or use it in a `with` statement.
+    Features are read on demand. Close the file, or use it in a `with` statement.
 
     Args:
-        path: The file.
-        width: The numbers of a region that the model takes; None to take what the first image has.
+        path: Path of the file.
+        width: Feature dimension that the model expects; None to use the dimension of the first image.
 
     Raises:
-        FormatError: The file has another form; the error says which dataset.
+        FormatError: The file has a different layout; the error names the dataset.
         DependencyError: h5py is not installed.
         OSError: The file can't be read.
     """
@@ -49,12 +49,12 @@ class FeatureFile:
             raise missing_package("features need", error) from None
         self.path = Path(path)
         with self.path.open("rb"):
-            pass  # A file that is missing is an error of the system, with its own message.
+            pass  # Raises the system's error if the file is missing or unreadable.
         try:
             self._file = h5py.File(self.path, "r")
         except OSError:
             raise self._error(
-                "must be a whole HDF5 file", "another or a damaged one", kind=FormatErrorKind.DAMAGED
+                "must be a complete HDF5 file", "another or damaged file", kind=FormatErrorKind.DAMAGED
             ) from None
         try:
             self._numbers = self._read_numbers()
@@ -73,37 +73,37 @@ class FeatureFile:
         self.close()
 
     def close(self) -> None:
-        """Closes the file."""
+        """Close the file."""
         self._file.close()
 
     def __len__(self) -> int:
         return len(self.image_ids)
 
     def require(self, images: Sequence[int | str]) -> None:
-        """Checks that all of some images are in the file.
+        """Check that the file contains all of the given images.
 
         Raises:
-            MismatchError: One is not.
+            MismatchError: An image is missing.
         """
         missing = [image for image in images if image not in self._numbers]
         if missing:
             raise MismatchError(f"{self.path}: {first_few(missing)} without features")
 
     def features(self, image: int) -> Floats:
-        """The features of an image, a row a region.
+        """Return the features of an image, one row per region.
 
         Raises:
-            FormatError: They have another width, or a number that is not finite.
+            FormatError: The features have the wrong dimension, or a value that is not finite.
             MismatchError: The image is not in the file.
         """
         return self._feature(image, self.width)
 
     def boxes(self, image: int) -> Floats:
-        """The boxes of an image's regions, a row a region: X1, Y1, X2, Y2 in pixels.
+        """Return the boxes of an image, one row per region: X1, Y1, X2, Y2 in pixels.
 
         Raises:
-            FormatError: The file has no boxes; or a box is outside of the image, or has its corners in
-                another order.
+            FormatError: The file has no boxes, or a box is outside of the image or has its corners in the
+                wrong order.
             MismatchError: The image is not in the file.
         """
         boxes = self._rows("boxes", image, 4)
@@ -117,17 +117,17 @@ class FeatureFile:
         return boxes
 
     def size(self, image: int) -> tuple[int, int]:
-        """Width and height of an image, in pixels."""
+        """Return the width and height of an image, in pixels."""
         self.require([image])
         sizes = [int(self._dataset(name)[self._numbers[image]]) for name in ("width", "height")]
         return sizes[0], sizes[1]
 
     def classes(self, image: int) -> NDArray[np.int64]:
-        """The numbers of the classes of an image's regions."""
+        """Return the class indices of an image's regions."""
         return self._rows("classes", image, 1)[:, 0].astype(np.int64)
 
     def scores(self, image: int) -> Floats:
-        """The confidence of an image's regions; 1 where the file has none, as those of true boxes."""
+        """Return the confidence of an image's regions; 1 if the file has no scores (ground truth)."""
         if "scores" not in self._file:
             self.require([image])
             return np.ones(self._boxes[self._numbers[image]], dtype=np.float32)
@@ -137,10 +137,10 @@ class FeatureFile:
         images = self._dataset("image_id")
         if images.dtype.kind not in "iu" or images.ndim != 1 or not len(images):
             found = f"{images.dtype} of {images.shape}"
-            raise self._error("'image_id' must be integers, one an image and at least one", found)
+            raise self._error("'image_id' must contain one integer per image, and at least one", found)
         for name in ("num_boxes", "features"):
             if len(self._dataset(name)) != len(images):
-                expected = f"{name!r} must have an entry for each of the {len(images):,} images"
+                expected = f"{name!r} must have one entry for each of the {len(images):,} images"
                 raise self._error(
                     expected, f"{len(self._dataset(name)):,}", kind=FormatErrorKind.WRONG_LENGTH
                 )
@@ -148,7 +148,7 @@ class FeatureFile:
         for number, image in enumerate(images[:].tolist()):
             if image in numbers:
                 raise self._error(
-                    "'image_id' must have each image once",
+                    "'image_id' must contain each image once",
                     f"{image} again",
                     kind=FormatErrorKind.DUPLICATE_IMAGE,
                 )
@@ -159,7 +159,7 @@ class FeatureFile:
     def _dataset(self, name: str) -> Any:
         if name not in self._file:
             raise self._error(
-                f"the file must have the dataset {name!r}",
+                f"the file must contain the dataset {name!r}",
                 listed(list(self._file)),
                 kind=FormatErrorKind.MISSING,
             )
@@ -175,20 +175,20 @@ class FeatureFile:
         return rows
 
     def _rows(self, name: str, image: int, width: int | None) -> Floats:
-        """An entry of a dataset, a row a region."""
+        """Return an entry of a dataset, one row per region."""
         self.require([image])
         number = self._numbers[image]
         entry, regions = np.asarray(self._dataset(name)[number]), self._boxes[number]
         if regions < 1:
             raise self._error(f"'num_boxes' of image {image} must be at least 1", str(regions))
         if entry.ndim == 2:
-            entry = entry[:regions]  # The rows behind them are padding.
+            entry = entry[:regions]  # The remaining rows are padding.
         numbers = regions * (width or max(entry.size // regions, 1))
         if entry.dtype.kind not in "fiu" or entry.size != numbers:
             per_region = f"{width} numbers" if width else "the same number of numbers"
             raise self._error(
                 f"{name!r} of image {image} must have {per_region} for each of its {regions} regions",
-                f"{entry.size} of type {entry.dtype}" + f", which is {entry.size / regions:g} a region",
+                f"{entry.size} of type {entry.dtype}" + f", which is {entry.size / regions:g} per region",
                 kind=FormatErrorKind.WRONG_LENGTH,
             )
         return np.asarray(entry.reshape(regions, -1), dtype=np.float32)
@@ -207,7 +207,7 @@ class FeatureFile:
 
 
 def padded(features: Sequence[Floats]) -> Floats:
-    """The features of several images as one array; regions that are all 0 make the images equally long."""
+    """Stack the features of images into one array, padded with all-zero regions."""
     most = max(len(each) for each in features)
     together = np.zeros((len(features), most, features[0].shape[1]), dtype=np.float32)
     for row, each in enumerate(features):

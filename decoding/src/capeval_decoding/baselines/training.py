@@ -1,4 +1,4 @@
-"""Training an Up-Down model, as the published configuration does, so that it can be interrupted."""
+"""Resumable training of an Up-Down model, with the published configuration."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ __all__ = ["TrainingOptions", "TrainingResult", "train"]
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingOptions:
-    """How a model is trained; the defaults are those of the published configuration.
+    """Training options; the defaults match the published configuration.
 
     Attributes:
-        iterations: The batches that it learns from. The learning rate falls to 0 in as many steps.
-        batch: The captions of a batch.
+        iterations: Number of batches. The learning rate decays linearly to 0 over them.
+        batch: Captions per batch.
         optimizer: `sgd`, stochastic gradient descent with momentum, as published; or `adam`.
-        learning_rate: The learning rate at the beginning.
-        momentum: The momentum of `sgd`.
-        weight_decay: The weight decay.
-        clip: The largest norm of all gradients together.
-        seed: What the order of captions and the first weights are drawn with.
-        every: After how many batches a checkpoint is written.
+        learning_rate: Initial learning rate.
+        momentum: Momentum of `sgd`.
+        weight_decay: Weight decay.
+        clip: Maximum norm of all gradients together.
+        seed: Seed of the initial weights and of the order of the captions.
+        every: Number of batches between two checkpoints.
     """
 
     iterations: int = 70_000
@@ -63,12 +63,12 @@ class TrainingOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingResult:
-    """How training went.
+    """Result of a training run.
 
     Attributes:
-        iterations: The batches that the model has learned from.
-        resumed: The batches that it had learned from when this run began.
-        losses: The mean loss of a caption in each piece of training between two checkpoints.
+        iterations: Number of batches completed, including earlier runs.
+        resumed: Number of batches that earlier runs had completed.
+        losses: Mean loss per caption in each interval between two checkpoints.
     """
 
     iterations: int
@@ -85,20 +85,24 @@ def train(
     *,
     device: str = "cpu",
 ) -> tuple[UpDown, TrainingResult]:
-    """Trains a model, and writes checkpoints. Where a checkpoint is there, training goes on from it.
+    """Train a model and write checkpoints, or resume from an existing checkpoint.
 
-    The same captions, features and options lead to the same model, interrupted or not, on the same machine.
+    On the same machine, the same captions, features and options always produce the same model, whether or not
+    the training was interrupted.
 
     Args:
-        make_model: Makes the model that training begins with, after PyTorch's generator was seeded.
-        captions: What it learns from.
-        features: Gives the features of an image.
-        options: How it learns.
-        checkpoint: The file of the checkpoint.
-        device: Where PyTorch computes.
+        make_model: Creates the initial model; called after PyTorch's random generator is seeded.
+        captions: Training captions.
+        features: Returns the features of an image.
+        options: Training options.
+        checkpoint: Path of the checkpoint.
+        device: PyTorch device.
+
+    Returns:
+        The trained model in evaluation mode, and the result of the run.
 
     Raises:
-        FormatError: The checkpoint is of another training: the message says what differs.
+        FormatError: The checkpoint belongs to a different training run; the message names the difference.
         OSError: The checkpoint can't be read or written.
     """
     torch.manual_seed(options.seed)
@@ -121,7 +125,7 @@ def train(
 
 @dataclass(kw_only=True)
 class _Run:
-    """A model while it is trained."""
+    """A model in training, with its optimizer and progress."""
 
     model: UpDown
     options: TrainingOptions
@@ -151,7 +155,7 @@ class _Run:
         )
 
     def learn(self, captions: Captions, rows: NDArray[np.int64], features: Callable[[int], Floats]) -> float:
-        """Learns from a batch; returns its mean loss a caption."""
+        """Train on one batch and return its mean loss per caption."""
         for group in self.optimizer.param_groups:
             group["lr"] = self.options.learning_rate * (1 - self.iteration / self.options.iterations)
         regions = padded([features(captions.images[row]) for row in rows])
@@ -178,7 +182,7 @@ class _Run:
         save_checkpoint(path, self.model, optimizer=self._carried(), training=training)
 
     def _carried(self) -> dict[str, Any]:
-        """What the optimizer carries from batch to batch, by parameter and name."""
+        """Return the optimizer state by parameter and name."""
         return {
             f"{parameter}/{name}": value
             for parameter, tensor in self.model.named_parameters()
@@ -187,64 +191,62 @@ class _Run:
         }
 
     def restore(self, path: Path) -> None:
-        """Goes on from a checkpoint.
+        """Restore the state of a checkpoint.
 
         Raises:
-            FormatError: It is of another training.
+            FormatError: The checkpoint belongs to a different training run.
         """
         content = load_checkpoint(path)
         training, own = content.training, content.vocabulary
         if training is None:
-            raise _other(path, "the state of training", "none: it is a published one")
+            raise _other(path, "the state of the training", "none: it is a published checkpoint")
         _check_training(path, training)
         _check_same(path, asdict(self.options), training["options"], "the option")
         if own != self.model.vocabulary:
-            raise _other(path, "the vocabulary of the captions", "another one")
+            raise _other(path, "the vocabulary of the captions", "a different one")
         _check_same(path, asdict(self.model.sizes), training["sizes"], "the size")
         if training["captions"] != self.captions:
-            raise _other(path, "the same captions", "others")
+            raise _other(path, "the same captions", "different ones")
         self.model.load_state_dict(model_of(content).state_dict())
         parameters = dict(self.model.named_parameters())
         for key, value in content.optimizer.items():
             parameter, _, name = key.rpartition("/")
             there = parameters.get(parameter)
             if there is None or not isinstance(value, torch.Tensor) or value.shape not in ((), there.shape):
-                raise _other(
-                    path, "what the optimizer carries for each parameter", f"something else as {key!r}"
-                )
-            # Adam counts its steps on the processor.
+                raise _other(path, "the optimizer state of each parameter", f"an invalid value for {key!r}")
+            # Adam keeps its step counter, a scalar, on the CPU.
             there = value.to(self.device) if value.dim() else value
             self.optimizer.state[parameters[parameter]][name] = there
         self.iteration, self.losses = training["iteration"], list(training["losses"])
 
 
 def _check_training(path: Path, training: Mapping[str, Any]) -> None:
-    """Checks that the state of training is whole."""
+    """Check that the training state is complete and has the expected types."""
     kinds = {"iteration": int, "options": dict, "sizes": dict, "losses": list, "captions": str}
     for name, kind in kinds.items():
         if type(training.get(name)) is not kind:
-            raise _other(path, f"{name!r} of its training", shortened(training.get(name)))
+            raise _other(path, f"a valid {name!r} in the training state", shortened(training.get(name)))
 
 
 def _check_same(path: Path, expected: Mapping[str, Any], found: Mapping[str, Any], what: str) -> None:
     for name, value in expected.items():
-        # How often checkpoints are written changes nothing in the model.
+        # The checkpoint interval does not affect the model.
         if name != "every" and found.get(name) != value:
             raise _other(path, f"{what} {name!r} = {value!r}", repr(found.get(name)))
 
 
 def _other(path: Path, expected: str, found: str) -> FormatError:
     message = (
-        f"the checkpoint must have {expected} to go on with the training (got {found}): give another file, or"
-        " move this one away"
+        f"cannot resume training from this checkpoint: expected {expected} (got {found}); choose another"
+        " output file or move this one away"
     )
     return FormatError(message, kind=FormatErrorKind.OTHER_CHECKPOINT, path=path)
 
 
 def _batches(captions: int, options: TrainingOptions, begin: int) -> Iterator[NDArray[np.int64]]:
-    """The rows of the captions of each batch from a batch on.
+    """Yield the caption rows of each batch, starting with batch `begin`.
 
-    Batches follow from the seed and their number alone, so that interrupted training goes on with the same.
+    A batch depends only on the seed and its number, so that resumed training uses the same batches.
     """
     epoch, place = divmod(begin * options.batch, captions)
     orders = (generator(options.seed, number).permutation(captions) for number in count(epoch))
@@ -254,7 +256,7 @@ def _batches(captions: int, options: TrainingOptions, begin: int) -> Iterator[ND
 
 
 def _digest(captions: Captions) -> str:
-    """What tells captions from others."""
+    """Return a fingerprint of the training captions."""
     digest = sha256(np.array(captions.images, dtype=np.int64).tobytes())
     digest.update(captions.tokens.tobytes())
     return digest.hexdigest()

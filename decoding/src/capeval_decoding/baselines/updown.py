@@ -1,8 +1,8 @@
-"""The Up-Down captioner: two LSTM cells, and attention over the regions of an image.
+"""The Up-Down captioner: two LSTM cells with attention over image regions.
 
 Anderson et al., "Bottom-up and top-down attention for image captioning and visual question answering" (2018),
-in the form of the published code of nocaps's baselines. Parameters have the names that they have there, so
-published files load.
+as implemented in the published code of the nocaps baselines. Parameter names are identical, so that published
+checkpoints can be loaded.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from capeval_decoding.vocabulary import Vocabulary
 
 __all__ = ["Cells", "Regions", "UpDown", "UpDownSizes", "check_parameters"]
 
-# What the published attention adds to the sum of the weights that are left after masking.
+# The published attention adds this to the sum of the masked weights before it divides by it.
 _MASKED_SUM = 1e-13
 
 
 @dataclass(frozen=True, kw_only=True)
 class UpDownSizes:
-    """The sizes of an Up-Down model; the defaults are those of the published configuration.
+    """Layer sizes of an Up-Down model; the defaults match the published configuration.
 
     Attributes:
-        feature: The numbers of a region's feature.
-        embedding: The numbers of a word's vector.
-        hidden: The numbers of the state of each LSTM cell.
-        attention: The numbers that features and states are projected to for the attention.
-        fixed: Whether the vectors of words are given and fixed, and are the weights of the output too. Words
-            that no caption of the training has can then be chosen.
+        feature: Dimension of a region's feature.
+        embedding: Dimension of a word vector.
+        hidden: Dimension of the state of each LSTM cell.
+        attention: Dimension of the projections of features and states in the attention.
+        fixed: Whether word vectors are pretrained and frozen, and tied to the output weights. The model can
+            then also generate words that occur in no training caption.
     """
 
     feature: int = 2048
@@ -54,19 +54,19 @@ class UpDownSizes:
 
 
 Cells = tuple[Tensor, Tensor, Tensor, Tensor]
-"""The states of the two LSTM cells, one row a caption: h1 and c1 of the first, h2 and c2 of the second."""
+"""States of the two LSTM cells, one row per caption: h1 and c1 of the first, h2 and c2 of the second."""
 
 
 @dataclass(frozen=True, eq=False)
 class Regions:
-    """What all words of a caption read of an image, computed once; one row an image.
+    """Precomputed image inputs of the decoder, with one row per image.
 
     Attributes:
-        features: The features.
+        features: Region features.
         mask: 1 for a region, 0 for padding.
-        seen: What the gates of the first cell get from the mean of the regions.
-        projected: The features as the attention reads them.
-        cells: The weights of the two cells for what differs from word to word.
+        seen: Contribution of the mean region to the gates of the first cell.
+        projected: Region features, projected for the attention.
+        cells: Weights of the two cells for the inputs that change from word to word.
     """
 
     features: Tensor
@@ -76,14 +76,14 @@ class Regions:
     cells: tuple[Tensor, Tensor]
 
     def repeated(self, rows: int) -> Regions:
-        """The regions of one image, for as many captions of it. They share their memory."""
+        """Return the regions of one image for several captions, without copying."""
         parts = (self.features, self.mask, self.seen, self.projected)
         features, mask, seen, projected = (each.expand(rows, *each.shape[1:]) for each in parts)
         return Regions(features, mask, seen, projected, self.cells)
 
 
 class _Attention(nn.Module):  # type: ignore[misc]
-    """Weights of regions from the state of the first cell: softmax of a . tanh(Wq h1 + Wv v)."""
+    """Attention over regions by the state of the first cell: softmax of a . tanh(Wq h1 + Wv v)."""
 
     def __init__(self, sizes: UpDownSizes) -> None:
         super().__init__()
@@ -92,25 +92,25 @@ class _Attention(nn.Module):  # type: ignore[misc]
         self._attention_layer = nn.Linear(sizes.attention, 1, bias=False)
 
     def project(self, features: Tensor) -> Tensor:
-        """The part that depends on the image alone."""
+        """Return the projection of the features, which depends only on the image."""
         projected: Tensor = self._image_features_projection_layer(features)
         return projected
 
     def forward(self, query: Tensor, regions: Regions) -> Tensor:
         asked = self._query_vector_projection_layer(query).unsqueeze(1)
         logits = self._attention_layer(torch.tanh(asked + regions.projected)).squeeze(-1)
-        # As the published code masks: padding has the logit 0 in the softmax, and is taken out after it.
+        # Masking as in the published code: padding has the logit 0 in the softmax and is removed afterwards.
         weights = torch.softmax(logits * regions.mask, dim=-1) * regions.mask
         weights = weights / (weights.sum(dim=-1, keepdim=True) + _MASKED_SUM)
         return torch.bmm(weights.unsqueeze(1), regions.features).squeeze(1)
 
 
 class _UpDownCell(nn.Module):  # type: ignore[misc]
-    """One word: the first cell says where to look, the second which word comes next."""
+    """One decoding step: the first cell controls the attention, the second predicts the word."""
 
     def __init__(self, sizes: UpDownSizes) -> None:
         super().__init__()
-        # The state h1 comes twice: as input, and as the cell's own state.
+        # The published cell uses its state h1 twice: as an input, and as the recurrent state.
         self._attention_lstm_cell = nn.LSTMCell(
             sizes.embedding + sizes.feature + 2 * sizes.hidden, sizes.hidden
         )
@@ -123,8 +123,8 @@ class _UpDownCell(nn.Module):  # type: ignore[misc]
         mean = (features * mask.unsqueeze(-1)).sum(dim=1) / count
         first, second = self._attention_lstm_cell, self._language_lstm_cell
         hidden, width = first.hidden_size, features.shape[-1]
-        # A state that a cell reads twice is read once, with the sum of both weights; and what the first cell
-        # gets from the mean is the same for all words. That is a third of the work less.
+        # Saves a third of the work: a state that a cell reads twice is multiplied once by the sum of both
+        # weights, and the contribution of the mean region is the same for all words.
         vectors, of_mean, h1, h2 = first.weight_ih.split(
             [first.input_size - width - 2 * hidden, width, hidden, hidden], dim=1
         )
@@ -152,7 +152,7 @@ class _UpDownCell(nn.Module):  # type: ignore[misc]
 
 
 def _lstm(gates: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
-    """The states of an LSTM cell from its gates, which are in PyTorch's order."""
+    """Return the states of an LSTM cell from its gates, which are in PyTorch's order."""
     enter, forget, new, leave = gates.chunk(4, dim=1)
     cell = torch.sigmoid(forget) * cell + torch.sigmoid(enter) * torch.tanh(new)
     return torch.sigmoid(leave) * torch.tanh(cell), cell
@@ -162,12 +162,12 @@ class UpDown(nn.Module):  # type: ignore[misc]
     """The Up-Down captioner.
 
     Args:
-        vocabulary: The words.
-        sizes: The sizes.
-        vectors: Where `sizes.fixed`, the vectors of the words: a row a word, and `sizes.embedding` columns.
+        vocabulary: Vocabulary of the model.
+        sizes: Layer sizes.
+        vectors: Pretrained word vectors, shape (words, `sizes.embedding`); only with `sizes.fixed`.
 
     Raises:
-        OptionError: There are vectors and `sizes.fixed` is False, or they have another shape.
+        OptionError: `vectors` are passed although `sizes.fixed` is False, or have the wrong shape.
     """
 
     def __init__(
@@ -193,35 +193,35 @@ class UpDown(nn.Module):  # type: ignore[misc]
 
     @property
     def device(self) -> Any:
-        """The device of the weights."""
+        """Device of the weights."""
         return self._output_layer.weight.device
 
     def regions(self, features: Tensor) -> Regions:
-        """What captions read of images.
+        """Return the precomputed inputs of the decoder.
 
         Args:
-            features: Images, regions and numbers; regions that are all 0 are padding.
+            features: Region features, shape (images, regions, `sizes.feature`); all-zero regions are padding.
         """
         return self._updown_cell.regions(features)
 
     def start(self, captions: int) -> Cells:
-        """The states before the first word of some captions."""
+        """Return the states before the first word."""
         zeros = torch.zeros(captions, self.sizes.hidden, device=self.device)
         return zeros, zeros, zeros, zeros
 
     def step(self, tokens: Tensor, regions: Regions, cells: Cells) -> tuple[Tensor, Cells]:
-        """The log-probabilities of the words after `tokens`, one row a caption, and the states there."""
+        """Return the log-probabilities of the next words, one row per caption, and the new states."""
         cells = self._updown_cell(self._embedding_layer(tokens), regions, cells)
         return torch.log_softmax(self._logits(cells[2]), dim=-1), cells
 
     def loss(self, features: Tensor, captions: Tensor) -> Tensor:
-        """Minus the log-probability of each caption, summed over its words and its end.
+        """Return the negative log-likelihood of each caption, summed over words and end token.
 
-        Unknown words have no loss, and are read as padding.
+        Unknown words do not contribute to the loss; like padding, they have the token 0.
 
         Args:
-            features: Images, regions and numbers, one row a caption.
-            captions: Numbers of words, without beginning and end, one row a caption; 0 after the last word.
+            features: Region features, shape (captions, regions, `sizes.feature`).
+            captions: Tokens without start and end, one row per caption, padded with 0.
         """
         given, wanted = self._with_boundaries(captions)
         regions, vectors = self.regions(features), self._embedding_layer(given)
@@ -230,7 +230,7 @@ class UpDown(nn.Module):  # type: ignore[misc]
             cells = self._updown_cell(vectors[:, place], regions, cells)
             hidden.append(cells[2])
         scored = wanted != self.vocabulary.unknown
-        # The output layer is most of the work: only words that have a loss go through it.
+        # The output layer dominates the cost, so it is applied only to words that contribute to the loss.
         logits = self._logits(torch.stack(hidden, dim=1)[scored])
         losses = nn.functional.cross_entropy(logits, wanted[scored], reduction="none")
         caption = torch.nonzero(scored)[:, 0]
@@ -241,7 +241,7 @@ class UpDown(nn.Module):  # type: ignore[misc]
         return logits
 
     def _with_boundaries(self, captions: Tensor) -> tuple[Tensor, Tensor]:
-        """What the model reads at each place, and what it shall say there."""
+        """Return the decoder inputs and targets, with start and end tokens."""
         boundary = captions.new_full((len(captions), 1), self.vocabulary.boundary)
         given = torch.cat([boundary, captions], dim=1)
         wanted = torch.cat([captions, torch.zeros_like(boundary)], dim=1)
@@ -256,7 +256,7 @@ def _check_vectors(
     if vectors is None:
         return
     if not sizes.fixed:
-        raise OptionError("'vectors' must come with sizes whose 'fixed' is True (got False)")
+        raise OptionError("'vectors' requires sizes with 'fixed' set to True (got False)")
     if vectors.shape != shape:
         raise OptionError(
             f"'vectors' must have a row for each of the {shape[0]:,} words and {shape[1]} columns"
@@ -265,23 +265,23 @@ def _check_vectors(
 
 
 def check_parameters(found: Mapping[str, Any], model: nn.Module) -> None:
-    """Checks that the parameters of a file are those of a model, by their names and shapes.
+    """Check that the names and shapes of parameters match a model.
 
     Raises:
-        OptionError: A parameter is missing, is not known, has another shape, or numbers that are not
-            finite; the message says which, what was expected, and what was found.
+        OptionError: A parameter is missing or unknown, or has the wrong shape or a value that is not finite;
+            the message names the parameter with its expected and actual shape.
     """
     expected = model.state_dict()
     missing = [name for name in expected if name not in found]
     unknown = [name for name in found if name not in expected]
     if missing or unknown:
-        problems = [f"none of {listed(missing)}"] * bool(missing) + [f"also {listed(unknown)}"] * bool(
+        problems = [f"missing {listed(missing)}"] * bool(missing) + [f"unknown {listed(unknown)}"] * bool(
             unknown
         )
-        raise OptionError(f"the parameters must be those of the model (got {' and '.join(problems)})")
+        raise OptionError(f"the parameters do not match the model: {'; '.join(problems)}")
     for name, tensor in expected.items():
         shape = tuple(getattr(found[name], "shape", ()))
         if shape != tuple(tensor.shape):
             raise OptionError(f"parameter {name!r} must have the shape {tuple(tensor.shape)} (got {shape})")
         if not torch.isfinite(found[name]).all():
-            raise OptionError(f"parameter {name!r} must have finite numbers (got others too)")
+            raise OptionError(f"parameter {name!r} contains values that are not finite")

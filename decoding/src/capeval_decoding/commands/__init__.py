@@ -1,4 +1,4 @@
-"""`capeval baselines`: the commands of the captioners that nocaps compares with."""
+"""`capeval baselines`: commands of nocaps's baseline captioners."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from capeval.toolkit.command_line import Group
 
 __all__ = ["app"]
 
-# The modules import numpy and PyTorch inside of `run`, so that the help is shown without them.
+# The modules import numpy and PyTorch inside of `run`, so that the help is available without them.
 COMMANDS = ("constraints", "demo", "train", "caption")
 
 
@@ -19,6 +19,6 @@ class _Baselines(Group):
 
 app = _Baselines(
     name="baselines",
-    help="Captioners that nocaps compares with: constraints of objects, training, captioning.",
+    help="Train and run the baseline captioners of nocaps, with constraints from object boxes.",
     no_args_is_help=True,
 )

@@ -1,4 +1,4 @@
-"""`capeval baselines caption`: captions images with an Up-Down model."""
+"""`capeval baselines caption`: image captioning with an Up-Down model."""
 
 from __future__ import annotations
 
@@ -28,25 +28,27 @@ EXAMPLES = examples(
 
 
 def run(
-    checkpoint: Annotated[Path, Argument(help="Model of 'capeval baselines train', or a published one.")],
-    features: Annotated[Path, Argument(help="HDF5 file with the features of images.")],
+    checkpoint: Annotated[Path, Argument(help="Checkpoint of 'capeval baselines train', or published.")],
+    features: Annotated[Path, Argument(help="HDF5 file with image features.")],
     output: Annotated[
-        Path | None, Option("--output", "-o", help="File of the results.", show_default="standard output")
+        Path | None, Option("--output", "-o", help="Results file.", show_default="standard output")
     ] = None,
-    vocabulary: Annotated[Path | None, Option(help="Words of a published model, one a line.")] = None,
+    vocabulary: Annotated[
+        Path | None, Option(help="Vocabulary of a published checkpoint, one word per line.")
+    ] = None,
     constraints: ConstraintsFile = None,
-    at_least: Annotated[
-        int, Option(min=0, help="How many of an image's constraints its caption must meet.")
-    ] = 1,
-    beam: Annotated[int, Option(min=1, help="Captions that the search keeps.")] = 5,
-    per_node: Annotated[int, Option(min=1, help="Words that a caption goes on with.")] = 2,
-    most_words: Annotated[int, Option(min=1, help="The most words of a caption, its end included.")] = 20,
-    device: Annotated[str, Option(help="Where PyTorch computes, such as cuda.")] = "cpu",
+    at_least: Annotated[int, Option(min=0, help="Number of constraints that each caption must meet.")] = 1,
+    beam: Annotated[int, Option(min=1, help="Beam size.")] = 5,
+    per_node: Annotated[int, Option(min=1, help="Maximum number of expansions per beam and state.")] = 2,
+    most_words: Annotated[
+        int, Option(min=1, help="Maximum number of words per caption, including its end.")
+    ] = 20,
+    device: Annotated[str, Option(help="PyTorch device, such as cuda.")] = "cpu",
 ) -> None:
-    """Captions all images of a file of features, and writes the captions as results.
+    """Caption all images of a feature file and write the captions as results.
 
-    The defaults of the search are those of the published configuration. Where no caption is found that meets
-    enough constraints, the result is one that meets most, and a warning names the image.
+    The defaults of the search match the published configuration. If no caption meets enough constraints, the
+    result is a caption that meets the most constraints, and a warning names the image.
     """
     from capeval.formats.constraints import load_constraints
     from capeval_decoding.baselines.captioning import caption_images, machines, results_text, updown_step
@@ -90,5 +92,7 @@ def run(
     deliver(results_text(captions), output)
     lacking = [each.image for each in captions if not each.enough]
     if lacking:
-        message = f"{first_few(lacking)} without a caption that meets enough constraints: it meets fewer"
+        message = (
+            f"{first_few(lacking)} without a caption that meets enough constraints; the best found is used"
+        )
         warnings.warn(message, CapevalWarning, stacklevel=1)

@@ -1,4 +1,4 @@
-"""`capeval baselines constraints`: what captions shall mention, from boxes of objects."""
+"""`capeval baselines constraints`: constraints for captions, from object boxes."""
 
 from __future__ import annotations
 
@@ -44,26 +44,24 @@ def run(
     class_names: Annotated[Path, Option(help="Names of Open Images classes.")],
     hierarchy: Annotated[Path, Option(help="Open Images hierarchy.")],
     image_info: Annotated[
-        Path | None, Option(help="nocaps's image information: image ids by Open Images ids.")
+        Path | None, Option(help="nocaps image information, maps Open Images ids to image ids.")
     ] = None,
     rule: Annotated[
-        ConstraintRule, Option(help="What the paper describes, or what the published code does.")
+        ConstraintRule, Option(help="Filter rule: as in the paper, or as in the published code.")
     ] = "paper",
     box_form: Annotated[
-        BoxForm, Option(help="Boxes of detections: X1, Y1, X2, Y2, or X, Y, width, height.")
+        BoxForm, Option(help="Form of detection boxes: X1, Y1, X2, Y2, or X, Y, width, height.")
     ] = "corners",
-    overlap: Annotated[float, Option(help="Boxes overlap from this intersection over union on.")] = 0.85,
-    most: Annotated[int, Option(min=1, help="The most constraints of an image.")] = 3,
-    seed: Annotated[int, Option(min=0, help="Seed of the choice among boxes of equal confidence.")] = 0,
-    dropped: Annotated[
-        bool, Option(help="Show the other boxes too, and why they are no constraints.")
-    ] = False,
+    overlap: Annotated[float, Option(help="Minimum intersection over union of overlapping boxes.")] = 0.85,
+    most: Annotated[int, Option(min=1, help="Maximum number of constraints per image.")] = 3,
+    seed: Annotated[int, Option(min=0, help="Seed for the choice among boxes of equal confidence.")] = 0,
+    dropped: Annotated[bool, Option(help="Also show the dropped boxes, with reasons.")] = False,
     output: Annotated[
         Path | None, Option("--output", "-o", help="Also write the constraints as JSON.")
     ] = None,
     form: FormatOption = "table",
 ) -> None:
-    """Shows for a file of boxes what the captions of each image shall mention, and by which words."""
+    """Derive constraints for the captions of each image from object boxes, and show their words."""
     from capeval.datasets.nocaps import load_image_ids
     from capeval.datasets.open_images import load_class_names
     from capeval.formats.constraints import write_constraints
@@ -72,7 +70,9 @@ def run(
     from capeval_decoding.word_forms import load_word_forms
 
     if form == "json":
-        raise OptionError("constraints are written as JSON with --output")
+        raise OptionError(
+            "--format json is not available here; use --output to write the constraints as JSON"
+        )
     check_outputs([boxes, class_names, hierarchy], [output])
     options = ConstraintFilter(rule=rule, overlap=overlap, most=most, seed=seed)
     forms, names = load_word_forms(), load_class_names(class_names)
@@ -85,7 +85,7 @@ def run(
         ids = load_image_ids(image_info)
         images = {ids[image]: each for image, each in images.items() if image in ids}
         if not images:
-            raise MismatchError(f"{image_info} must list images of {boxes} (got none of them)")
+            raise MismatchError(f"{image_info} lists no image of {boxes}")
     try:
         decided = {image: options.decide(image, each, tree, forms) for image, each in images.items()}
     except OptionError as error:
@@ -111,5 +111,8 @@ def _grid(decided: Mapping[ImageId, tuple[Decision, ...]], forms: WordForms, *, 
         if not shown:
             rows.append((Cell(value=image), *[Cell(value=None)] * 3))
     counts = [sum(not each.reason for each in decisions) for decisions in decided.values()]
-    note = f"images: {len(counts):,}; constraints: {sum(counts):,}; images without any: {counts.count(0):,}"
+    note = (
+        f"images: {len(counts):,}; constraints: {sum(counts):,};"
+        f" images without constraints: {counts.count(0):,}"
+    )
     return Grid(columns=("Image", "Class", "Score", "Words"), rows=tuple(rows), notes=(note,))

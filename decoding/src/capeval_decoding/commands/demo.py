@@ -1,4 +1,4 @@
-"""`capeval baselines demo`: captions of given objects by a language model, without images."""
+"""`capeval baselines demo`: language-model captions that mention given objects."""
 
 from __future__ import annotations
 
@@ -17,14 +17,16 @@ EXAMPLES = examples(
 def run(
     objects: Annotated[
         list[str] | None,
-        Option(metavar="CLASS,...", help="Classes of Open Images, for one caption.", show_default="drawn"),
+        Option(
+            metavar="CLASS,...", help="Open Images classes of one caption; repeatable.", show_default="random"
+        ),
     ] = None,
-    count: Annotated[int, Option(min=1, help="How many captions, where classes are drawn.")] = 10,
+    count: Annotated[int, Option(min=1, help="Number of captions with random classes.")] = 10,
     seed: Seed = 0,
 ) -> None:
-    """Writes captions that mention given objects, by a language model of COCO's captions, without images.
+    """Generate captions that mention given objects, using a language model of COCO captions.
 
-    It shows the search, and is no captioner: nothing is known of a picture.
+    The command demonstrates the constrained search; it is not a captioner and uses no images.
     """
     from capeval.datasets import coco
     from capeval.report import Cell, Grid
@@ -35,9 +37,9 @@ def run(
     with Steps(3) as steps:
         steps.next("Reading the captions of COCO val2014")
         captions = [text for texts in coco.captions("val2014").values() for text in texts]
-        steps.next("Learning which words follow each other")
+        steps.next("Training the language model")
         demonstration = Demonstration(tokenize(captions), load_word_forms())
-        steps.next("Searching captions")
+        steps.next("Searching for captions")
         begin = time.perf_counter()
         wanted = [tuple(each.split(",")) for each in objects or ()] or demonstration.drawn(count, seed=seed)
         found = [demonstration.example([name.strip() for name in names]) for names in wanted]

@@ -1,4 +1,4 @@
-"""The device that PyTorch computes on."""
+"""Validation of the PyTorch device."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ __all__ = ["checked_device"]
 
 
 def checked_device(name: str) -> str:
-    """The name of a device that PyTorch can use here.
+    """Return the device name after checking that PyTorch can use it on this machine.
 
     Raises:
         DependencyError: PyTorch is not installed.
-        OptionError: There is no such device.
+        OptionError: The device is not available.
     """
     try:
         import torch
@@ -24,6 +24,6 @@ def checked_device(name: str) -> str:
     except (RuntimeError, AssertionError) as error:
         reason = str(error).partition("\n")[0]
         raise OptionError(
-            f"'device' must be a device of this machine, such as cpu (got {name!r}: {reason})"
+            f"'device' must be available on this machine, such as 'cpu' (got {name!r}: {reason})"
         ) from None
     return name

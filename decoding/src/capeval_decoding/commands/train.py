@@ -1,4 +1,4 @@
-"""`capeval baselines train`: trains an Up-Down captioner."""
+"""`capeval baselines train`: training of an Up-Down captioner."""
 
 from __future__ import annotations
 
@@ -17,39 +17,39 @@ EXAMPLES = examples(
 
 
 def run(
-    captions: Annotated[Path, Argument(help="Captions to learn from, as references.")],
-    features: Annotated[Path, Argument(help="HDF5 file with the features of their images.")],
-    output: Annotated[Path, Option("--output", "-o", help="Checkpoint; training continues from it.")] = Path(
-        "updown.pt"
-    ),
+    captions: Annotated[Path, Argument(help="Training captions, in any reference format.")],
+    features: Annotated[Path, Argument(help="HDF5 file with the features of the images.")],
+    output: Annotated[
+        Path, Option("--output", "-o", help="Checkpoint; if it exists, training resumes from it.")
+    ] = Path("updown.pt"),
     vectors: Annotated[
         list[Path] | None,
         Option(
-            help="Fixed vectors of words, of GloVe or dependency-based; several are joined. The vocabulary"
-            " gets the words of all Open Images classes.",
+            help="Pretrained word vectors (GloVe or dependency-based); several files are concatenated."
+            " Adds the words of all Open Images classes to the vocabulary.",
             show_default="vectors are learned",
         ),
     ] = None,
-    least: Annotated[int, Option(min=1, help="How often captions must have a word.")] = 5,
-    most_words: Annotated[int, Option(min=1, help="Captions are cut after so many words.")] = 20,
-    embedding: Annotated[int, Option(min=1, help="Numbers of a learned vector of a word.")] = 1000,
-    hidden: Annotated[int, Option(min=1, help="Numbers of the state of an LSTM cell.")] = 1200,
-    attention: Annotated[int, Option(min=1, help="Numbers that the attention projects to.")] = 768,
-    iterations: Annotated[int, Option(min=1, help="Batches to learn from.")] = 70_000,
-    batch: Annotated[int, Option(min=1, help="Captions of a batch.")] = 150,
-    learning_rate: Annotated[float, Option(help="Learning rate at the beginning; it falls to 0.")] = 0.015,
+    least: Annotated[int, Option(min=1, help="Minimum number of occurrences of a word.")] = 5,
+    most_words: Annotated[int, Option(min=1, help="Maximum number of words per caption.")] = 20,
+    embedding: Annotated[int, Option(min=1, help="Dimension of a learned word vector.")] = 1000,
+    hidden: Annotated[int, Option(min=1, help="Dimension of the state of an LSTM cell.")] = 1200,
+    attention: Annotated[int, Option(min=1, help="Dimension of the attention.")] = 768,
+    iterations: Annotated[int, Option(min=1, help="Number of batches.")] = 70_000,
+    batch: Annotated[int, Option(min=1, help="Captions per batch.")] = 150,
+    learning_rate: Annotated[float, Option(help="Initial learning rate; decays to 0.")] = 0.015,
     every: Annotated[int, Option(min=1, help="Batches between two checkpoints.")] = 1000,
     seed: Seed = 0,
-    device: Annotated[str, Option(help="Where PyTorch computes, such as cuda.")] = "cpu",
+    device: Annotated[str, Option(help="PyTorch device, such as cuda.")] = "cpu",
 ) -> None:
-    """Trains the Up-Down captioner of nocaps on features of regions.
+    """Train the Up-Down captioner of nocaps on region features.
 
-    The defaults are those of the published configuration. A checkpoint replaces the last one when it is
-    whole: a training that was stopped goes on when the same command is given again.
+    The defaults match the published configuration. Checkpoints are written atomically: to resume an
+    interrupted training, run the same command again.
 
-    Neural Baby Talk, nocaps's other captioner, is not trained: how words of captions were paired with its
-    1,913 classes was never published. Its core is in capeval_decoding.baselines.baby_talk, for weights of
-    your own.
+    Neural Baby Talk, the other captioner of nocaps, cannot be trained, because the mapping from caption words
+    to its 1,913 classes was never published. Its core is available as capeval_decoding.baselines.baby_talk
+    for use with your own weights.
     """
     from capeval.toolkit.inputs import references_from
     from capeval_decoding.baselines.embeddings import join_vectors
@@ -71,7 +71,7 @@ def run(
         more = load_word_forms().words() if vectors else ()
         vocabulary = build_vocabulary((each for _, each in read), least=least, more=more)
         learned = encode_captions(read, vocabulary, most_words=most_words)
-        steps.next("Reading vectors of words")
+        steps.next("Reading word vectors")
         joined = join_vectors(vocabulary, vectors, seed=seed) if vectors else None
         steps.next("Training")
         with FeatureFile(features) as file:
@@ -91,11 +91,11 @@ def run(
                 output,
                 device=device,
             )
-    begun = f", {result.resumed:,} of them before" if result.resumed else ""
+    begun = f", {result.resumed:,} of them in earlier runs" if result.resumed else ""
     lines = [
-        f"{len(learned):,} captions, {len(vocabulary):,} words, features of {file.width:,} numbers",
+        f"{len(learned):,} captions, {len(vocabulary):,} words, features of dimension {file.width:,}",
         *_vector_lines(vectors or [], [] if joined is None else joined.missing),
-        f"{result.iterations:,} batches{begun}; loss of a caption {result.losses[-1]:.3f}",
+        f"{result.iterations:,} batches{begun}; loss per caption {result.losses[-1]:.3f}",
         str(output),
     ]
     deliver("".join(f"{line}\n" for line in lines), None)
