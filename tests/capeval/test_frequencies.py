@@ -75,7 +75,7 @@ def test_stems_are_counted_together() -> None:
 
 
 def test_stems_and_words_do_not_mix() -> None:
-    with pytest.raises(OptionError, match="'frequencies' of CIDEr-D must count words as they are"):
+    with pytest.raises(OptionError, match="'frequencies' of CIDEr-D must count unstemmed words"):
         CiderD(frequencies=frequencies(stem=True)).prepare({1: ["a"]})
     with pytest.raises(OptionError, match="'frequencies' of CIDEr must count stems"):
         Cider(frequencies=frequencies()).prepare({1: ["a"]})

@@ -65,7 +65,7 @@ from tests.spice_model import METRIC_NAMES
         (Meteor, {"stages": ("exact", "exact"), "weights": (1, 1)}, "'stages' must be a tuple of different"),
         (Meteor, {"stages": (["exact"],), "weights": (1,)}, "'stages' must be one of exact, stem, synonym"),
         (Meteor, {"stages": ("stems",), "weights": (1,)}, "'stages' must be one of exact, stem, synonym"),
-        (Meteor, {"weights": (1.0,)}, "'weights' must be a tuple, one weight a stage"),
+        (Meteor, {"weights": (1.0,)}, "'weights' must be a tuple with one weight per stage"),
         (Meteor, {"weights": ("a", 1, 1, 1)}, r"'weights' must be a number from 0 to 1 \(got 'a'\)"),
         (Meteor, {"weights": (True, 1, 1, 1)}, r"'weights' must be a number from 0 to 1 \(got True\)"),
         (Meteor, {"weights": (1.5, 1, 1, 1)}, r"'weights' must be a number from 0 to 1 \(got 1.5\)"),
@@ -113,12 +113,12 @@ def test_names_are_resolved() -> None:
             resolve(metrics)  # type: ignore[arg-type]
     for metric in (Bleu, 3, None):
         with pytest.raises(
-            OptionError, match=r"'metrics' must hold names, or metrics such as Bleu\(\) \(got"
+            OptionError, match=r"'metrics' must contain names or metrics such as Bleu\(\) \(got"
         ):
             resolve([metric])  # type: ignore[list-item]
-    with pytest.raises(OptionError, match="must name at least one metric"):
+    with pytest.raises(OptionError, match="must contain at least one metric"):
         resolve([])
-    with pytest.raises(OptionError, match=r"must give different scores \(got BLEU-4 twice\)"):
+    with pytest.raises(OptionError, match=r"must compute different scores \(got BLEU-4 twice\)"):
         resolve(["BLEU", "BLEU-4"])
 
 
@@ -176,7 +176,7 @@ def test_tokenized_references_are_shared() -> None:
         assert metric.prepare(tokens).references is tokens
         assert metric.prepare(tokens, tokenizer=Tokenizer(kind="none")).references is tokens
         with pytest.raises(
-            OptionError, match="'tokenizer' must be the one the references were tokenized with"
+            OptionError, match="'tokenizer' must be the tokenizer of the tokenized references"
         ):
             metric.prepare(tokens, tokenizer=Tokenizer())
     assert tokens.texts(2) == ["a cat"]
@@ -197,7 +197,7 @@ def test_candidates_of_other_references_are_refused(name: str) -> None:
     other = TokenizedReferences(References({2: ["a cat"], 1: ["a dog"]}), tokenizer)
     candidates = other.candidates(Candidates({1: "a dog"}))
     for use in (prepared.score, prepared.statistics):
-        with pytest.raises(MismatchError, match="candidates must be tokenized with these references"):
+        with pytest.raises(MismatchError, match="the candidates were tokenized for different references"):
             use(candidates)
     assert prepared.score(prepared.references.candidates(Candidates({1: "a dog"}))).image_ids == (1,)
 
@@ -229,7 +229,7 @@ def test_unknown_images_are_named() -> None:
         prepared.score(dict.fromkeys(range(10, 16), "a"))
     with pytest.raises(MismatchError, match=r"references; image ids must be integers \(got strings\)$"):
         prepared.score({"1": "a"})
-    with pytest.raises(CaptionError, match="candidates must hold at least one image"):
+    with pytest.raises(CaptionError, match="candidates must contain at least one image"):
         prepared.score({})
 
 
@@ -252,7 +252,7 @@ def test_tokenize_takes_lists_of_strings() -> None:
             tokenize(captions)  # type: ignore[arg-type]
     with pytest.raises(CaptionError, match=r"caption 1 must be a string \(got int\)"):
         tokenize(["a", 1])  # type: ignore[list-item]
-    with pytest.raises(CaptionError, match="a caption holds a lone surrogate"):
+    with pytest.raises(CaptionError, match="a caption contains a lone surrogate"):
         tokenize(["a \ud83d"])
 
 

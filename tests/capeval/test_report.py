@@ -128,7 +128,7 @@ def test_latex_is_escaped() -> None:
     assert text.startswith("% \\usepackage{booktabs}\n\\begin{tabular}{l}\n")
 
 
-NOTED = ("8 images, 2 references each (a_b.json).", "CIDEr-D is what papers on COCO call CIDEr.")
+NOTED = ("8 images, 2 references each (a_b.json).", "COCO papers report CIDEr-D as CIDEr.")
 
 
 def test_notes_say_once_what_readers_ask() -> None:
@@ -158,7 +158,7 @@ def test_notes_are_of_what_was_scored() -> None:
     report = evaluate(few, said, ["BLEU-1", "CIDEr"])
     assert report.notes() == (
         "2 images, 1 to 2 references each.",
-        "CIDEr is that of its own paper; COCO's is CIDEr-D. Papers often print scores times 100.",
+        "CIDEr is the original metric of the CIDEr paper; COCO papers report CIDEr-D. Papers often print scores times 100.",
     )
     one = evaluate(few.select([1]), said.select([1]), ["BLEU-1"])
     assert one.notes("x") == ("1 image, 1 reference each (x).", "Papers often print scores times 100.")

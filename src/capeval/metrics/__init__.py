@@ -1,4 +1,4 @@
-"""The metrics: each is prepared with references once, then scores any number of candidates.
+"""Metrics, prepared with the references once to score any number of candidates.
 
 Each module of this package defines metrics and registers them.
 """

@@ -1,4 +1,4 @@
-"""What a metric is: prepare, count, sum, score."""
+"""Base classes of metrics: prepare references, count, sum and score."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from capeval.resources.document_frequencies import DocumentFrequencies
 from capeval.tokenizers import TokenizedCandidates, TokenizedReferences, Tokenizer, tokenized
 
 if TYPE_CHECKING:
-    # Imported where graphs are made: classes take time to make too.
+    # Imported lazily: creating its dataclasses slows down the start.
     from capeval.metrics.scene_graphs import ComparedGraphs
 
 __all__ = [
@@ -38,12 +38,12 @@ __all__ = [
 ]
 
 Kernel = Callable[[TokenizedCandidates], FloatArray]
-"""Turns candidates into statistics: one row for each candidate, in their order."""
+"""Function from candidates to statistics: one row per candidate, in their order."""
 
 NOT_AN_OPTION: Mapping[str, bool] = {"option": False}
-"""The metadata of a field of a metric that is not an option."""
+"""Metadata of a dataclass field of a metric that is not an option."""
 
-# Warnings already given about candidates: several metrics may parse the same captions.
+# Warnings already issued for candidates, since several metrics may parse the same captions.
 _WARNED: WeakKeyDictionary[TokenizedCandidates, set[str]] = WeakKeyDictionary()
 
 Reads = Literal["tokens", "captions"]
@@ -53,20 +53,20 @@ Progress = Callable[[int], object]
 
 @dataclass(frozen=True, kw_only=True)
 class Resource:
-    """Data that a metric needs besides captions, such as word tables or a model.
+    """Data that a metric needs in addition to captions: word tables or a model.
 
     Attributes:
-        name: What it is, such as `METEOR's word tables`.
-        prepare: Makes the resource where it is missing, and now and then calls its argument with the number
-            of finished steps. Where the source of the resource is missing, raises a `ResourceError` that
-            says what to run.
-        found: Says where it is; None where it was not made yet.
-        steps: The number of steps to make it.
+        name: Display name, such as `METEOR's word tables`.
+        prepare: Function that builds the resource if it is missing and periodically calls its argument with
+            the number of finished steps. If the source of the resource is missing, it raises a
+            `ResourceError` with the command to run.
+        found: Function that returns the location of the resource, or None if it was not built yet.
+        steps: The number of steps to build it.
         memory: The address space in bytes that a process needs for it.
-        seconds: How many seconds it takes at most, on a slow machine, to make or read it.
-        install: The command that installs its source, or makes it, in one line.
-        by_command: Whether that command alone makes it; otherwise scoring makes it where it can.
-        command: The command that makes it before a metric needs it; empty where there is none.
+        seconds: The maximum time in seconds to build or read it on a slow machine.
+        install: The command that installs its source or builds it, in one line.
+        by_command: Whether only that command builds it; otherwise scoring builds it if possible.
+        command: The command that builds it before a metric needs it; empty if there is none.
     """
 
     name: str
@@ -81,23 +81,23 @@ class Resource:
 
 
 class Metric(ABC):
-    """A way to score captions; its options are the fields of a frozen dataclass.
+    """Base class of metrics; a metric's options are the fields of a frozen dataclass.
 
-    A field with `metadata=NOT_AN_OPTION` is not an option but data that the metric is given, such as
-    document frequencies; the signature does not list it among the options.
+    A field with `metadata=NOT_AN_OPTION` is not an option but input data, such as document frequencies; the
+    signature does not list it among the options.
 
-    The command line, the server, signatures and tests read all that they need to know of a metric here.
+    The command line, the server, signatures and tests read the properties of a metric from this class.
 
     Attributes:
         family: The metric's name in signatures.
         page: Its page under `docs/metrics`, and its folder under `tests/conformance`.
         variants: Its names in the registry, each with the options that it stands for; by default the
             family's name with the default options.
-        featured: The variants that forms offer first; the others are behind "More metrics".
-        note: What readers of its scores ask, answered in one sentence; shown below tables.
+        featured: The variants that forms list first; the others are listed under "More metrics".
+        note: Footnote for tables of its scores, in one sentence.
         higher_is_better: Whether a higher score is better. Bold numbers, ranks and tests depend on it.
-        first_reference_counts: Whether, of equally good references, the first one gives the statistics of
-            the image. The score of the image is the same for each of them; that of the corpus may differ.
+        first_reference_counts: Whether the first of several equally good references determines the image's
+            statistics. The score of the image is the same for each of them; the corpus score may differ.
     """
 
     family: ClassVar[str]
@@ -116,22 +116,22 @@ class Metric(ABC):
     @property
     @abstractmethod
     def statistics(self) -> tuple[str, ...]:
-        """The names of the statistics, one for each column of a row."""
+        """The names of the statistics, one per column."""
 
     @abstractmethod
     def kernel(self, references: TokenizedReferences) -> Kernel:
-        """Does the work that depends only on the references; the result turns candidates into statistics.
+        """Prepare the references and return a function that computes statistics.
 
-        References and candidates both have the interned tokens (`native`), the tokens as text (`texts`) and
-        the captions as written.
+        References and candidates both provide the interned tokens (`native`), the tokens as text (`texts`)
+        and the original captions.
         """
 
     @abstractmethod
     def aggregate(self, statistics: FloatArray) -> FloatArray:
-        """Turns rows of statistics into scores.
+        """Compute scores from rows of statistics.
 
         Args:
-            statistics: Rows of shape `(..., statistics)`: of one image, or summed over images.
+            statistics: Rows of shape `(..., statistics)`, each of one image or summed over images.
 
         Returns:
             Scores of shape `(..., len(names))`.
@@ -139,76 +139,78 @@ class Metric(ABC):
 
     @property
     def reads(self) -> Reads:
-        """Whether it reads the tokenizer's tokens, or captions as they were written."""
+        """The input of the metric: the tokenizer's `tokens` or the original `captions`."""
         return "tokens"
 
     @property
     def needs(self) -> tuple[Resource, ...]:
-        """The resources that it needs."""
+        """The resources that the metric needs."""
         return ()
 
     @property
     def document_frequencies(self) -> str | None:
-        """Where document frequencies come from, for the signature."""
+        """The source of document frequencies, for the signature."""
         return None
 
     @property
     def counts(self) -> Counted | None:
-        """What it counts document frequencies of, in the references; None where it counts none."""
+        """Unit of its document frequencies of the references; None if it has none."""
         return None
 
     def counted_on(self, corpus: TokenizedReferences, name: str) -> Metric:  # noqa: ARG002
-        """The metric with document frequencies of a corpus instead of those of the references.
+        """Return a copy that uses document frequencies of a corpus, not of the references.
 
         Args:
-            corpus: The captions whose n-grams are counted.
-            name: What to call the corpus in signatures.
+            corpus: The captions in which n-grams are counted.
+            name: The name of the corpus in signatures.
 
         Returns:
-            The metric itself where `counts` is None.
+            The copy, or the metric itself if `counts` is None.
         """
         return self
 
     def weighed_by(self, frequencies: DocumentFrequencies) -> Metric:  # noqa: ARG002
-        """The metric with document frequencies that were counted before, instead of those of the references.
+        """Return a copy that uses precomputed document frequencies, not the references'.
 
         Returns:
-            The metric itself where `counts` is None.
+            The copy, or the metric itself if `counts` is None.
         """
         return self
 
     def remembering(self, folder: Path) -> Self:  # noqa: ARG002
-        """The metric, keeping in a folder what takes long to compute; scores stay the same.
+        """Return a copy that caches slow intermediate results in a folder.
+
+        The scores stay the same.
 
         Returns:
-            The metric itself where it has nothing to keep.
+            The copy, or the metric itself if it has nothing to cache.
         """
         return self
 
     def parsing_up_to(self, longest: int) -> Self:  # noqa: ARG002
-        """Return the metric with a limit of the sentences that it parses, in tokens.
+        """Return a copy that parses sentences of at most this many tokens.
 
         Returns:
-            The metric itself if it parses nothing.
+            The copy, or the metric itself if it parses nothing.
         """
         return self
 
     def requiring_all(self) -> Self:
-        """Return the metric that raises an `UnscoredError` instead of leaving out images.
+        """Return a copy that raises an `UnscoredError` instead of excluding images.
 
         Returns:
-            The metric itself if it scores every image.
+            The copy, or the metric itself if it scores every image.
         """
         return self
 
     def unscored(self, statistics: FloatArray) -> FloatArray:
         """Return the number of images that the metric could not score.
 
-        Such an image has no score (NaN) and is left out of corpus scores. Its row adds 0 to all sums except
+        Such an image has no score (NaN) and is excluded from corpus scores. Its row adds 0 to all sums except
         this number.
 
         Args:
-            statistics: Rows of shape `(..., statistics)`: of one image, or summed over images.
+            statistics: Rows of shape `(..., statistics)`, each of one image or summed over images.
 
         Returns:
             Numbers of shape `(...)`; 0 if the metric scores every image.
@@ -217,29 +219,29 @@ class Metric(ABC):
 
     @property
     def unscored_reason(self) -> str:
-        """The reason for which it could not score an image, as the end of a sentence."""
+        """The reason for unscored images, as the end of a sentence."""
         return ""
 
     @property
     def unscored_fix(self) -> str:
-        """The way to score such images."""
+        """Advice on how to score the unscored images."""
         return ""
 
     def explain(self, candidate: str, references: Sequence[str]) -> ComparedGraphs | None:  # noqa: ARG002
-        """What the score of an image is made of, for people to look at.
+        """Return the components of an image's score, for display.
 
         Args:
-            candidate: The candidate as the metric reads it (`reads`): tokens joined by single spaces, or the
-                caption as it was written.
-            references: The references of its image, likewise.
+            candidate: The candidate in the form that the metric reads (`reads`): tokens joined by single
+                spaces, or the original caption.
+            references: The references of its image, in the same form.
 
         Returns:
-            None where the metric has nothing to show beside the score.
+            The compared scene graphs, or None if the metric has nothing to show.
         """
         return None
 
     def options(self) -> tuple[str, ...]:
-        """The options as `name=value`, for the signature."""
+        """Return the options as `name=value`, for the signature."""
         shown = (f for f in fields(self) if f.metadata.get("option", True))  # type: ignore[arg-type]
         return tuple(f"{f.name}={shown_option(getattr(self, f.name))}" for f in shown)
 
@@ -250,12 +252,12 @@ class Metric(ABC):
         counts: tuple[int, int] | None = None,
         seed: int | None = None,
     ) -> Signature:
-        """What scores against these references depend on.
+        """Return the signature of scores against these references.
 
         Args:
             references: The references.
-            counts: The smallest and the largest number of references of an image, where fewer are used.
-            seed: The seed, for scores that depend on chance.
+            counts: The minimum and maximum number of references per image, if only some of them are used.
+            seed: The random seed, for scores that depend on chance.
         """
         if counts is None:
             numbers = references.references.counts
@@ -268,21 +270,24 @@ class Metric(ABC):
         *,
         tokenizer: Tokenizer | None = None,
     ) -> Prepared:
-        """Prepares references once, to score any number of candidates.
+        """Prepare references once, to score any number of candidates.
 
         Args:
-            references: The references of each image; already tokenized ones are used as they are.
-            tokenizer: How to tokenize references and candidates; the reference's way by default.
+            references: The references of each image; tokenized references are used unchanged.
+            tokenizer: The tokenizer of references and candidates; by default the reference implementation's.
 
         Raises:
             CaptionError: The references are not captions by image.
-            OptionError: `tokenizer` is not a `Tokenizer`, or not that of tokenized references.
+            OptionError: `tokenizer` is not a `Tokenizer`, or not the tokenizer of the tokenized references.
         """
         return Prepared(self, tokenized(references, tokenizer))
 
 
 class MeanMetric(Metric):
-    """A metric whose corpus score is the mean over images. A row of statistics has the scores, then a 1."""
+    """Base class of metrics with the mean over images as the corpus score.
+
+    A row of statistics contains the scores, then a 1.
+    """
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -291,19 +296,19 @@ class MeanMetric(Metric):
 
     @property
     def statistics(self) -> tuple[str, ...]:
-        """The score of an image, and a 1 that adds up to the number of images."""
+        """The score of an image, and a 1 that sums to the number of images."""
         return (*self.names, "images")
 
     def aggregate(self, statistics: FloatArray) -> FloatArray:
-        """The mean of scores: their sum divided by their number."""
+        """Return the mean score: the sum divided by the number of images."""
         return means(statistics)
 
 
 class Prepared:
     """References prepared for one metric.
 
-    It never changes, so any number of threads can score candidates with it. A pickle of it has the metric
-    and the references, which are prepared again when it is loaded.
+    It is immutable, so any number of threads can score candidates with it. A pickle contains the metric and
+    the references, which are prepared again when it is loaded.
     """
 
     def __init__(self, metric: Metric, references: TokenizedReferences) -> None:
@@ -315,18 +320,18 @@ class Prepared:
         return type(self), (self.metric, self.references)
 
     def statistics(self, candidates: TokenizedCandidates) -> FloatArray:
-        """The statistics of each candidate: one row each, in the order of the candidates.
+        """Return the statistics: one row per candidate, in the order of the candidates.
 
-        An `UnscoredWarning` names the images that the metric could not score.
+        An `UnscoredWarning` lists the images that the metric could not score.
 
         Raises:
-            MismatchError: The candidates were tokenized for other references.
+            MismatchError: The candidates were tokenized for different references.
         """
-        # Words are stored as numbers, which stand for other words with other references.
+        # Words are interned as numbers, which mean different words for different references.
         if candidates.references is not self.references:
             raise MismatchError(
-                "candidates must be tokenized with these references, by the `candidates` of the"
-                " `references` of what scores them (got candidates of other references)"
+                "the candidates were tokenized for different references; tokenize them with"
+                " `prepared.references.candidates(candidates)`"
             )
         statistics = self._kernel(candidates)
         unscored = unscored_images(self.metric, statistics, candidates.image_ids)
@@ -338,25 +343,25 @@ class Prepared:
         return statistics
 
     def signature(self) -> Signature:
-        """What scores against these references depend on."""
+        """Return the signature of scores against these references."""
         return self.metric.signature(self.references)
 
     def score(
         self,
         candidates: CandidatesLike | TokenizedCandidates,
     ) -> Scores:
-        """Scores candidates of some or all of the images.
+        """Score candidates of some or all of the images.
 
         Args:
-            candidates: Image id to its candidate, or to a list of candidates (several samples).
+            candidates: Mapping of image ids to a candidate, or to a list of candidates (several samples).
 
         Returns:
-            Scores with a row for each candidate, in the order given.
+            Scores with one row per candidate, in the given order.
 
         Raises:
             CaptionError: The candidates are not captions by image.
             MismatchError: A candidate's image has no references, or the candidates were tokenized for
-                other references.
+                different references.
         """
         if not isinstance(candidates, TokenizedCandidates):
             candidates = self.references.candidates(Candidates(candidates))
@@ -367,11 +372,11 @@ class Prepared:
 def unscored_images(
     metric: Metric, statistics: FloatArray, image_ids: Sequence[ImageId]
 ) -> UnscoredWarning | None:
-    """Return the warning about the images that a metric could not score; None if it scored all.
+    """Return a warning about the images without a score; None if all have one.
 
     Args:
         metric: The metric.
-        statistics: A row for each image.
+        statistics: One row per image.
         image_ids: The image of each row.
     """
     rows = np.flatnonzero(metric.unscored(statistics))
@@ -382,21 +387,24 @@ def unscored_images(
 
 
 def means(statistics: FloatArray) -> FloatArray:
-    """The means of scores, from rows that have the sums of scores and, last, their number; NaN of none."""
+    """Return mean scores from summed scores.
+
+    The last column of a row is the number of summed scores. The mean of no scores is NaN.
+    """
     with np.errstate(invalid="ignore"):
         scores: FloatArray = statistics[..., :-1] / statistics[..., -1:]
     return scores
 
 
 def make_scores(prepared: Prepared, statistics: FloatArray, image_ids: tuple[ImageId, ...]) -> Scores:
-    """Scores from statistics."""
+    """Compute scores from statistics."""
     return scores_from(prepared.metric, statistics, image_ids, prepared.signature())
 
 
 def scores_from(
     metric: Metric, statistics: FloatArray, image_ids: tuple[ImageId, ...], signature: Signature
 ) -> Scores:
-    """Scores from statistics, of which the signature is known."""
+    """Compute scores from statistics with a known signature."""
     per_image = metric.aggregate(statistics)
     corpus = metric.aggregate(statistics.sum(axis=0))
     return Scores(
@@ -417,15 +425,15 @@ def signature_from(
     counts: tuple[int, int],
     seed: int | None = None,
 ) -> Signature:
-    """The signature of a metric's scores against references of which only so much is known.
+    """Return the signature of a metric's scores from properties of the references.
 
     Args:
         metric: The metric.
         tokenizer: The tokenizer.
         digest: The digest of the references.
         images: The number of images.
-        counts: The smallest and the largest number of references of an image.
-        seed: The seed, for scores that depend on chance.
+        counts: The minimum and maximum number of references per image.
+        seed: The random seed, for scores that depend on chance.
     """
     return Signature(
         metric=metric.family,
@@ -440,13 +448,13 @@ def signature_from(
 
 
 def shown_counts(least: int, most: int) -> str:
-    """The numbers of references of images, as signatures write them: `5`, or `5-7`."""
+    """Format the number of references per image for signatures: `5` or `5-7`."""
     return str(least) if least == most else f"{least}-{most}"
 
 
 def shown_option(value: object) -> str:
-    """Return the value of an option, as signatures write it."""
+    """Format the value of an option for signatures."""
     if isinstance(value, tuple):
         return ",".join(map(shown_option, value))
-    # All digits, since the scores depend on all of them; 6.0 is written like 6, which is the same option.
+    # All digits, since scores depend on all of them; 6.0 is formatted as 6, because the options are equal.
     return repr(float(value)).removesuffix(".0") if isinstance(value, float) else str(value)

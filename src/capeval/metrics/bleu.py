@@ -20,7 +20,7 @@ __all__ = ["Bleu"]
 Brevity = Literal["closest", "shortest", "average", "none"]
 Level = Literal["corpus", "sentence"]
 
-# The reference adds these to each ratio to avoid a division by 0, and a product that is exactly 0.
+# The reference implementation adds these to each ratio to avoid divisions by 0 and products of exactly 0.
 _TINY, _SMALL = 1e-15, 1e-9
 
 
@@ -30,14 +30,14 @@ class Bleu(Metric):
     """Clipped n-gram precision with a brevity penalty.
 
     Args:
-        orders: Which BLEU-n to give, each n from 1 to 4.
-        brevity: Which reference length the brevity penalty uses: `closest` to the candidate's,
-            `shortest`, `average`, or `none` for no penalty.
-        level: `corpus` sums counts over images before it takes precisions, as the COCO server does;
-            `sentence` is the mean of the scores per image, as the CIDEr paper uses it.
+        orders: The BLEU-n scores to compute, each n from 1 to 4.
+        brevity: The reference length for the brevity penalty: `closest` to the candidate's, `shortest`,
+            `average`, or `none` for no penalty.
+        level: `corpus` sums counts over images before it computes precisions, like the COCO server;
+            `sentence` averages the scores of the images, as in the CIDEr paper.
 
     Raises:
-        OptionError: An option has another value.
+        OptionError: An option has an invalid value.
     """
 
     family: ClassVar[str] = "BLEU"
@@ -56,12 +56,12 @@ class Bleu(Metric):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """`BLEU-n` for each order."""
+        """`BLEU-n` for each n in `orders`."""
         return tuple(f"BLEU-{order}" for order in self.orders)
 
     @property
     def statistics(self) -> tuple[str, ...]:
-        """Counts at corpus level; the score of each order and 1 at sentence level."""
+        """Counts at corpus level; the score of each order and a 1 at sentence level."""
         if self.level == "sentence":
             return (*self.names, "images")
         orders = range(1, max(self.orders) + 1)
@@ -69,7 +69,10 @@ class Bleu(Metric):
         return ("candidate length", "reference length", *counted)
 
     def kernel(self, references: TokenizedReferences) -> Kernel:  # noqa: ARG002
-        """Nothing is prepared, since the candidate decides which n-grams are counted."""
+        """Return the function that counts n-grams; nothing is prepared.
+
+        The n-grams of a candidate determine which n-grams of the references are counted.
+        """
         length = "closest" if self.brevity == "none" else self.brevity
         order = max(self.orders)
 
@@ -82,7 +85,7 @@ class Bleu(Metric):
         return statistics
 
     def aggregate(self, statistics: FloatArray) -> FloatArray:
-        """BLEU of summed counts (corpus level), or the mean of scores per image (sentence level)."""
+        """Compute BLEU from summed counts, or the mean score at sentence level."""
         if self.level == "corpus":
             return self._score(statistics)
         return means(statistics)
@@ -95,7 +98,7 @@ class Bleu(Metric):
         scores: FloatArray = precisions ** (1.0 / np.arange(1, order + 1))
         if self.brevity != "none":
             ratio = (length + _TINY) / (reference_length + _SMALL)
-            # An empty candidate has a ratio of almost 0, whose penalty underflows to the 0 it should be.
+            # An empty candidate has a ratio of almost 0, and its penalty correctly underflows to 0.
             with np.errstate(over="ignore", under="ignore"):
                 penalty = np.where(ratio < 1, np.exp(1 - 1 / ratio), 1.0)
             scores = scores * penalty[..., None]

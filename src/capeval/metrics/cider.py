@@ -26,13 +26,16 @@ Weights = Literal["uniform", "exponential"]
 
 
 def _variants(family: str) -> dict[str, dict[str, int]]:
-    """All orders, and each order alone."""
+    """Return the variant with all orders, and one variant per order."""
     return {family: {}, **{f"{family}-{n}": {"n": n, "order": n} for n in range(1, 5)}}
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Cider(MeanMetric):
-    """Shared by both metrics: the statistics are the similarity for each n-gram order, and a 1."""
+    """Base class of CIDEr and CIDEr-D.
+
+    The statistics are the similarity for each n-gram order, and a 1.
+    """
 
     page: ClassVar[str] = "cider"
 
@@ -49,47 +52,47 @@ class _Cider(MeanMetric):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The family's name, with the order where only one is asked for."""
+        """The family's name, with the order if `order` is set."""
         return (self.family if self.order is None else f"{self.family}-{self.order}",)
 
     @property
     def statistics(self) -> tuple[str, ...]:
-        """The similarity for each order, and a 1 that adds up to the number of images."""
+        """The similarity for each order, and a 1 that sums to the number of images."""
         return (*(f"{n}-gram similarity" for n in range(1, self.n + 1)), "images")
 
     @property
     def _stems(self) -> bool:
-        """Whether it compares stems of words."""
+        """Whether words are compared by their stems."""
         return False
 
     @property
     def counts(self) -> Counted | None:
-        """Words or stems, where document frequencies come from the references."""
+        """`words` or `stems` if document frequencies come from the references, else None."""
         if self.frequencies != "references":
             return None
         return "stems" if self._stems else "words"
 
     def counted_on(self, corpus: TokenizedReferences, name: str) -> Self:
-        """The metric with document frequencies of a corpus; unchanged where it already has some."""
+        """Return a copy with document frequencies of a corpus, unless it already has some."""
         if self.counts is None:
             return self
         return replace(self, frequencies=DocumentFrequencies.of(corpus, stem=self._stems, name=name))
 
     def weighed_by(self, frequencies: DocumentFrequencies) -> Self:
-        """The metric with these document frequencies; unchanged where it already has some."""
+        """Return a copy with these document frequencies, unless it already has some."""
         return self if self.counts is None else replace(self, frequencies=frequencies)
 
     @property
     def document_frequencies(self) -> str:
-        """`references`, `uniform`, or the name of the corpus and the fingerprint of its frequencies."""
+        """`references`, `uniform`, or name and fingerprint of the frequencies' corpus."""
         source = self.frequencies
         return f"{source.name}:{source.digest}" if isinstance(source, DocumentFrequencies) else source
 
     def _warn_of_one_image(self, references: TokenizedReferences) -> None:
         if self.counts is not None and len(references) == 1:
             warnings.warn(
-                f"{self.family} of one image is 0 by definition: it weighs n-grams by the number of images"
-                " whose references have them; give document frequencies of a larger corpus",
+                f"{self.family} of one image is 0 by definition: n-grams are weighted by the number of images"
+                " with that n-gram in their references; use document frequencies of a larger corpus",
                 CapevalWarning,
                 stacklevel=3,
             )
@@ -97,7 +100,7 @@ class _Cider(MeanMetric):
     def _source(self) -> _native.DocumentFrequencies | Literal["references", "uniform"]:
         if isinstance(self.frequencies, DocumentFrequencies):
             if self.frequencies.stem is not self._stems:
-                kinds = {True: "stems", False: "words as they are"}
+                kinds = {True: "stems", False: "unstemmed words"}
                 raise OptionError(
                     f"'frequencies' of {self.family} must count {kinds[self._stems]}"
                     f" (got {kinds[self.frequencies.stem]})"
@@ -109,7 +112,7 @@ class _Cider(MeanMetric):
         similarities = means(statistics)
         if self.order is not None:
             return scale * similarities[..., self.order - 1 : self.order]
-        # Not a matrix product: its last digit depends on the number of rows.
+        # Not a matrix product, since its rounding depends on the number of rows.
         combined: FloatArray = scale * (similarities * (weights / weights.sum())).sum(axis=-1, keepdims=True)
         return combined
 
@@ -117,24 +120,24 @@ class _Cider(MeanMetric):
 @register
 @dataclass(frozen=True, kw_only=True)
 class CiderD(_Cider):
-    """CIDEr-D (equations 4 and 5): what papers on COCO report as CIDEr.
+    """CIDEr-D (equations 4 and 5), the metric that COCO papers report as CIDEr.
 
     Args:
-        n: The longest n-grams, 1 to 4.
-        order: Only n-grams of this length, for CIDEr-D-n; all up to `n` by default.
-        frequencies: Where document frequencies come from: the `references` given, `uniform` (every
-            n-gram weighs the same), or `DocumentFrequencies` of another corpus.
+        n: The maximum length of n-grams, 1 to 4.
+        order: Score only n-grams of this length, for CIDEr-D-n; by default all lengths up to `n`.
+        frequencies: The source of document frequencies: `references`, `uniform` (all n-grams have the same
+            weight), or `DocumentFrequencies` of a different corpus.
         sigma: The width of the Gaussian penalty on the difference in length.
-        form: `code` computes what the published code does: term frequencies are counts, lengths are
-            numbers of bigrams. `paper` follows equation 4: relative term frequencies, lengths in words.
+        form: `code` follows the published code: term frequencies are counts, lengths are numbers of bigrams.
+            `paper` follows equation 4: relative term frequencies, lengths in words.
 
     Raises:
-        OptionError: An option has another value.
+        OptionError: An option has an invalid value.
     """
 
     family: ClassVar[str] = "CIDEr-D"
     featured: ClassVar = ("CIDEr-D",)
-    note: ClassVar[str] = "CIDEr-D is what papers on COCO call CIDEr."
+    note: ClassVar[str] = "COCO papers report CIDEr-D as CIDEr."
     variants: ClassVar = _variants("CIDEr-D")
 
     sigma: float = 6.0
@@ -146,7 +149,7 @@ class CiderD(_Cider):
         checked_choice("form", self.form, get_args(Form))
 
     def kernel(self, references: TokenizedReferences) -> Kernel:
-        """Counts document frequencies and measures the references' vectors."""
+        """Count document frequencies and compute the references' vectors."""
         self._warn_of_one_image(references)
         prepared = _native.CiderReferences(
             references.native,
@@ -161,32 +164,34 @@ class CiderD(_Cider):
         return lambda candidates: prepared.statistics(candidates.native)
 
     def aggregate(self, statistics: FloatArray) -> FloatArray:
-        """The mean over images and orders, times 10."""
+        """Return the mean over images and orders, times 10."""
         return self._combined(statistics, np.ones(self.n), 10.0)
 
 
 @register
 @dataclass(frozen=True, kw_only=True)
 class Cider(_Cider):
-    """CIDEr as its paper defines it (equations 1 to 3): stems, no clipping, no length penalty.
+    """CIDEr as defined in its paper (equations 1 to 3).
+
+    It compares stems, without clipping and without a length penalty.
 
     Args:
-        n: The longest n-grams, 1 to 4.
-        order: Only n-grams of this length, for CIDEr-n; all up to `n` by default.
-        frequencies: Where document frequencies come from: the `references` given, `uniform` (every
-            n-gram weighs the same: "CIDEr no idf"), or `DocumentFrequencies` of another corpus.
+        n: The maximum length of n-grams, 1 to 4.
+        order: Score only n-grams of this length, for CIDEr-n; by default all lengths up to `n`.
+        frequencies: The source of document frequencies: `references`, `uniform` (all n-grams have the same
+            weight: "CIDEr no idf"), or `DocumentFrequencies` of a different corpus.
         pooling: `mean` over references, or `max` ("CIDEr max", appendix VIII).
-        weights: How orders are combined: `uniform`, or `exponential` ("CIDEr exp", appendix VIII; the
-            paper does not give its weights, here they grow as e^n).
-        stem: Whether words are compared by their stems.
+        weights: The weights of the orders: `uniform`, or `exponential` ("CIDEr exp", appendix VIII; the paper
+            does not state its weights; these grow as e^n).
+        stem: Whether to compare words by their stems.
 
     Raises:
-        OptionError: An option has another value.
+        OptionError: An option has an invalid value.
     """
 
     family: ClassVar[str] = "CIDEr"
     featured: ClassVar = ("CIDEr",)
-    note: ClassVar[str] = "CIDEr is that of its own paper; COCO's is CIDEr-D."
+    note: ClassVar[str] = "CIDEr is the original metric of the CIDEr paper; COCO papers report CIDEr-D."
     variants: ClassVar = _variants("CIDEr")
 
     pooling: Pooling = "mean"
@@ -204,7 +209,7 @@ class Cider(_Cider):
         return self.stem
 
     def kernel(self, references: TokenizedReferences) -> Kernel:
-        """Stems the references, counts document frequencies and measures the references' vectors."""
+        """Stem the references, count document frequencies and compute vectors."""
         self._warn_of_one_image(references)
         prepared = _native.CiderReferences(
             references.native,
@@ -219,6 +224,6 @@ class Cider(_Cider):
         return lambda candidates: prepared.statistics(candidates.native)
 
     def aggregate(self, statistics: FloatArray) -> FloatArray:
-        """The mean over images of the weighted sum over orders."""
+        """Return the mean over images of the weighted sum over orders."""
         weights = np.exp(np.arange(self.n)) if self.weights == "exponential" else np.ones(self.n)
         return self._combined(statistics, weights, 1.0)

@@ -37,12 +37,12 @@ from capeval.tokenizers import TokenizedCandidates, TokenizedReferences, Tokeniz
 __all__ = ["LANGUAGES", "STAGES", "Alignment", "Match", "Meteor", "align"]
 
 STAGES = ("exact", "stem", "synonym", "paraphrase")
-"""The ways in which words can match, in the order in which METEOR tries them."""
+"""Kinds of word matches, in the order in which METEOR tries them."""
 
 LANGUAGES = ("en", "cs", "da", "de", "es", "fr", "it", "no", "ro", "ru", "sv", "tr")
-"""The languages, by ISO 639-1's codes."""
+"""Supported languages, as ISO 639-1 codes."""
 
-# METEOR 1.5's weight of stems, alpha, beta, gamma and delta, as `-l` prints them (Czech has no stems).
+# METEOR 1.5's weight of stems, alpha, beta, gamma and delta, as printed with `-l` (Czech has no stems).
 _OPTIONS_OF = {
     "cs": (0.0, 0.95, 0.2, 0.6, 0.8),
     "de": (0.8, 0.95, 1.0, 0.55, 0.55),
@@ -53,12 +53,12 @@ _OTHERS = (0.5, 0.75, 1.4, 0.7, 0.5)
 
 
 def _stages_of(language: str) -> tuple[str, ...]:
-    """The stages that METEOR has of a language."""
+    """Return the stages that METEOR supports for a language."""
     return STAGES if language == "en" else STAGES[:1] if language == "cs" else STAGES[:2]
 
 
 def _options_of(language: str) -> dict[str, Any]:
-    """METEOR 1.5's own options of a language other than English."""
+    """Return METEOR 1.5's options for a language other than English."""
     stem, alpha, beta, gamma, delta = _OPTIONS_OF.get(language, _OTHERS)
     stages = _stages_of(language)
     weights = (1.0, stem)[: len(stages)]
@@ -88,29 +88,29 @@ _TABLES = Resource(
 @register
 @dataclass(frozen=True, kw_only=True)
 class Meteor(Metric):
-    """Precision and recall of matched words, lowered where the matches are scattered.
+    """Precision and recall of matched words, with a penalty for fragmentation.
 
-    The default is what `java -jar meteor-1.5.jar - - -stdio -l en -norm` computes, as the COCO server
-    ran it; `Meteor.of_paper()` is the form that the COCO Captions paper states.
+    The default options compute the same scores as `java -jar meteor-1.5.jar - - -stdio -l en -norm`, the
+    command of the COCO server; `Meteor.of_paper()` is the form in the COCO Captions paper.
 
     Args:
-        language: `en`, or another of `LANGUAGES`, for which `Meteor.of_language` has METEOR's own options.
-            METEOR has synonyms and paraphrases of English alone, no stems of Czech, and takes English
-            function words for every language.
-        stages: How words may match, some of `exact`, `stem`, `synonym` and `paraphrase`.
-        weights: What a match of each stage is worth, 0 to 1.
-        alpha: The weight of recall against precision, 0 to 1.
-        beta: How fast the penalty grows with fragmentation, above 0.
-        gamma: The largest penalty, 0 to 1.
-        delta: The weight of content words; function words weigh 1 - delta.
-        penalize_perfect: Whether a candidate equal to its reference is penalized for its one chunk.
-        normalize: Whether METEOR's own normalization and lower-casing follow the tokenizer's; of other
-            languages than English, lower-casing alone.
-        tables: The file of compiled word tables, which all processes of a machine map into memory once; that
-            in the user's cache folder by default. It does not change scores.
+        language: `en` or one of the other `LANGUAGES`. `Meteor.of_language` uses METEOR's own options for a
+            language. METEOR has synonyms and paraphrases only for English, no stems for Czech, and uses
+            English function words for every language.
+        stages: The kinds of matches to use, some of `exact`, `stem`, `synonym` and `paraphrase`.
+        weights: The weight of a match in each stage, 0 to 1.
+        alpha: The weight of recall relative to precision, 0 to 1.
+        beta: The exponent of fragmentation in the penalty, above 0.
+        gamma: The maximum penalty, 0 to 1.
+        delta: The weight of content words, 0 to 1; function words have the weight 1 - delta.
+        penalize_perfect: Whether to penalize a candidate equal to its reference for its one chunk.
+        normalize: Whether to apply METEOR's normalization and lower-casing after the tokenizer's; for
+            languages other than English, only lower-casing.
+        tables: The file of compiled word tables, mapped into memory once for all processes of a machine; by
+            default the file in the user's cache folder. It does not change scores.
 
     Raises:
-        OptionError: An option has another value.
+        OptionError: An option has an invalid value.
     """
 
     family: ClassVar[str] = "METEOR"
@@ -136,7 +136,7 @@ class Meteor(Metric):
     def __post_init__(self) -> None:
         checked_different("stages", self.stages, "names", partial(checked_choice, "stages", choices=STAGES))
         if not isinstance(self.weights, tuple) or len(self.weights) != len(self.stages):
-            raise OptionError(f"'weights' must be a tuple, one weight a stage (got {self.weights!r})")
+            raise OptionError(f"'weights' must be a tuple with one weight per stage (got {self.weights!r})")
         for weight in self.weights:
             checked_number("weights", weight, 0, 1)
         for name in ("alpha", "gamma", "delta"):
@@ -151,14 +151,15 @@ class Meteor(Metric):
             known = ", ".join(_stages_of(self.language))
             raise OptionError(
                 f"'stages' of language {self.language!r} must be some of {known} (got {unknown[0]!r});"
-                f" Meteor.of_language({self.language!r}) has METEOR's own"
+                f" Meteor.of_language({self.language!r}) uses METEOR's own options"
             )
 
     @classmethod
     def of_paper(cls) -> Meteor:
-        """The form of equations 11 to 15 of the COCO Captions paper.
+        """Return METEOR as in equations 11 to 15 of the COCO Captions paper.
 
-        Every matched word counts 1, function words count like others, and synonyms come before stems.
+        All matches have the weight 1, function words have the same weight as others, and synonyms come
+        before stems.
         """
         return cls(
             stages=("exact", "synonym", "stem", "paraphrase"),
@@ -169,29 +170,30 @@ class Meteor(Metric):
 
     @classmethod
     def of_language(cls, language: str) -> Meteor:
-        """METEOR 1.5's own options of a language, without the paraphrases that pycocoevalcap lacks.
+        """Return METEOR 1.5 with its own options for a language.
 
-        `Meteor.of_language("de")` computes what `java -jar meteor-1.5.jar - - -stdio -l de -lower -m 'exact
-        stem'` does, and for Czech the same with `-m exact`.
+        Paraphrases of languages other than English are not used, since pycocoevalcap does not include them.
+        `Meteor.of_language("de")` computes the same scores as `java -jar meteor-1.5.jar - - -stdio -l de
+        -lower -m 'exact stem'`; Czech is the same with `-m exact`.
 
         Raises:
-            OptionError: There is no such language.
+            OptionError: The language is not supported.
         """
         checked_choice("language", language, LANGUAGES)
         return cls() if language == "en" else cls(**_options_of(language))
 
     @property
     def names(self) -> tuple[str, ...]:
-        """`METEOR`; of other languages than English with the language, such as `METEOR-de`."""
+        """`METEOR`, with the language if it is not English, such as `METEOR-de`."""
         return ("METEOR" if self.language == "en" else f"METEOR-{self.language}",)
 
     def options(self) -> tuple[str, ...]:
-        """The options as `name=value`; the language where it is not English."""
+        """Return the options as `name=value`, with the language if it is not English."""
         return tuple(option for option in super().options() if option != "language=en")
 
     @property
     def statistics(self) -> tuple[str, ...]:
-        """METEOR's statistics line."""
+        """The fields of METEOR's statistics line."""
         sides = ("candidate", "reference")
         matched = [
             f"{stage} matches of {kind} words in {side}"
@@ -204,11 +206,11 @@ class Meteor(Metric):
 
     @property
     def needs(self) -> tuple[Resource, ...]:
-        """The word tables, which have METEOR's function words too; those are English for every language."""
+        """The word tables, which contain the function words used for every language."""
         return () if self.tables is not None else (_TABLES,)
 
     def native_tables(self) -> _native.MeteorTables:
-        """The word tables, opened.
+        """Open the word tables.
 
         Raises:
             ResourceError: The word tables are missing or damaged.
@@ -216,7 +218,7 @@ class Meteor(Metric):
         return meteor_tables() if self.tables is None else opened_tables(self.tables)
 
     def native_options(self) -> _native.MeteorOptions:
-        """The options as the kernels take them."""
+        """Return the options in the form that the kernels accept."""
         return _native.MeteorOptions(
             language=self.language,
             stages=[(stage, float(weight)) for stage, weight in zip(self.stages, self.weights, strict=True)],
@@ -230,7 +232,7 @@ class Meteor(Metric):
         )
 
     def kernel(self, references: TokenizedReferences) -> Kernel:
-        """Normalizes the references and looks up their words' stems, synonyms and paraphrases.
+        """Normalize the references and look up stems, synonyms and paraphrases.
 
         Raises:
             ResourceError: The word tables are missing or damaged.
@@ -250,7 +252,7 @@ class Meteor(Metric):
         return statistics
 
     def aggregate(self, statistics: FloatArray) -> FloatArray:
-        """METEOR of summed counts."""
+        """Compute METEOR from summed counts."""
         rows = np.ascontiguousarray(statistics.reshape(-1, statistics.shape[-1]))
         scores = _native.meteor_scores(rows, self.native_options())
         return scores.reshape(*statistics.shape[:-1], 1)
@@ -258,13 +260,13 @@ class Meteor(Metric):
 
 @dataclass(frozen=True, kw_only=True)
 class Match:
-    """Words of the candidate that match words of the reference.
+    """A match of words of the candidate with words of the reference.
 
     Attributes:
         candidate: Positions of the words in the candidate.
         reference: Positions of the words in the reference.
-        stage: How they match: `exact`, `stem`, `synonym` or `paraphrase`.
-        weight: What the match is worth.
+        stage: The kind of match: `exact`, `stem`, `synonym` or `paraphrase`.
+        weight: The weight of the match.
         chunk: The number of its chunk, from 1. A chunk is a run of matches that are adjacent in both
             captions.
     """
@@ -278,17 +280,18 @@ class Match:
 
 @dataclass(frozen=True, kw_only=True)
 class Alignment:
-    """METEOR's alignment of a candidate with a reference, and the score that follows from it.
+    """METEOR's alignment of a candidate with a reference, and the resulting score.
 
     Attributes:
         candidate: The words of the candidate, after METEOR's normalization.
         reference: The words of the reference.
         matches: The matches, in the order of the reference.
         chunks: The number of chunks.
-        precision: Weighted share of the candidate that is matched; NaN where it is empty.
-        recall: Weighted share of the reference that is matched; NaN where it is empty.
-        f_mean: Their weighted harmonic mean; 0 where nothing is matched, NaN where a side is empty.
-        penalty: The penalty for fragmentation; NaN where nothing is matched.
+        precision: Weighted share of matched words in the candidate; NaN if it is empty.
+        recall: Weighted share of matched words in the reference; NaN if it is empty.
+        f_mean: Weighted harmonic mean of precision and recall; 0 if nothing matches, NaN if a caption is
+            empty.
+        penalty: The penalty for fragmentation; NaN if nothing matches.
         score: METEOR of this pair.
     """
 
@@ -306,19 +309,19 @@ class Alignment:
 def align(
     candidate: str, reference: str, *, metric: Meteor | None = None, tokenizer: Tokenizer | None = None
 ) -> Alignment:
-    """Aligns a candidate with one reference as METEOR does.
+    """Align a candidate with one reference, like METEOR.
 
-    Each of the two captions is tokenized by itself. Captions that are scored are tokenized as one batch,
-    where the last token of a caption can, rarely, depend on the next caption.
+    The two captions are tokenized independently. Scoring tokenizes all captions as one batch, in which the
+    last token of a caption can, in rare cases, depend on the next caption.
 
     Args:
         candidate: A caption.
         reference: A caption.
-        metric: METEOR's options; the default ones if not given.
-        tokenizer: How to tokenize; the reference's way by default.
+        metric: METEOR's options; by default `Meteor()`.
+        tokenizer: The tokenizer; by default the reference implementation's.
 
     Raises:
-        CaptionError: A caption is not a string of characters, or both are too long.
+        CaptionError: A caption is not a string of characters, or the captions are too long to align.
         OptionError: `metric` is not a `Meteor`, or `tokenizer` not a `Tokenizer`.
         ResourceError: The word tables are missing or damaged.
     """

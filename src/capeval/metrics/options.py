@@ -1,4 +1,4 @@
-"""Options of metrics: their descriptions, and their values in names such as `CIDEr-D(sigma=6)`."""
+"""Options of metrics: descriptions, and values as in `CIDEr-D(sigma=6)`."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ _BETWEEN_METRICS = re.compile(r",(?![^(]*\))")
 
 @dataclass(frozen=True, kw_only=True)
 class MetricOption:
-    """An option of a metric, as its dataclass declares and documents it.
+    """An option of a metric, as declared and documented in its dataclass.
 
     Attributes:
         name: The name of the field.
-        type: The type of its value, or of each value of a tuple.
+        type: The type of its value, or of each value in a tuple.
         default: The default value.
         help: Its description in the docstring of the class.
         choices: The allowed values of a `choice`.
-        is_tuple: Whether the value is a tuple, written with commas.
-        is_optional: Whether it may be None, written `none`.
+        is_tuple: Whether the value is a tuple, written as a comma-separated list.
+        is_optional: Whether the value may be None, written as `none`.
     """
 
     name: str
@@ -50,10 +50,10 @@ class MetricOption:
     is_optional: bool = False
 
     def parse(self, text: str) -> Any:
-        """Return the value that a text stands for.
+        """Parse a value.
 
         Raises:
-            OptionError: The text is no value of this type.
+            OptionError: The text is not a value of this type.
         """
         if self.is_optional and text.strip().lower() == "none":
             return None
@@ -62,7 +62,7 @@ class MetricOption:
         return self._parse_one(text.strip())
 
     def show(self, value: object) -> str:
-        """Return a value as text, which `parse` reads."""
+        """Format a value as text that `parse` accepts."""
         text = shown_option(value)
         return text.lower() if value is None or isinstance(value, bool) else text
 
@@ -83,9 +83,9 @@ class MetricOption:
 
 @cache
 def metric_options(metric: type[Metric]) -> Mapping[str, MetricOption]:
-    """Return the options of a metric's class by name, in the order of its fields.
+    """Return the options of a metric class by name, in the order of its fields.
 
-    Fields that are data (`NOT_AN_OPTION`) are left out, and all types but flags, numbers, strings, literals
+    Fields with data (`NOT_AN_OPTION`) are excluded, and all types except flags, numbers, strings, literals
     and tuples of these.
     """
     types = get_type_hints(metric)
@@ -100,7 +100,7 @@ def metric_options(metric: type[Metric]) -> Mapping[str, MetricOption]:
 
 
 def _kinds(annotation: Any) -> dict[str, Any] | None:
-    """Return the properties of an option of some type; None for a type without a form as text."""
+    """Return an option's properties by its type; None if it has no textual form."""
     if annotation in _TYPES:
         return {"type": _TYPES[annotation]}
     parts = get_args(annotation)
@@ -117,20 +117,20 @@ def _kinds(annotation: Any) -> dict[str, Any] | None:
 
 
 def split_metrics(text: str) -> tuple[str, ...]:
-    """Return the metrics in a list with commas, such as `BLEU,CIDEr-D(n=2,order=2)`."""
+    """Split a comma-separated list of metrics, such as `BLEU,CIDEr-D(n=2,order=2)`."""
     return tuple(part.strip() for part in _BETWEEN_METRICS.split(text))
 
 
 def split_options(text: str) -> tuple[str, dict[str, str]]:
-    """Return the name and the options in a text such as `CIDEr-D(sigma=6)`.
+    """Split a metric such as `CIDEr-D(sigma=6)` into its name and options.
 
     Raises:
-        OptionError: It has another form.
+        OptionError: The text has a different form.
     """
     found = _SPEC.fullmatch(text)
     if found is None:
         raise OptionError(
-            f"a metric must be NAME or NAME(OPTION=VALUE,...), such as CIDEr-D(n=2) (got {text!r})"
+            f"invalid metric {text!r}; write NAME or NAME(OPTION=VALUE,...), such as CIDEr-D(n=2)"
         )
     name, inside = found.groups()
     options: dict[str, str] = {}
@@ -138,24 +138,26 @@ def split_options(text: str) -> tuple[str, dict[str, str]]:
     for part in inside.split(",") if inside else ():
         option, equals, value = (each.strip() for each in part.partition("="))
         if not equals and last:
-            # Another value of a tuple: `orders=1,2`.
+            # The next value of a tuple, as in `orders=1,2`.
             options[last] += f",{option}"
             continue
         if not equals or not option or option in options:
-            raise OptionError(f"options of {name} must be OPTION=VALUE, each once (got {part.strip()!r})")
+            raise OptionError(
+                f"options of {name} must be written as OPTION=VALUE, each only once (got {part.strip()!r})"
+            )
         options[last := option] = value
     return name, options
 
 
 def parse_options(metric: type[Metric], options: Mapping[str, str]) -> dict[str, Any]:
-    """Return the values of options that are given as text.
+    """Parse the values of a metric's options.
 
     Raises:
-        OptionError: The metric has no such option, or the text is no value of its type.
+        OptionError: The metric has no such option, or a text is not a value of the option's type.
     """
     known = metric_options(metric)
     for name in options:
         if name not in known:
-            has = f"must be one of {', '.join(known)}" if known else "do not exist"
-            raise OptionError(f"options of {metric.family} {has} (got {name!r})")
+            has = f"its options are {', '.join(known)}" if known else "it has no options"
+            raise OptionError(f"{metric.family} has no option {name!r}; {has}")
     return {name: known[name].parse(text) for name, text in options.items()}

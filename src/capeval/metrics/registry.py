@@ -1,4 +1,4 @@
-"""The registry of metrics, by name, for the command line, the server, signatures and tests."""
+"""Registry of metrics by name."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from capeval.metrics.options import metric_options, parse_options, split_options
 __all__ = ["CLASSES", "DEFAULT", "METRICS", "canonical_name", "metric_keys", "named", "register", "resolve"]
 
 DEFAULT = ("BLEU", "METEOR", "ROUGE-L", "CIDEr-D")
-"""The default metrics: those of the COCO Captions server."""
+"""The default metrics, which the COCO Captions server reports."""
 
-# The other characters separate metrics and their options.
+# The excluded characters separate metrics and their options.
 _NAME = re.compile(r"[^\s,()]+")
 _Class = TypeVar("_Class", bound=type[Metric])
 _MakeMetric = Callable[[], Metric]
 
 
 class _Metrics(Registry[_MakeMetric]):
-    """Functions that make metrics, also of names with options such as `CIDEr-D(sigma=6)`."""
+    """Metric factories by name, also with options as in `CIDEr-D(sigma=6)`."""
 
     def __getitem__(self, name: str) -> _MakeMetric:
         if "(" not in name:
@@ -41,27 +41,30 @@ class _Metrics(Registry[_MakeMetric]):
 _plugins = PluginGroup("capeval.metrics")
 
 CLASSES: Registry[type[Metric]] = Registry("metric's class", _plugins)
-"""The registered classes, by the name of the class."""
+"""The registered metric classes, by class name."""
 
 METRICS: Registry[_MakeMetric] = _Metrics("metric", _plugins)
-"""A function that makes each metric, by the metric's name, which may have options: `CIDEr-D(sigma=6)`."""
+"""Metric factories by name, also with options as in `CIDEr-D(sigma=6)`."""
 
 
 def register(metric: _Class) -> _Class:
-    """Adds a metric's class to the registry; used as a decorator.
+    """Register a metric class; use it as a decorator.
 
-    Another distribution names the module or the class in its entry points, in the group `capeval.metrics`.
+    Other distributions register metrics with an entry point in the group `capeval.metrics` that refers to the
+    module or the class.
 
     Raises:
-        OptionError: Its name, or one of its variants', is another metric's or has a space, comma or
-            parenthesis.
+        OptionError: The name of the metric or of a variant is already registered, or contains a space, comma
+            or parenthesis.
     """
     variants = {
         name: partial(metric, **options) for name, options in (metric.variants or {metric.family: {}}).items()
     }
     for name in variants:
         if not _NAME.fullmatch(name):
-            raise OptionError(f"a metric's name must have no space, comma or parenthesis (got {name!r})")
+            raise OptionError(
+                f"a metric's name must not contain spaces, commas or parentheses (got {name!r})"
+            )
     METRICS.check(variants, metric.__module__)
     CLASSES.add({metric.__name__: metric}, metric.__module__)
     METRICS.add(variants, metric.__module__)
@@ -69,19 +72,23 @@ def register(metric: _Class) -> _Class:
 
 
 def named(name: str) -> Metric:
-    """The metric of that name (upper or lower case), which may have options: `CIDEr-D(sigma=6)`.
+    """Return the metric with this name, which may include options: `CIDEr-D(sigma=6)`.
+
+    Names are case-insensitive.
 
     Raises:
-        OptionError: There is none, or an option is none of its options.
+        OptionError: The metric is unknown, or it has no such option.
     """
     return METRICS[canonical_name(name)]()
 
 
 def canonical_name(text: str) -> str:
-    """Return a metric's name with the registry's spelling, and its options as signatures write them.
+    """Return a metric's name in the registry's spelling.
+
+    Options are formatted as in signatures.
 
     Raises:
-        OptionError: There is no such metric, or an option is none of its options.
+        OptionError: The metric is unknown, or it has no such option.
     """
     name, options = split_options(text)
     spelling = METRICS.spelling(name) or checked_choice("metrics", name, tuple(METRICS))
@@ -92,10 +99,11 @@ def canonical_name(text: str) -> str:
 
 
 def resolve(metrics: Iterable[str | Metric]) -> tuple[Metric, ...]:
-    """Metrics from names and metric objects.
+    """Return metric objects for names and metric objects.
 
     Raises:
-        OptionError: A name is not known, there is none, or two metrics give scores of the same name.
+        OptionError: A name is unknown, there are no metrics, or two metrics compute scores with the same
+            name.
     """
     if isinstance(metrics, str):
         raise OptionError(f"'metrics' must be a list of names or metrics (got the string {metrics!r})")
@@ -103,19 +111,19 @@ def resolve(metrics: Iterable[str | Metric]) -> tuple[Metric, ...]:
         raise OptionError(f"'metrics' must be a list of names or metrics (got {metrics!r})")
     resolved = tuple(_resolved(metric) for metric in metrics)
     if not resolved:
-        raise OptionError("'metrics' must name at least one metric (got none)")
+        raise OptionError("'metrics' must contain at least one metric (got none)")
     names = [name for metric in resolved for name in metric.names]
     for name in names:
         if names.count(name) > 1:
-            raise OptionError(f"'metrics' must give different scores (got {name} twice)")
+            raise OptionError(f"'metrics' must compute different scores (got {name} twice)")
     return resolved
 
 
 def metric_keys(metrics: Sequence[Metric]) -> tuple[str, ...]:
-    """The keys of metrics in results by metric.
+    """Return the keys of metrics in results.
 
-    The key of a metric with one score is the name of that score. The key of another metric is its family
-    or, where several of the metrics are of that family, the names of its scores joined by commas.
+    The key of a metric with one score is the name of the score. Otherwise it is the metric's family or, if
+    several of the metrics belong to that family, the names of its scores joined by commas.
     """
     families = [metric.family for metric in metrics]
     return tuple(
@@ -131,4 +139,4 @@ def _resolved(metric: object) -> Metric:
         return metric
     if isinstance(metric, str):
         return named(metric)
-    raise OptionError(f"'metrics' must hold names, or metrics such as Bleu() (got {metric!r})")
+    raise OptionError(f"'metrics' must contain names or metrics such as Bleu() (got {metric!r})")

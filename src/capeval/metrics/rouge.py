@@ -13,17 +13,19 @@ from capeval.tokenizers import TokenizedReferences
 
 __all__ = ["RougeL", "RougeN", "RougeS"]
 
-# The largest number that the kernel accepts, and larger than the length of any caption.
+# The largest number that the kernel accepts; no caption is that long.
 _FARTHEST = 2**31 - 1
 
 
 @register
 @dataclass(frozen=True, kw_only=True)
 class RougeL(MeanMetric):
-    """F-measure of the longest common subsequence, with the best precision and the best recall.
+    """F-measure of the longest common subsequence.
+
+    It combines the best precision and the best recall over the references.
 
     Args:
-        beta: The weight of recall (1.2 in the reference).
+        beta: The weight of recall (1.2 in the reference implementation).
 
     Raises:
         OptionError: `beta` is not a number above 0.
@@ -39,7 +41,7 @@ class RougeL(MeanMetric):
         checked_positive("beta", self.beta)
 
     def kernel(self, references: TokenizedReferences) -> Kernel:  # noqa: ARG002
-        """Nothing is prepared."""
+        """Return the function that computes statistics; nothing is prepared."""
         return lambda candidates: _native.rouge_l_statistics(candidates.native, float(self.beta))
 
 
@@ -52,7 +54,7 @@ class RougeN(MeanMetric):
         n: The length of the n-grams, 1 to 4.
 
     Raises:
-        OptionError: `n` is something else.
+        OptionError: `n` is not an integer from 1 to 4.
     """
 
     family: ClassVar[str] = "ROUGE-N"
@@ -66,21 +68,21 @@ class RougeN(MeanMetric):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """`ROUGE-n`."""
+        """`ROUGE-n` for the given n."""
         return (f"ROUGE-{self.n}",)
 
     def kernel(self, references: TokenizedReferences) -> Kernel:  # noqa: ARG002
-        """Nothing is prepared."""
+        """Return the function that computes statistics; nothing is prepared."""
         return lambda candidates: _native.rouge_n_statistics(candidates.native, self.n)
 
 
 @register
 @dataclass(frozen=True, kw_only=True)
 class RougeS(MeanMetric):
-    """F-measure of skip bigrams: pairs of words in order, not too far apart.
+    """F-measure of skip bigrams: ordered pairs of words within a maximum distance.
 
     Args:
-        distance: How far apart the two words may be (neighbors are 1 apart); `None` for any distance.
+        distance: The maximum distance between the two words (1 for adjacent words); `None` for no limit.
         beta: The weight of recall.
 
     Raises:
@@ -99,7 +101,7 @@ class RougeS(MeanMetric):
         checked_positive("beta", self.beta)
 
     def kernel(self, references: TokenizedReferences) -> Kernel:  # noqa: ARG002
-        """Nothing is prepared."""
+        """Return the function that computes statistics; nothing is prepared."""
         return lambda candidates: _native.rouge_s_statistics(
             candidates.native, self.distance, float(self.beta)
         )

@@ -1,4 +1,4 @@
-"""Scene graphs of a candidate and its references, and what they share: how SPICE explains a score."""
+"""Scene graphs of a candidate and its references, which explain a SPICE score."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class SceneAttribute:
     """An attribute of an object.
 
     Attributes:
-        name: Its words; merged ones with slashes between them.
-        matched: Whether the other graph has it too.
+        name: Its words; merged ones are separated by slashes.
+        matched: Whether the other graph contains it too.
     """
 
     name: str
@@ -29,8 +29,8 @@ class SceneObject:
     """An object of a scene graph.
 
     Attributes:
-        name: Its words; merged ones with slashes between them.
-        matched: Whether the other graph has it too.
+        name: Its words; merged ones are separated by slashes.
+        matched: Whether the other graph contains it too.
         attributes: Its attributes.
     """
 
@@ -44,10 +44,10 @@ class SceneRelation:
     """A relation between two objects of a scene graph.
 
     Attributes:
-        subject: The position of the object that it starts from.
-        name: Its words; merged ones with slashes between them.
-        object: The position of the object that it leads to.
-        matched: Whether the other graph has it too.
+        subject: The position of its subject in the graph's objects.
+        name: Its words; merged ones are separated by slashes.
+        object: The position of its object in the graph's objects.
+        matched: Whether the other graph contains it too.
     """
 
     subject: int
@@ -58,14 +58,14 @@ class SceneRelation:
 
 @dataclass(frozen=True, kw_only=True)
 class SceneGraph:
-    """Objects with attributes, and relations between them."""
+    """Objects with attributes, and the relations between them."""
 
     objects: tuple[SceneObject, ...]
     relations: tuple[SceneRelation, ...]
 
     @classmethod
     def from_native(cls, objects: _Objects, relations: _Relations) -> SceneGraph:
-        """The graph that the native comparison gives as tuples."""
+        """Create a graph from the tuples of the native comparison."""
         return cls(
             objects=tuple(
                 SceneObject(
@@ -84,7 +84,7 @@ class SceneGraph:
 
 @dataclass(frozen=True, kw_only=True)
 class ComparedGraphs:
-    """The scene graphs of a candidate and of all references of its image, and what they have in common."""
+    """Scene graphs of a candidate and of all references of its image."""
 
     candidate: SceneGraph
     references: SceneGraph

@@ -1,4 +1,4 @@
-"""SPICE 1.0 (Anderson, Fernando, Johnson and Gould 2016): captions compared by their scene graphs."""
+"""SPICE 1.0 (Anderson et al. 2016): comparison of captions by their scene graphs."""
 
 from __future__ import annotations
 
@@ -43,21 +43,21 @@ __all__ = [
 ]
 
 CATEGORIES = ("All", "Object", "Attribute", "Relation", "Color", "Size", "Count")
-"""Which tuples are compared: all of them, or those of one kind."""
+"""Categories of tuples: all tuples, or tuples of one kind."""
 
 MEASURES = ("F", "precision", "recall")
 
 Text = Literal["tokens", "raw"]
 
-# Captions are parsed in chunks of about so many seconds. After each, progress is reported and the store is
-# written, so an interrupted run loses one chunk at most. Smaller chunks would leave threads without work, and
-# sentences of one length, which are parsed side by side, in different chunks.
+# Captions are parsed in chunks of about this many seconds. After each chunk, progress is reported and the
+# store is written, so an interrupted run loses at most one chunk. Smaller chunks would leave threads idle and
+# split sentences of equal length, which are parsed in parallel, into different chunks.
 _CHUNK_SECONDS, _SMALLEST_CHUNK, _LARGEST_CHUNK = 1.0, 256, 16_384
 _LONGEST, _LONGEST_ALLOWED = 120, 400
 _COLUMNS = ("candidate tuples", "reference tuples", "matched", *MEASURES, "images")
-# None for a caption with a sentence that is too long.
+# The parse is None if the caption contains a sentence that is too long.
 _Parses = dict[str, bytes | None]
-# The parses of captions by the model and the limit of a sentence, for as long as the captions are there.
+# Parses by model and sentence limit, cached for the lifetime of the captions.
 _PARSES: WeakKeyDictionary[TokenizedReferences | TokenizedCandidates, dict[tuple[str, int], _Parses]]
 _PARSES = WeakKeyDictionary()
 _MODEL = Resource(
@@ -73,7 +73,7 @@ _MODEL = Resource(
 
 
 class LongSentenceError(CaptionError):
-    """A caption has a sentence of more tokens than are parsed.
+    """A caption with a sentence longer than the limit of the parser.
 
     Attributes:
         caption: The caption.
@@ -90,24 +90,24 @@ class LongSentenceError(CaptionError):
 @register
 @dataclass(frozen=True, kw_only=True)
 class Spice(Metric):
-    """The F-measure of objects, attributes and relations that candidate and references have in common.
+    """F-measure of shared objects, attributes and relations of scene graphs.
 
     Args:
-        categories: Which tuples to compare, some of `All`, `Object`, `Attribute`, `Relation`, `Color`,
-            `Size` and `Count`.
-        measures: What to give of each category, some of `F`, `precision` and `recall`.
-        text: What is parsed. `tokens` is what pycocoevalcap gives to SPICE: the tokens of its tokenizer,
-            joined by spaces, in lower case and without punctuation. `raw` is captions as they were written.
-        longest: The longest sentence that is parsed, in tokens, at most 400: time grows with its cube. An
-            image with a longer one, in its candidate or a reference, has no score and is left out of corpus
-            scores.
-        require_all: Whether such an image is an error instead.
-        store: Where parses are kept between runs; nowhere by default. It does not change scores.
-        model: The file of the compiled model, which all processes of a machine map into memory once; an
-            installed one, or that in the user's cache folder, by default.
+        categories: The tuples to compare, some of `All`, `Object`, `Attribute`, `Relation`, `Color`, `Size`
+            and `Count`.
+        measures: The scores of each category, some of `F`, `precision` and `recall`.
+        text: The text to parse. `tokens` is the input that pycocoevalcap passes to SPICE: the tokenizer's
+            tokens joined by spaces, in lower case and without punctuation. `raw` is the original captions.
+        longest: The maximum length of sentences to parse, in tokens, at most 400; time grows with its cube.
+            An image with a longer sentence in its candidate or a reference has no score and is excluded from
+            corpus scores.
+        require_all: Whether to raise an error for such an image instead.
+        store: The cache of parses; by default parses are not cached. It does not change scores.
+        model: The file of the compiled model, mapped into memory once for all processes of a machine; by
+            default an installed model, or the one in the user's cache folder.
 
     Raises:
-        OptionError: An option has another value.
+        OptionError: An option has an invalid value.
     """
 
     family: ClassVar[str] = "SPICE"
@@ -138,7 +138,7 @@ class Spice(Metric):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """`SPICE`, with the category where it is not `All`, and the measure where it is not `F`."""
+        """`SPICE`, with the category if it is not `All` and the measure if it is not `F`."""
         return tuple(
             "-".join(["SPICE", *[category] * (category != "All"), *[measure] * (measure != "F")])
             for category in self.categories
@@ -147,38 +147,38 @@ class Spice(Metric):
 
     @property
     def statistics(self) -> tuple[str, ...]:
-        """Of each category: counts of tuples, the measures of the image, and 1 if it has them.
+        """Per category: counts of tuples, the image's measures, and 1 if they are defined.
 
-        The last one is 1 if the image could not be parsed; its other statistics are 0.
+        The last statistic is 1 if the image could not be parsed; its other statistics are then 0.
         """
         columns = (f"{category} {column}" for category in self.categories for column in _COLUMNS)
         return (*columns, "not parsed")
 
     @property
     def reads(self) -> Reads:
-        """The tokens, or the captions as they were written."""
+        """The tokens, or the original captions."""
         return "tokens" if self.text == "tokens" else "captions"
 
     @property
     def needs(self) -> tuple[Resource, ...]:
-        """The grammar, rules and word lists."""
+        """The model: grammar, rules and word lists."""
         return () if self.model is not None else (_MODEL,)
 
     def remembering(self, folder: Path) -> Self:
-        """The metric with a store of parses in a folder, unless it has one."""
+        """Return a copy that caches parses in a folder, unless it already has a cache."""
         return replace(self, store=self.store or store_in(folder))
 
     def options(self) -> tuple[str, ...]:
-        """The options as `name=value`; the limit of sentences only if it is not the default."""
+        """Return the options as `name=value`; a sentence limit only if it was changed."""
         limit = () if self.longest == _LONGEST else (f"longest={self.longest}",)
         return (*super().options(), *limit)
 
     def parsing_up_to(self, longest: int) -> Self:
-        """Return the metric with this limit of sentences."""
+        """Return a copy with this sentence limit, in tokens."""
         return replace(self, longest=longest)
 
     def requiring_all(self) -> Self:
-        """Return the metric that raises an error if a caption can't be parsed."""
+        """Return a copy that raises an error if a caption can't be parsed."""
         return replace(self, require_all=True)
 
     def unscored(self, statistics: FloatArray) -> FloatArray:
@@ -187,13 +187,13 @@ class Spice(Metric):
 
     @property
     def unscored_reason(self) -> str:
-        """The limit of sentences."""
+        """The reason for unscored images: the sentence limit."""
         limit = f"a sentence of more than {self.longest} tokens"
         return f"not scored by SPICE or SPIDEr, since a caption has {limit}"
 
     @property
     def unscored_fix(self) -> str:
-        """The option that raises the limit, if it can be raised."""
+        """The option that raises the sentence limit, if it can be raised."""
         if self.longest == _LONGEST_ALLOWED:
             return "this is the highest limit"
         return (
@@ -201,11 +201,11 @@ class Spice(Metric):
         )
 
     def explain(self, candidate: str, references: Sequence[str]) -> ComparedGraphs:
-        """The scene graphs of the candidate and of all references together.
+        """Return the scene graphs of the candidate and of all references together.
 
         Raises:
             LongSentenceError: A sentence is longer than `longest`.
-            ResourceError: The model was not made yet.
+            ResourceError: The model was not built yet.
         """
         from capeval.metrics.scene_graphs import ComparedGraphs, SceneGraph
 
@@ -218,11 +218,11 @@ class Spice(Metric):
         )
 
     def kernel(self, references: TokenizedReferences) -> Kernel:
-        """Parses the references and merges the scene graphs of each image.
+        """Parse the references and merge the scene graphs of each image.
 
         Raises:
             UnscoredError: A sentence is longer than `longest`, and `require_all` is set.
-            ResourceError: The model was not made yet.
+            ResourceError: The model was not built yet.
         """
         model = self._native_model()
         groups = self._texts(references)
@@ -251,16 +251,18 @@ class Spice(Metric):
         return statistics
 
     def _check(self, images: Sequence[ImageId], is_parsed: NDArray[np.bool_]) -> None:
-        """Refuse images that could not be parsed, if none may be left out."""
+        """Raise an error for images that could not be parsed, if `require_all` is set."""
         if self.require_all and not is_parsed.all():
             missing = dict.fromkeys(images[place] for place in np.flatnonzero(~is_parsed).tolist())
             raise UnscoredError(tuple(missing), self.unscored_reason)
 
     def aggregate(self, statistics: FloatArray) -> FloatArray:
-        """The means of the measures over the images that have them; NaN where none has.
+        """Return the mean of each measure over the images with a defined value.
 
-        Of all tuples, every image that was parsed counts, as in pycocoevalcap. Of a category, the images
-        count whose references have tuples of it, as in the reference's own report.
+        The mean over no images is NaN.
+
+        The category `All` averages over every parsed image, like pycocoevalcap. Other categories average over
+        images with tuples of the category in their references, like the reference implementation's report.
         """
         measures = [_COLUMNS.index(measure) for measure in self.measures]
         counted = statistics[..., :-1]
@@ -274,7 +276,7 @@ class Spice(Metric):
 
     @property
     def _places(self) -> list[int]:
-        """Where its categories are among all."""
+        """Indices of the metric's categories in `CATEGORIES`."""
         return [CATEGORIES.index(category) for category in self.categories]
 
     def _texts(self, references: TokenizedReferences) -> list[list[str]]:
@@ -289,8 +291,12 @@ class Spice(Metric):
         texts: Sequence[str],
         known: Mapping[str, bytes | None] = MappingProxyType({}),
     ) -> _Parses:
-        """Return the parse of each text, or None, shared by all metrics that parse the same captions."""
-        # By the limit too, so that another metric's parse does not hide that a sentence is too long.
+        """Return the parse of each text, or None if it has a sentence that is too long.
+
+        Parses are shared by all metrics that parse the same captions.
+        """
+        # The limit is part of the key: the parse of a metric with a higher limit must not hide that a
+        # sentence is too long.
         model = self._native_model()
         parses = _PARSES.setdefault(captions, {}).setdefault((model.fingerprint, self.longest), {})
         missing = [text for text in texts if text not in parses]
@@ -308,15 +314,15 @@ def parsed(
     longest: int = _LONGEST,
     store: ParseStore | None = None,
 ) -> dict[str, bytes]:
-    """The parse of each different caption: from the store, where it is there, and made otherwise.
+    """Return the parse of each distinct caption, from the store if it is cached there.
 
-    What is parsed goes to the store bit by bit, so that work that was interrupted goes on where it was.
+    New parses are stored in chunks, so an interrupted run can be resumed.
 
     Args:
         model: The model.
         texts: The captions.
-        longest: The longest sentence that is parsed, in tokens.
-        store: Where parses are kept between runs.
+        longest: The maximum length of sentences to parse, in tokens.
+        store: The cache of parses.
 
     Raises:
         LongSentenceError: A sentence is longer than `longest`.
@@ -332,20 +338,25 @@ def parsed(
 def _parsed(
     model: _native.SpiceModel, texts: Iterable[str], longest: int, store: ParseStore | None
 ) -> tuple[dict[str, bytes], dict[str, int]]:
-    """Return the parse of each caption, and the number of tokens of each sentence that is too long."""
+    """Parse captions.
+
+    Returns:
+        The parse of each caption, and the number of tokens of the sentence that is too long for each caption
+        without a parse.
+    """
     different = list(dict.fromkeys(texts))
     too_long: dict[str, int] = {}
-    # With the limit, so that what is kept never hides that a sentence is longer.
+    # The limit is part of the key: a stored parse must not hide that a sentence is too long.
     key = f"{model.fingerprint} {longest}"
     parses = {} if store is None else store.read(key, different)
-    # Sentences of one length are parsed side by side.
+    # Sentences of equal length are parsed in parallel.
     missing = sorted((text for text in different if text not in parses), key=lambda text: text.count(" "))
     done = 0
     for chunk in _chunks(missing):
         report_progress("Parsing captions", done, len(missing))
         new = _parsed_chunk(model, chunk, longest, too_long)
         if store is not None and not store.write(key, new):
-            # Not tried again with each chunk: another process may lock it, and the disk may be full.
+            # No retry with the next chunks: a different process may lock the store, or the disk may be full.
             store = None
         parses |= new
         done += len(chunk)
@@ -357,14 +368,14 @@ def _parsed(
 def _parsed_chunk(
     model: _native.SpiceModel, texts: list[str], longest: int, too_long: dict[str, int]
 ) -> dict[str, bytes]:
-    """Return the parses of some captions; add those with a sentence that is too long to `too_long`."""
+    """Return the parses of a chunk; add captions with long sentences to `too_long`."""
     if not texts:
         return {}
     try:
         return dict(zip(texts, model.parse(texts, longest), strict=True))
     except _native.SentenceTooLongError as error:
-        # Nothing was parsed, and no caption before this one is too long. The others are halved, so that
-        # the cost of many long captions does not grow with their square.
+        # Nothing was parsed, and no caption before this one is too long. The rest is split in half, so that
+        # the cost does not grow with the square of the number of long captions.
         position, words = error.args
     too_long[texts[position]] = words
     middle = (position + 1 + len(texts)) // 2
@@ -377,18 +388,19 @@ def _parsed_chunk(
 def scene_tuples(
     captions: Sequence[str], *, longest: int = _LONGEST, store: ParseStore | None = None
 ) -> list[list[tuple[str, ...]]]:
-    """The tuples of each caption by itself, in the reference's order: of one, two or three texts.
+    """Return the tuples of each caption, in the reference implementation's order.
 
-    They stand for an object, an object and its attribute, or a subject, a relation and an object.
+    A tuple has one text (an object), two (an object and its attribute), or three (a subject, a relation and
+    an object).
 
     Args:
-        captions: The captions, as SPICE is to parse them.
-        longest: The longest sentence that is parsed, in tokens.
-        store: Where parses are kept between runs.
+        captions: The captions, in the form that SPICE is to parse.
+        longest: The maximum length of sentences to parse, in tokens.
+        store: The cache of parses.
 
     Raises:
         LongSentenceError: A sentence is longer than `longest`.
-        ResourceError: The model was not made yet.
+        ResourceError: The model was not built yet.
     """
     parses = parsed(spice_model(), captions, longest=longest, store=store)
     known = {text: [tuple(parts) for parts in _native.spice_tuples(parse)] for text, parse in parses.items()}
@@ -398,15 +410,15 @@ def scene_tuples(
 def sentence_stages(
     captions: Sequence[str], *, longest: int = _LONGEST
 ) -> list[list[_native.SentenceStages]]:
-    """What SPICE finds out of each sentence of each caption: tokens, tags, lemmas, tree, dependencies.
+    """Analyze each sentence of each caption: tokens, tags, lemmas, tree, dependencies.
 
     Args:
-        captions: The captions, as SPICE is to parse them.
-        longest: The longest sentence that is parsed, in tokens.
+        captions: The captions, in the form that SPICE is to parse.
+        longest: The maximum length of sentences to parse, in tokens.
 
     Raises:
         LongSentenceError: A sentence is longer than `longest`.
-        ResourceError: The model was not made yet.
+        ResourceError: The model was not built yet.
     """
     model = spice_model()
     stages: list[list[_native.SentenceStages]] = []
@@ -430,7 +442,7 @@ def _naming_long_sentences(texts: Sequence[str], longest: int) -> Iterator[None]
 def _long_sentence(text: str, words: int, longest: int) -> LongSentenceError:
     return LongSentenceError(
         f"SPICE parses sentences of up to {longest} tokens (got one of {words} in the caption"
-        f" {shortened(text)}); the option 'longest' sets the limit",
+        f" {shortened(text)}); raise the limit with the option 'longest'",
         text,
     )
 

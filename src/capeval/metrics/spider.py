@@ -1,4 +1,4 @@
-"""SPIDEr (Liu, Zhu, Ye, Guadarrama and Murphy 2017): the mean of SPICE and CIDEr-D."""
+"""SPIDEr (Liu et al. 2017): the mean of SPICE and CIDEr-D."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ class Spider(Metric):
     """The mean of SPICE and CIDEr-D, each with its default options.
 
     Args:
-        frequencies: Where CIDEr-D's document frequencies come from: the `references` given, `uniform`, or
-            `DocumentFrequencies` of another corpus.
-        longest: The longest sentence that SPICE parses, in tokens, at most 400. An image with a longer one,
-            in its candidate or a reference, has no score and is left out of corpus scores.
-        require_all: Whether such an image is an error instead.
-        store: Where parses are kept between runs; nowhere by default. It does not change scores.
-        model: The file of SPICE's compiled model; an installed one, or that in the user's cache folder, by
-            default.
+        frequencies: The source of CIDEr-D's document frequencies: `references`, `uniform`, or
+            `DocumentFrequencies` of a different corpus.
+        longest: The maximum length of sentences that SPICE parses, in tokens, at most 400. An image with a
+            longer sentence in its candidate or a reference has no score and is excluded from corpus scores.
+        require_all: Whether to raise an error for such an image instead.
+        store: The cache of parses; by default parses are not cached. It does not change scores.
+        model: The file of SPICE's compiled model; by default an installed model, or the one in the user's
+            cache folder.
 
     Raises:
-        OptionError: An option has another value.
+        OptionError: An option has an invalid value.
     """
 
     family: ClassVar[str] = "SPIDEr"
@@ -63,7 +63,7 @@ class Spider(Metric):
 
     @property
     def _parts(self) -> tuple[Metric, Metric]:
-        # By their names in the registry: no metric imports another.
+        # Looked up in the registry, since metrics do not import each other.
         spice, cider = CLASSES["Spice"], CLASSES["CiderD"]
         return (
             spice(
@@ -77,26 +77,26 @@ class Spider(Metric):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """`SPIDEr`."""
+        """The name `SPIDEr`."""
         return (self.family,)
 
     @property
     def statistics(self) -> tuple[str, ...]:
-        """Those of SPICE, then those of CIDEr-D."""
+        """The statistics of SPICE, then the statistics of CIDEr-D."""
         return tuple(f"{part.family} {name}" for part in self._parts for name in part.statistics)
 
     @property
     def needs(self) -> tuple[Resource, ...]:
-        """What SPICE needs."""
+        """The resources that SPICE needs."""
         return tuple(resource for part in self._parts for resource in part.needs)
 
     @property
     def counts(self) -> Counted | None:
-        """What CIDEr-D counts document frequencies of."""
+        """Unit of CIDEr-D's document frequencies of the references; None if it has none."""
         return self._parts[1].counts
 
     def counted_on(self, corpus: TokenizedReferences, name: str) -> Self:
-        """The metric with CIDEr-D's document frequencies of a corpus; itself where it has others already."""
+        """Return a copy with document frequencies of a corpus, unless it has some."""
         if self.counts is None:
             return self
         return replace(self, frequencies=DocumentFrequencies.of(corpus, stem=False, name=name))
@@ -107,19 +107,19 @@ class Spider(Metric):
         return self._parts[1].document_frequencies
 
     def weighed_by(self, frequencies: DocumentFrequencies) -> Self:
-        """The metric with these document frequencies for CIDEr-D; itself where it has others already."""
+        """Return a copy with these document frequencies, unless it already has some."""
         return self if self.counts is None else replace(self, frequencies=frequencies)
 
     def options(self) -> tuple[str, ...]:
-        """The limit of sentences, if it is not the default."""
+        """Return the sentence limit as `name=value`, if it is not the default."""
         return () if self.longest == _LONGEST else (f"longest={self.longest}",)
 
     def parsing_up_to(self, longest: int) -> Self:
-        """Return the metric with this limit of sentences."""
+        """Return a copy with this sentence limit, in tokens."""
         return replace(self, longest=longest)
 
     def requiring_all(self) -> Self:
-        """Return the metric that raises an error if a caption can't be parsed."""
+        """Return a copy that raises an error if a caption can't be parsed."""
         return replace(self, require_all=True)
 
     def unscored(self, statistics: FloatArray) -> FloatArray:
@@ -129,37 +129,37 @@ class Spider(Metric):
 
     @property
     def unscored_reason(self) -> str:
-        """Reason of SPICE for images without a score."""
+        """SPICE's reason for unscored images."""
         return self._parts[0].unscored_reason
 
     @property
     def unscored_fix(self) -> str:
-        """Fix of SPICE for images without a score."""
+        """SPICE's advice on unscored images."""
         return self._parts[0].unscored_fix
 
     def remembering(self, folder: Path) -> Self:
-        """The metric with a store of parses in a folder, unless it has one."""
+        """Return a copy that caches parses in a folder, unless it already has a cache."""
         return replace(self, store=self.store or store_in(folder))
 
     def explain(self, candidate: str, references: Sequence[str]) -> ComparedGraphs | None:
-        """What SPICE shows."""
+        """Return the scene graphs that SPICE compares."""
         return self._parts[0].explain(candidate, references)
 
     def kernel(self, references: TokenizedReferences) -> Kernel:
-        """Prepares the references for both."""
+        """Prepare the references for SPICE and CIDEr-D."""
         spice = self._parts[0]
         kernels = [part.kernel(references) for part in self._parts]
 
         def statistics(candidates: TokenizedCandidates) -> FloatArray:
             parsed, counted = (kernel(candidates) for kernel in kernels)
-            # An image without SPICE has no SPIDEr: its CIDEr-D is left out of the mean too.
+            # An image without SPICE has no SPIDEr, so its CIDEr-D is excluded from the mean too.
             counted = np.where(spice.unscored(parsed)[:, None] > 0, 0, counted)
             return np.concatenate([parsed, counted], axis=1)
 
         return statistics
 
     def aggregate(self, statistics: FloatArray) -> FloatArray:
-        """The mean of the two scores."""
+        """Return the mean of the two scores."""
         spice, cider = self._parts
         width = len(spice.statistics)
         ours, theirs = spice.aggregate(statistics[..., :width]), cider.aggregate(statistics[..., width:])

@@ -88,7 +88,7 @@ def test_score_prints_a_table(files: Path) -> None:
     assert lines[4:] == [
         "",
         "6 images, 3 references each (references.json).",
-        "CIDEr-D is what papers on COCO call CIDEr. Papers often print scores times 100.",
+        "COCO papers report CIDEr-D as CIDEr. Papers often print scores times 100.",
     ]
     expected = capeval.evaluate(
         capeval.load_references(files / "references.json"), capeval.load_candidates(files / "a.json")
@@ -325,7 +325,7 @@ def test_swapped_files_are_asked_about(tmp_path: Path) -> None:
             assert refusal("score", files[results], files[name]).endswith(question)
             assert refusal("check", files[name], "-r", files[results]).endswith(question)
     # Without a question where nothing is swapped.
-    assert "results swapped?" not in refusal("score", files["lists"], files["annotations"])
+    assert "did you swap" not in refusal("score", files["lists"], files["annotations"])
 
 
 def test_devices_are_written_to_and_stay(files: Path) -> None:

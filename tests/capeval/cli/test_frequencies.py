@@ -50,7 +50,7 @@ def test_saved_counts_are_read(files: Path) -> None:
     options = ("--frequencies", files / "five.npz")
     assert scores(files, "-m", "CIDEr-D", *options) == {"CIDEr-D": in_python(counts)}
     message = refusal("score", files / "references.json", files / "results.json", "-m", "CIDEr", *options)
-    assert "'frequencies' of CIDEr must count stems (got words as they are)" in message
+    assert "'frequencies' of CIDEr must count stems (got unstemmed words)" in message
 
 
 @pytest.mark.parametrize("ending", [".p", ".pkl", ".PICKLE"])
