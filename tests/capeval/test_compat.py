@@ -273,7 +273,7 @@ def test_without_spice_s_model_cocoevalcap_says_what_to_run(
     ("gts", "res", "error", "message"),
     [
         ({1: ["a"]}, {2: ["a"]}, MismatchError, "image 2 is among the candidates but not"),
-        ({1: ["a"], 2: ["a"]}, {1: ["a"]}, MismatchError, "image 2 is among the references but without"),
+        ({1: ["a"], 2: ["a"]}, {1: ["a"]}, MismatchError, "image 2 is among the references but not"),
         ({1: ["a"]}, {1: ["a", "b"]}, MismatchError, r"'res' must hold one caption for image 1 \(got 2\)"),
         ({1: ["a"]}, {1: []}, MismatchError, r"'res' must hold one caption for image 1 \(got 0\)"),
         ({1: ["a"]}, {1: "a"}, CaptionError, "'res' must hold a list of strings for image 1"),
@@ -421,7 +421,7 @@ def test_meteor_has_no_process_to_end() -> None:
 
 
 def test_ids_of_any_type_are_shown_in_messages() -> None:
-    with pytest.raises(MismatchError, match=r"image \"\('v', 1\)\" is among the references but without"):
+    with pytest.raises(MismatchError, match=r"image \"\('v', 1\)\" is among the references but not"):
         Cider().compute_score({("v", 1): ["a"], 2: ["b"]}, {2: ["b"]})
     with pytest.raises(CaptionError, match=r"caption 0 of image \"\('v', 1\)\" must be a string"):
         Cider().compute_score({("v", 1): [3], 2: ["b"]}, {("v", 1): ["a"], 2: ["b"]})  # type: ignore[list-item]

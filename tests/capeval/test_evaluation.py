@@ -68,7 +68,7 @@ def test_subsets_keep_the_document_frequencies_of_all() -> None:
         ({"odd": "ab"}, OptionError, r"subset 'odd' must be a list of image ids \(got str\)"),
         ({"odd": 7}, OptionError, r"subset 'odd' must be a list of image ids \(got int\)"),
         ([7], OptionError, r"'subsets' must be a mapping of names to image ids \(got list\)"),
-        ({"none": []}, OptionError, r"subset 'none' must have at least one image \(got none\)"),
+        ({"none": []}, OptionError, r"subset 'none' must contain at least one image \(got none\)"),
         ({"far": [7, 8]}, MismatchError, "subset 'far': image 8 is not among the references"),
         ({"far": [8, "9"]}, MismatchError, r"subset 'far': 2 images \(8, '9'\) are not among the references"),
     ],
@@ -101,20 +101,20 @@ def test_candidates_are_tokenized_once_for_several_evaluators() -> None:
         found = evaluator.evaluate(tokenized)
         assert found.corpus == {name: whole.corpus[name] for name in found.corpus}
         assert found.signatures == {name: whole.signatures[name] for name in found.signatures}
-    with pytest.raises(MismatchError, match=r"of the same tokenized references \(got candidates of other"):
+    with pytest.raises(MismatchError, match="the candidates were tokenized for different references"):
         Evaluator(REFERENCES, ["ROUGE-L"], tokenizer=TOKENS).evaluate(tokenized)
     for others in ({7: "a"}, CANDIDATES, {**CANDIDATES, 7: ["a", "b"]}):
         with pytest.raises(MismatchError, match="one for each image, in the order of the references"):
             evaluators[0].evaluate(tokens.candidates(Candidates(others)))
-    with pytest.raises(OptionError, match="must be the one the references were tokenized with"):
+    with pytest.raises(OptionError, match="must be the tokenizer of the tokenized references"):
         Evaluator(tokens, ["ROUGE-L"], tokenizer=Tokenizer())
 
 
 @pytest.mark.parametrize(
     ("candidates", "message"),
     [
-        ({7: "a", 3: "b"}, "image 5 is among the references but without a candidate"),
-        ({7: "a"}, r"2 images \(3, 5\) are among the references but without a candidate"),
+        ({7: "a", 3: "b"}, "image 5 is among the references but not among the candidates"),
+        ({7: "a"}, r"2 images \(3, 5\) are among the references but not among the candidates"),
         (CANDIDATES | {9: "a"}, "image 9 is among the candidates but not among the references"),
         (CANDIDATES | {5: ["a", "b"]}, r"every image must have one candidate \(got 2 for image 5\)"),
         ({"7": "a", "3": "b", "5": "c"}, r"image ids must be integers \(got strings\)"),
@@ -131,7 +131,7 @@ def test_all_problems_are_listed() -> None:
     expected = [
         "every image must have one candidate (got 2 for image 1)",
         "image 4 is among the candidates but not among the references",
-        "2 images (2, 3) are among the references but without a candidate",
+        "2 images (2, 3) are among the references but not among the candidates",
     ]
     candidates = Candidates({1: ["a", "b"], 4: ["d"]})
     assert problems(references, candidates) == expected
@@ -139,7 +139,7 @@ def test_all_problems_are_listed() -> None:
         evaluate(references, candidates, ["ROUGE-L"])
     assert str(caught.value) == "; ".join(expected)
     swapped = {1: ["a", "b"], 2: ["c", "d"], 3: ["e", "f"]}
-    with pytest.raises(MismatchError, match=r"one caption an image: were references and results swapped\?$"):
+    with pytest.raises(MismatchError, match=r"only one reference; did you swap references and results\?$"):
         evaluate(references, swapped, ["ROUGE-L"])
 
 

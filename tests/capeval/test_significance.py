@@ -287,7 +287,7 @@ def test_resamples_that_do_not_pair_are_refused() -> None:
 
 def test_images_to_draw_from_are_checked() -> None:
     report = hits([True, False])
-    with pytest.raises(OptionError, match=r"'images' must have at least one image \(got none\)"):
+    with pytest.raises(OptionError, match=r"'images' must contain at least one image \(got none\)"):
         resample(report, images=[])
     with pytest.raises(MismatchError, match="'images': image 7 is not among the references"):
         bootstrap(report, images=[0, 7])
@@ -304,7 +304,7 @@ def test_the_method_is_checked() -> None:
 
 
 def test_reports_of_other_images_do_not_compare() -> None:
-    with pytest.raises(MismatchError, match=r"same images \(1 are in the first only, 2 in the second only\)"):
+    with pytest.raises(MismatchError, match=r"same images \(1 are only in the first, 2 only in the second\)"):
         compare(hits([True, True], ids=[1, 2]), hits([True] * 3, ids=[2, 3, 4]))
 
 
@@ -323,7 +323,7 @@ def test_reports_of_other_options_do_not_compare() -> None:
 
 def test_reports_against_other_references_do_not_compare() -> None:
     a, b = (evaluate({1: [text]}, {1: "a cat"}, ["ROUGE-L"]) for text in ("a dog", "a cat"))
-    with pytest.raises(MismatchError, match="must be made with the same references and options"):
+    with pytest.raises(MismatchError, match="must use the same references and options"):
         compare(a, b)
 
 

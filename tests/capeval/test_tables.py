@@ -73,12 +73,12 @@ def test_columns_are_named_or_asked_for(maker: str) -> None:
     named = Candidates.from_table(table, id_column="uid", caption_column="words")
     assert dict(named) == {"x": ["a"], "y": ["b"]}
     with pytest.raises(
-        CaptionError, match=r"image ids must be one with a usual name \(got 'uid', 'words', 'pred"
+        CaptionError, match=r"cannot find the image id column \(got 'uid', 'words', 'pred"
     ):
         Candidates(table)
     both = MAKERS[maker]({"image_id": [1], "caption": ["a"], "prediction": ["b"]})
     with pytest.raises(
-        CaptionError, match=r"must be clear \(got 'caption', 'prediction'\): name it with caption_c"
+        CaptionError, match=r"is ambiguous \(got 'caption', 'prediction'\); set it with 'caption_c"
     ):
         Candidates(both)
     assert dict(References(both)) == {1: ["a"]}
@@ -87,7 +87,7 @@ def test_columns_are_named_or_asked_for(maker: str) -> None:
 def test_the_rows_of_pandas_may_be_the_ids() -> None:
     frame = pd.DataFrame({"caption": ["a", "b"]}, index=pd.Index([3, 1], name="image_id"))
     assert dict(Candidates(frame)) == {3: ["a"], 1: ["b"]}
-    with pytest.raises(CaptionError, match="image ids must be one with a usual name"):
+    with pytest.raises(CaptionError, match="cannot find the image id column"):
         Candidates(pd.DataFrame({"caption": ["a", "b"]}, index=[3, 1]))
 
 
@@ -112,7 +112,7 @@ def test_several_rows_of_an_image_are_samples_of_it() -> None:
 
 
 NO_ID = {"mappings": r"row [01]: an image id must be an integer or a string \(got"}
-NO_CAPTION = {"mappings": r"row 1: candidates of image 2 must be text or a list of texts \(got"}
+NO_CAPTION = {"mappings": r"row 1: candidates of image 2 must be a string or a list of strings \(got"}
 
 
 @pytest.mark.parametrize("maker", ["pandas", "polars", "Arrow", "mappings"])
@@ -146,7 +146,7 @@ def test_objects_of_pandas_that_no_column_of_arrow_holds() -> None:
     frame = pd.DataFrame({"image_id": [1, 2], "caption": ["a", ["b", "c"]]})
     assert dict(Candidates(frame)) == {1: ["a"], 2: ["b", "c"]}
     with pytest.raises(
-        CaptionError, match=r"row 1: candidates of image 2 must be text or a list .* \(got 3\)"
+        CaptionError, match=r"row 1: candidates of image 2 must be a string or a list .* \(got 3\)"
     ):
         Candidates(pd.DataFrame({"image_id": [1, 2], "caption": pd.Series(["a", 3], dtype=object)}))
     with pytest.raises(CaptionError, match="image id 1 must be an integer, as the first id is"):
@@ -162,7 +162,7 @@ def test_aligned_lists() -> None:
     assert report.image_ids == (0, 1)
     assert report.corpus == evaluate(REFERENCES, CANDIDATES, ["BLEU"]).corpus
     assert dict(Candidates((["a", "b"], "c"))) == {0: ["a", "b"], 1: ["c"]}
-    with pytest.raises(MismatchError, match="image 1 is among the references but without a candidate"):
+    with pytest.raises(MismatchError, match="image 1 is among the references but not among the candidates"):
         evaluate([["a"], ["b"]], ["a"], ["BLEU"])
     with pytest.raises(CaptionError, match="references of image 0 must be a list of strings"):
         References(["a", "b"])
@@ -182,7 +182,7 @@ def test_what_is_no_table_is_refused() -> None:
     ):
         with pytest.raises(CaptionError, match="must be a mapping of image ids to captions, a list"):
             Candidates(value)  # type: ignore[arg-type]
-    with pytest.raises(CaptionError, match=r"the table can't be read \(it is one column of"):
+    with pytest.raises(CaptionError, match=r"cannot read the table \(it is a single column of"):
         Candidates(pd.Series(["a"]))
     with pytest.raises(CaptionError, match=r"'table' must be a data frame or a table \(got dict\)"):
         Candidates.from_table({1: "a"})  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Scoring: evaluators, reports, bootstrap intervals and paired tests."""
+"""Evaluators, reports, bootstrap intervals and paired tests."""
 
 from capeval.scoring.evaluator import Evaluator, Subsets, evaluate, problems
 from capeval.scoring.report import Report

@@ -1,4 +1,4 @@
-"""Scoring of candidates with several metrics: captions are tokenized once for all metrics."""
+"""Evaluation with several metrics; captions are tokenized once for all metrics."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["Evaluator", "Subsets", "evaluate", "problems"]
 Subsets: TypeAlias = (
     Mapping[str, Iterable[int]] | Mapping[str, Iterable[str]] | Mapping[str, Iterable[ImageId]]
 )
-"""Names of subsets to the ids of their images."""
+"""Mapping of subset names to the ids of their images."""
 
 
 def evaluate(
@@ -32,41 +32,42 @@ def evaluate(
     subsets: Subsets | None = None,
     tokenizer: Tokenizer | None = None,
 ) -> Report:
-    """Scores one candidate for each image with several metrics.
+    """Score one candidate per image with several metrics.
 
     Args:
-        references: The references of each image, in any form that `References` takes.
-        candidates: Image id to its candidate, or any other form that `Candidates` takes; the images are those
-            of the references.
+        references: The references of each image, in any form that `References` accepts.
+        candidates: Mapping of image ids to candidates, or any other form that `Candidates` accepts; the
+            images must be the same as in the references.
         metrics: Names or metric objects.
-        subsets: Names of subsets to the ids of their images, to score each on its own too.
-        tokenizer: How to tokenize; the reference's way by default.
+        subsets: Mapping of subset names to image ids; each subset is also scored separately.
+        tokenizer: The tokenizer; by default the reference implementation's.
 
     Returns:
         Corpus scores, scores per image in the order of the references, scores by subset, signatures.
 
     Raises:
-        CaptionError: References or candidates are not captions by image, or a subset has something else
+        CaptionError: References or candidates are not captions by image, or a subset contains something other
             than image ids.
-        MismatchError: Their images differ, an image has several candidates, or a subset has an image
-            without references.
-        OptionError: A metric is not known, or given twice; `subsets` is not a mapping of names to image
-            ids, or a subset has no image.
+        MismatchError: Images of candidates and references differ, an image has several candidates, or a
+            subset contains an image without references.
+        OptionError: A metric is unknown or duplicate, `subsets` is not a mapping of names to image ids, or a
+            subset is empty.
     """
     return Evaluator(references, metrics, tokenizer=tokenizer).evaluate(candidates, subsets=subsets)
 
 
 class Evaluator:
-    """References prepared for several metrics, to evaluate one system after the other.
+    """References prepared for several metrics, to evaluate any number of systems.
 
     Args:
-        references: The references of each image; already tokenized ones are used as they are.
+        references: The references of each image; tokenized references are used unchanged.
         metrics: Names or metric objects.
-        tokenizer: How to tokenize; the reference's way by default.
+        tokenizer: The tokenizer; by default the reference implementation's.
 
     Raises:
         CaptionError: `references` are not captions by image.
-        OptionError: A metric is not known, or given twice; `tokenizer` is not that of tokenized references.
+        OptionError: A metric is unknown or duplicate, or `tokenizer` is not the tokenizer of the tokenized
+            references.
     """
 
     def __init__(
@@ -82,10 +83,10 @@ class Evaluator:
         self._prepared = tuple(Prepared(metric, self._tokens) for metric in resolved)
 
     def tokenized(self, candidates: CandidatesLike) -> TokenizedCandidates:
-        """One candidate for each image, tokenized once for all evaluators of the same tokenized references.
+        """Tokenize candidates for all evaluators with the same tokenized references.
 
         Args:
-            candidates: Image id to its candidate.
+            candidates: Mapping of image ids to candidates, one per image.
 
         Raises:
             CaptionError: `candidates` are not captions by image.
@@ -99,19 +100,19 @@ class Evaluator:
         *,
         subsets: Subsets | None = None,
     ) -> Report:
-        """Scores one candidate for each image.
+        """Score one candidate per image.
 
         Args:
-            candidates: Image id to its candidate, or what `tokenized` made of that.
-            subsets: Names of subsets to the ids of their images, to score each on its own too.
+            candidates: Mapping of image ids to candidates, or the result of `tokenized`.
+            subsets: Mapping of subset names to image ids; each subset is also scored separately.
 
         Raises:
-            CaptionError: `candidates` are not captions by image, or a subset has something else than image
-                ids.
-            MismatchError: Images of candidates and references differ, an image has several
-                candidates, a subset has an image without references, or the candidates were tokenized for
-                other references.
-            OptionError: `subsets` is not a mapping of names to image ids, or a subset has no image.
+            CaptionError: `candidates` are not captions by image, or a subset contains something other than
+                image ids.
+            MismatchError: Images of candidates and references differ, an image has several candidates, a
+                subset contains an image without references, or the candidates were tokenized for different
+                references.
+            OptionError: `subsets` is not a mapping of names to image ids, or a subset is empty.
         """
         if not isinstance(candidates, TokenizedCandidates):
             candidates = Candidates(candidates)
@@ -119,7 +120,7 @@ class Evaluator:
             raise OptionError(
                 f"'subsets' must be a mapping of names to image ids (got {type(subsets).__name__})"
             )
-        # Before anything is scored, so that the error of a wrong subset comes at once.
+        # Checked before scoring, so that an invalid subset fails early.
         rows = {
             name: rows_of(self.references.image_ids, images, f"subset {name!r}")
             for name, images in (subsets or {}).items()
@@ -133,24 +134,24 @@ class Evaluator:
         return report_from(self.references.image_ids, scores, subset_scores)
 
     def _checked(self, candidates: Candidates | TokenizedCandidates) -> TokenizedCandidates:
-        """Tokenized candidates in the order of the references."""
+        """Return tokenized candidates in the order of the references."""
         if isinstance(candidates, Candidates):
             return self.tokenized(candidates)
         if candidates.references is not self._tokens:
             raise MismatchError(
-                "candidates must be tokenized by this evaluator, or by one of the same tokenized references"
-                " (got candidates of other references)"
+                "the candidates were tokenized for different references; tokenize them with"
+                " `evaluator.tokenized(candidates)`"
             )
         if candidates.image_ids != self.references.image_ids:
             raise MismatchError(
-                "tokenized candidates must be one for each image, in the order of the references, as"
-                " `Evaluator.tokenized` makes them (got others)"
+                "tokenized candidates must be one per image, in the order of the references; tokenize them"
+                " with `evaluator.tokenized(candidates)`"
             )
         return candidates
 
 
 def matched(references: References, candidates: Candidates) -> Candidates:
-    """The candidates in the order of the references.
+    """Return the candidates in the order of the references.
 
     Raises:
         MismatchError: The images differ, or an image has several candidates.
@@ -165,7 +166,7 @@ def matched(references: References, candidates: Candidates) -> Candidates:
 
 
 def problems(references: References, candidates: Candidates) -> list[str]:
-    """Return the reasons why the candidates can't be scored; empty if each image has one candidate."""
+    """Return the errors that prevent scoring; empty if each image has one candidate."""
     messages = []
     several = np.flatnonzero(candidates.counts > 1)
     if several.size:
@@ -178,11 +179,11 @@ def problems(references: References, candidates: Candidates) -> list[str]:
     if messages or len(candidates) != len(references):
         missing = np.flatnonzero(references.native.positions_in(candidates.native) < 0)
     else:
-        # As many images as there are references, all of them known: none is missing.
+        # All images are known and as many as in the references, so none is missing.
         missing = unknown
     if missing.size:
         images = [references.image_ids[position] for position in missing.tolist()]
-        messages.append(f"{first_few(images)} among the references but without a candidate")
+        messages.append(f"{first_few(images)} among the references but not among the candidates")
     return messages
 
 

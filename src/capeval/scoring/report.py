@@ -1,4 +1,4 @@
-"""Report of the scores of one set of candidates."""
+"""The report of an evaluation."""
 
 from __future__ import annotations
 
@@ -38,11 +38,12 @@ class Report:
         corpus: The corpus score by name, such as `{"BLEU-4": 0.3, "CIDEr-D": 1.1}`.
         per_image: The score of each image by name; arrays in the order of `image_ids`.
         subsets: The corpus scores of each subset of the images, by subset and name.
-        signatures: What the scores of each metric depend on, by the metric's key (`metric_keys`).
-        scores: Each metric with its `Scores`, which have the statistics.
+        signatures: The reproducibility signature of each metric's scores, by the metric's key
+            (`metric_keys`).
+        scores: Each metric with its `Scores`, which include the statistics.
         intervals: The bootstrap interval of each corpus score; empty, except after `with_intervals`.
-        unscored: The images that a metric could not score and leaves out of its corpus scores, with the
-            reason, by the metric's key; empty if all are scored.
+        unscored: The images that a metric could not score and excludes from its corpus scores, with the
+            reason, by the metric's key; empty if all images are scored.
     """
 
     image_ids: tuple[ImageId, ...]
@@ -64,7 +65,7 @@ class Report:
         return "<" + "\n ".join(lines) + ">"
 
     def _repr_html_(self) -> str:
-        """A table for notebooks: a row a score, with the interval where there is one; a column a subset."""
+        """Return a table for notebooks, with one row per score and one column per subset."""
         columns = ("", f"{len(self.image_ids):,} images", *self.subsets)
         rows = [
             (name, self._shown(name), *(shown_score(scores[name]) for scores in self.subsets.values()))
@@ -75,17 +76,17 @@ class Report:
 
     @property
     def lower_is_better(self) -> frozenset[str]:
-        """The names of the scores of which a lower one is better."""
+        """The names of the scores that are better if they are lower."""
         return frozenset(
             name for metric, _ in self.scores if not metric.higher_is_better for name in metric.names
         )
 
     def notes(self, source: str = "", *, unscored: bool = True) -> tuple[str, ...]:
-        """What readers ask about the scores: of which references they are, and what names and numbers mean.
+        """Return footnotes for tables: the references used, and the meaning of the scores.
 
         Args:
-            source: What to call the references, such as the name of their file.
-            unscored: Whether to add those about images without a score.
+            source: A name for the references, such as the name of their file.
+            unscored: Whether to include the notes about unscored images.
         """
         signature = next(iter(self.signatures.values()))
         counts = signature.references.replace("-", " to ")
@@ -100,12 +101,12 @@ class Report:
         )
 
     def unscored_notes(self) -> tuple[str, ...]:
-        """Return a sentence for each reason for which images have no score; empty if all are scored."""
+        """Return one sentence per reason for unscored images; empty if all are scored."""
         return tuple(dict.fromkeys(f"{each}." for each in self.unscored.values()))
 
     @property
     def _images(self) -> int:
-        # Scores of shards have no rows, but signatures, which say of how many images they are.
+        # Scores of shards have no rows, but their signatures contain the number of images.
         return next((signature.images for signature in self.signatures.values()), len(self.image_ids))
 
     def _shown(self, name: str) -> str:
@@ -116,17 +117,19 @@ class Report:
         return f"{score} [{shown_score(interval.low)}, {shown_score(interval.high)}]"
 
     def with_intervals(self, *, samples: int = 1000, level: float = 0.95, seed: int = 0) -> Report:
-        """Return the report with bootstrap intervals (`capeval.scoring.significance.bootstrap`).
+        """Return the report with bootstrap intervals.
+
+        They are computed by `capeval.scoring.significance.bootstrap`.
 
         Args:
             samples: The number of resamples.
-            level: The part of the resamples inside an interval.
+            level: The confidence level of the intervals, between 0 and 1.
             seed: The seed of the resamples; the same seed gives the same intervals.
 
         Raises:
-            OptionError: An option has a value that is not allowed.
+            OptionError: An option has an invalid value.
         """
-        # Imported when it is used: scoring needs no resamples.
+        # Imported lazily, since scoring needs no resamples.
         from capeval.scoring.significance import bootstrap
 
         return replace(self, intervals=bootstrap(self, samples=samples, level=level, seed=seed))
@@ -140,28 +143,30 @@ class Report:
         level: float = 0.95,
         seed: int = 0,
     ) -> Comparisons:
-        """Tests whether this system and another differ (`capeval.scoring.significance.compare`).
+        """Test if this system and another differ (`capeval.scoring.significance.compare`).
 
         Args:
-            other: The scores of the other, against the same references with the same metrics and options.
+            other: The report of the other system, with the same references, metrics and options.
             method: `bootstrap` or `randomization`.
             samples: The number of resamples.
-            level: The part of the resamples inside an interval.
+            level: The confidence level of the intervals, between 0 and 1.
             seed: The seed of the resamples; the same seed gives the same numbers.
 
         Raises:
-            MismatchError: The two are not of the same images, references, metrics and options.
-            OptionError: An option has a value that is not allowed.
+            MismatchError: The two reports differ in images, references, metrics or options.
+            OptionError: An option has an invalid value.
         """
         from capeval.scoring.significance import compare
 
         return compare(self, other, method=method, samples=samples, level=level, seed=seed)
 
     def to_dict(self, *, per_image: bool = False) -> dict[str, Any]:
-        """The report as plain Python: what `save` writes as JSON; None for a score that is not a number.
+        """Return the report as the JSON-compatible dictionary that `save` writes.
+
+        A score that is NaN becomes None.
 
         Args:
-            per_image: Whether to add the scores of each image.
+            per_image: Whether to include the scores of each image.
         """
         report: dict[str, Any] = {"images": self._images, "metrics": _numbers(self.corpus)}
         if self.subsets:
@@ -185,7 +190,7 @@ class Report:
         return report
 
     def to_pandas(self) -> pd.DataFrame:
-        """The scores of each image: a row an image, a column a score.
+        """Return the scores per image, with one row per image and one column per score.
 
         Raises:
             DependencyError: pandas is not installed.
@@ -197,7 +202,9 @@ class Report:
         return pd.DataFrame(dict(self.per_image), index=pd.Index(self.image_ids, name="image_id"))
 
     def to_polars(self) -> pl.DataFrame:
-        """The scores of each image: a row an image, the column `image_id`, and a column a score.
+        """Return the scores per image, with one row per image.
+
+        The columns are `image_id` and one per score.
 
         Raises:
             DependencyError: polars is not installed.
@@ -209,7 +216,9 @@ class Report:
         return pl.DataFrame(self._columns())
 
     def to_arrow(self) -> pa.Table:
-        """The scores of each image: a row an image, the column `image_id`, and a column a score.
+        """Return the scores per image, with one row per image.
+
+        The columns are `image_id` and one per score.
 
         Raises:
             DependencyError: pyarrow is not installed.
@@ -224,7 +233,11 @@ class Report:
         return {"image_id": list(self.image_ids), **self.per_image}
 
     def save(self, path: str | Path, *, per_image: bool = True) -> None:
-        """Writes the report as JSON, whole or not at all.
+        """Write the report to a JSON file atomically.
+
+        Args:
+            path: The file to write.
+            per_image: Whether to include the scores of each image.
 
         Raises:
             OSError: The file can't be written.
@@ -239,7 +252,7 @@ def report_from(
     scores: tuple[tuple[Metric, Scores], ...],
     subsets: Mapping[str, Mapping[str, float]] | None = None,
 ) -> Report:
-    """The report of the scores of each metric."""
+    """Create a report from the scores of each metric."""
     keys = metric_keys([metric for metric, _ in scores])
     unscored = {
         key: unscored_images(metric, part.statistics, image_ids)

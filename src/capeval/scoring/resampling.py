@@ -1,4 +1,4 @@
-"""Resamples of images: weights of the images, and scores of the weighted sums of statistics."""
+"""Resampling of images: image weights, and scores of weighted sums of statistics."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from capeval.metrics.base import Metric
 
 __all__ = ["chunk_sizes", "draw_resamples", "draw_swaps", "score_corpus", "score_resamples", "score_swaps"]
 
-# The weights of resamples are made in chunks of this many numbers: 16 MB.
+# The weights of resamples are computed in chunks of this many numbers (16 MB).
 _CHUNK = 2_000_000
 
 
 def draw_resamples(images: int, samples: int, seed: int) -> Iterator[FloatArray]:
-    """Yield chunks of resamples: the number of times that each draws each image."""
+    """Yield chunks of bootstrap resamples: the number of draws of each image."""
     rng = generator(seed, 0)
     return _weights(images, samples, lambda: resample_counts(images, rng))
 
 
 def draw_swaps(images: int, samples: int, seed: int) -> Iterator[FloatArray]:
-    """Yield chunks of random swaps: 1 for images whose candidates are swapped, else 0."""
+    """Yield chunks of random swaps: 1 for images with swapped candidates, else 0."""
     rng = generator(seed, 1)
     return _weights(images, samples, lambda: rng.integers(0, 2, images, dtype=bool))
 
 
 def chunk_sizes(images: int, samples: int) -> Iterator[int]:
-    """Yield the numbers of resamples whose weights fit in memory together."""
+    """Yield the number of resamples of each chunk, so that its weights fit in memory."""
     size = max(1, _CHUNK // images)
     for done in range(0, samples, size):
         yield min(size, samples - done)
@@ -48,7 +48,7 @@ def score_corpus(metrics: Sequence[Metric], statistics: Sequence[FloatArray]) ->
 def score_resamples(
     metrics: Sequence[Metric], statistics: Sequence[FloatArray], weights: Iterator[FloatArray]
 ) -> list[FloatArray]:
-    """Return the scores of each resample, for each metric: arrays of samples by scores."""
+    """Return the scores of each resample: one array (samples, scores) per metric."""
     summed = _sum_statistics(statistics, weights)
     return [metric.aggregate(sums) for metric, sums in zip(metrics, summed, strict=True)]
 
@@ -59,7 +59,11 @@ def score_swaps(
     second: Sequence[FloatArray],
     weights: Iterator[FloatArray],
 ) -> list[FloatArray]:
-    """Return the difference of two systems after each swap, for each metric: samples by scores."""
+    """Return the difference of two systems after each swap.
+
+    Returns:
+        One array of shape (samples, scores) per metric.
+    """
     moved = _sum_statistics([b - a for a, b in zip(first, second, strict=True)], weights)
     return [
         metric.aggregate(a.sum(axis=0) + change) - metric.aggregate(b.sum(axis=0) - change)
@@ -68,8 +72,8 @@ def score_swaps(
 
 
 def _sum_statistics(statistics: Sequence[FloatArray], weights: Iterator[FloatArray]) -> list[FloatArray]:
-    """The statistics of each resample, for each metric: arrays of samples by statistics."""
-    # One product for each metric: its sums must not depend, even in rounding, on the other metrics.
+    """Sum the statistics of each resample: one array (samples, statistics) per metric."""
+    # One product per metric: the rounding of its sums must not depend on the other metrics.
     sums = [[rows @ each for each in statistics] for rows in weights]
     return [np.concatenate(parts) for parts in zip(*sums, strict=True)]
 

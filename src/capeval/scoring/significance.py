@@ -1,7 +1,8 @@
 """Bootstrap intervals of corpus scores, and paired tests between two systems.
 
-All is computed from the statistics of a report: a resample says how often each image is drawn, its statistics
-are the weighted sum of the images' rows, and the metric turns them into a score. Nothing is scored twice.
+Everything is computed from the statistics of a report: a resample is the number of draws of each image, its
+statistics are the weighted sum of the images' rows, and the metric computes scores from them. No caption is
+scored again.
 """
 
 from __future__ import annotations
@@ -58,16 +59,16 @@ class SystemScores(Protocol):
 
     @property
     def scores(self) -> tuple[tuple[Metric, Scores], ...]:
-        """Each metric with its scores."""
+        """Each metric with its `Scores`."""
 
     @property
     def unscored(self) -> Mapping[str, UnscoredWarning]:
         """The images that a metric could not score, by the metric's key."""
 
 
-# Smaller differences, relative to the scores, can come from the order of summation alone.
+# Smaller differences, relative to the scores, can result from the order of summation.
 _ROUNDING = 1e-12
-# The same for scores in single precision.
+# The same limit for scores in single precision.
 _SINGLE_ROUNDING = float(np.finfo(np.float32).eps)
 
 
@@ -78,10 +79,10 @@ class Interval:
     Attributes:
         score: The score of all images.
         low: The lower end of the interval.
-        high: The upper end.
-        level: The part of the resamples between the two ends.
+        high: The upper end of the interval.
+        level: The confidence level, between 0 and 1.
         samples: The number of resamples.
-        seed: The seed that they were drawn with.
+        seed: The seed of the resamples.
     """
 
     score: float
@@ -99,15 +100,15 @@ class Comparison:
     Attributes:
         name: The name of the score.
         a: The score of the first system.
-        b: The score of the second.
+        b: The score of the second system.
         difference: `a - b`.
         low: The lower end of the paired bootstrap interval of the difference.
-        high: The upper end.
-        p_value: The two-sided p-value of the hypothesis that there is no difference.
-        method: The test that gave it, `bootstrap` or `randomization`.
-        level: The part of the resamples between the two ends.
+        high: The upper end of the interval.
+        p_value: The two-sided p-value under the null hypothesis of no difference.
+        method: The test of the p-value, `bootstrap` or `randomization`.
+        level: The confidence level of the interval, between 0 and 1.
         samples: The number of resamples.
-        seed: The seed that they were drawn with.
+        seed: The seed of the resamples.
         higher_is_better: Whether a higher score is better.
     """
 
@@ -126,16 +127,16 @@ class Comparison:
 
     @property
     def better(self) -> Literal["a", "b"] | None:
-        """The system with the better score; None if the scores are equal, or one has none."""
+        """The system with the better score; None if the scores are equal or undefined."""
         a, b = (self.a, self.b) if self.higher_is_better else (-self.a, -self.b)
         return "a" if a > b else "b" if b > a else None
 
 
 class Comparisons(dict[str, Comparison]):
-    """The comparison of each score, by its name; a table where it is shown.
+    """The comparison of each score by name, displayed as a table.
 
     Attributes:
-        notes: A sentence for each reason for which images are left out of the comparison of a score.
+        notes: One sentence per reason for excluding images from the comparison of a score.
     """
 
     notes: tuple[str, ...] = ()
@@ -144,7 +145,7 @@ class Comparisons(dict[str, Comparison]):
         return "\n".join(["a - b", *("  ".join(row) for row in self._rows()), *self.notes])
 
     def _repr_html_(self) -> str:
-        """A table for notebooks: a row a score."""
+        """Return a table for notebooks, with one row per score."""
         return html_table(("", "a", "b", "a - b", "p-value"), self._rows())
 
     def _rows(self) -> list[tuple[str, ...]]:
@@ -162,17 +163,17 @@ class Comparisons(dict[str, Comparison]):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Resampled:
-    """A corpus score, and what it is in each bootstrap resample of the images.
+    """A corpus score and its bootstrap replicates.
 
-    For the same number of images, in the same order, and the same seed, the resamples are the same for every
-    system, so that `difference` can compare the `values` of two systems, also later. If they are stored as
-    `float32`, differences below its precision count as 0.
+    With the same number of images, in the same order, and the same seed, the resamples are the same for every
+    system. `difference` can therefore compare the `values` of two systems, also later. If the values are
+    stored as `float32`, differences below its precision count as 0.
 
     Attributes:
         name: The name of the score.
         score: The score of all images.
         values: The score of each resample.
-        seed: The seed that the resamples were drawn with.
+        seed: The seed of the resamples.
         higher_is_better: Whether a higher score is better.
     """
 
@@ -183,7 +184,7 @@ class Resampled:
     higher_is_better: bool = True
 
     def interval(self, *, level: float = 0.95) -> Interval:
-        """The percentile bootstrap interval.
+        """Return the percentile bootstrap interval.
 
         Raises:
             OptionError: `level` is not a number between 0 and 1.
@@ -203,40 +204,41 @@ class Resampled:
 def resample(
     report: SystemScores, *, samples: int = 1000, seed: int = 0, images: Iterable[ImageId] | None = None
 ) -> dict[str, Resampled]:
-    """The corpus scores of bootstrap resamples (Efron 1979): images drawn with replacement.
+    """Compute the corpus scores of bootstrap resamples (Efron 1979).
 
-    All scores share the same resamples, and the values of a score do not depend on which other metrics
-    the report has. Document frequencies stay those of all references.
+    Images are drawn with replacement. All scores share the same resamples, and the values of a score do not
+    depend on the other metrics in the report. Document frequencies are not resampled: they are always counted
+    in all references.
 
     Args:
         report: The scores of a system.
         samples: The number of resamples.
         seed: The seed of the resamples; the same seed gives the same values.
-        images: The images to draw from, such as those of a subset; all by default.
+        images: The images to draw from, such as a subset; all by default.
 
     Returns:
         Each corpus score with its values, by name, in the order of the report.
 
     Raises:
-        CaptionError: `images` has something else than image ids.
-        MismatchError: The report has no scores of one of the images.
-        OptionError: An option has a value that is not allowed.
+        CaptionError: `images` contains something other than image ids.
+        MismatchError: The report has no scores for one of the images.
+        OptionError: An option has an invalid value.
     """
     _check(samples, seed)
     return _resampled(report, images, seed, lambda count: draw_resamples(count, samples, seed))
 
 
 class Resampler:
-    """Resamples that are drawn once for the reports of any number of systems: a faster `resample`.
+    """A faster `resample` that draws the resamples once for any number of reports.
 
-    They are stored for each number of images, with one byte for each image and resample.
+    The resamples are stored for each number of images, with one byte per image and resample.
 
     Args:
         samples: The number of resamples.
         seed: The seed of the resamples; the same seed gives the same values.
 
     Raises:
-        OptionError: An option has a value that is not allowed.
+        OptionError: An option has an invalid value.
     """
 
     def __init__(self, *, samples: int = 1000, seed: int = 0) -> None:
@@ -248,22 +250,22 @@ class Resampler:
     def resample(
         self, report: SystemScores, *, images: Iterable[ImageId] | None = None
     ) -> dict[str, Resampled]:
-        """The corpus scores of a report's resamples, as `resample` gives them.
+        """Compute the corpus scores of a report's resamples, like `resample`.
 
         Args:
             report: The scores of a system.
-            images: The images to draw from, such as those of a subset; all by default.
+            images: The images to draw from, such as a subset; all by default.
 
         Raises:
-            CaptionError: `images` has something else than image ids.
-            MismatchError: The report has no scores of one of the images.
-            OptionError: `images` is not a list, or there is no image.
+            CaptionError: `images` contains something other than image ids.
+            MismatchError: The report has no scores for one of the images.
+            OptionError: `images` is not a list, or it is empty.
         """
         return _resampled(report, images, self.seed, self._resamples)
 
     def _resamples(self, images: int) -> Iterator[FloatArray]:
         if images not in self._drawn:
-            # A byte is enough: an image is drawn 256 times with a probability below 1e-500.
+            # A byte is enough: the probability of drawing an image 256 times is below 1e-500.
             drawn = np.empty((self.samples, images), np.uint8)
             start = 0
             for rows in draw_resamples(images, self.samples, self.seed):
@@ -271,7 +273,7 @@ class Resampler:
                 start += len(rows)
             self._drawn[images] = drawn
         start = 0
-        # In the same chunks as without this class, so that sums are equal to the last bit.
+        # The chunks are the same as in `resample`, so that sums are bit-identical.
         for size in chunk_sizes(images, self.samples):
             yield self._drawn[images][start : start + size].astype(np.float64)
             start += size
@@ -285,22 +287,22 @@ def bootstrap(
     seed: int = 0,
     images: Iterable[ImageId] | None = None,
 ) -> dict[str, Interval]:
-    """Percentile bootstrap intervals of the corpus scores: those of `resample`.
+    """Compute percentile bootstrap intervals of the corpus scores, with `resample`.
 
     Args:
         report: The scores of a system.
         samples: The number of resamples.
-        level: The part of the resamples inside the interval.
+        level: The confidence level of the intervals, between 0 and 1.
         seed: The seed of the resamples; the same seed gives the same intervals.
-        images: The images to draw from, such as those of a subset; all by default.
+        images: The images to draw from, such as a subset; all by default.
 
     Returns:
         The interval of each corpus score, by name, in the order of the report.
 
     Raises:
-        CaptionError: `images` has something else than image ids.
-        MismatchError: The report has no scores of one of the images.
-        OptionError: An option has a value that is not allowed.
+        CaptionError: `images` contains something other than image ids.
+        MismatchError: The report has no scores for one of the images.
+        OptionError: An option has an invalid value.
     """
     checked_level("level", level)
     resampled = resample(report, samples=samples, seed=seed, images=images)
@@ -316,36 +318,35 @@ def compare(
     level: float = 0.95,
     seed: int = 0,
 ) -> Comparisons:
-    """Tests whether two systems differ, pairing their scores image by image.
+    """Test whether two systems differ, with their scores paired by image.
 
-    `bootstrap` is the paired bootstrap (Koehn 2004), made two-sided: with `d*` the difference in a
-    resample, `p = 2 (min(#{d* <= 0}, #{d* >= 0}) + 1) / (samples + 1)`, at most 1. It is the level at which
-    the percentile interval begins to hold 0 (Efron and Tibshirani 1993).
+    `bootstrap` is the two-sided paired bootstrap (Koehn 2004): with `d*` the difference in a resample,
+    `p = 2 (min(#{d* <= 0}, #{d* >= 0}) + 1) / (samples + 1)`, at most 1. This p-value is the level at which
+    the percentile interval starts to include 0 (Efron and Tibshirani 1993).
 
-    `randomization` is approximate randomization (Riezler and Maxwell 2005): each image's candidates
-    are swapped between the systems or not, by a fair coin, and
-    `p = (#{|d*| >= |d|} + 1) / (samples + 1)`.
+    `randomization` is approximate randomization (Riezler and Maxwell 2005): the candidates of each image are
+    swapped between the systems with probability 1/2, and `p = (#{|d*| >= |d|} + 1) / (samples + 1)`.
 
-    The interval is the paired bootstrap's with either method. The p-values are those of each score by
-    itself, not corrected for looking at several.
+    With both methods the interval is the paired bootstrap interval. P-values are not corrected for multiple
+    comparisons.
 
-    An image that a metric could not score for one of the systems is left out for both: scores, differences
-    and p-values of that metric are those of the other images.
+    If a metric could not score an image for one of the systems, the image is excluded for both: the scores,
+    differences and p-values of that metric are computed from the other images.
 
     Args:
         a: The scores of the first system.
-        b: The scores of the second, against the same references with the same metrics and options.
+        b: The scores of the second system, with the same references, metrics and options.
         method: `bootstrap` or `randomization`.
         samples: The number of resamples.
-        level: The part of the resamples inside the interval.
+        level: The confidence level of the interval, between 0 and 1.
         seed: The seed of the resamples; the same seed gives the same numbers.
 
     Returns:
         The comparison of each corpus score, by name, in the order of `a`.
 
     Raises:
-        MismatchError: The two are not of the same images, references, metrics and options.
-        OptionError: An option has a value that is not allowed.
+        MismatchError: The two reports differ in images, references, metrics or options.
+        OptionError: An option has an invalid value.
     """
     checked_choice("method", method, get_args(Method))
     _check(samples, seed)
@@ -388,21 +389,23 @@ def compare(
 
 
 def difference(a: Resampled, b: Resampled, *, level: float = 0.95) -> Comparison:
-    """Tests whether two systems differ by their resampled scores: `compare` with `bootstrap`.
+    """Test whether two systems differ by their resampled scores, like `compare`.
+
+    The test is `bootstrap`.
 
     Args:
         a: A score of the first system.
-        b: The same score of the second, of the same images in the same order.
-        level: The part of the resamples inside the interval.
+        b: The same score of the second system, of the same images in the same order.
+        level: The confidence level of the interval, between 0 and 1.
 
     Raises:
-        MismatchError: The two are not of the same score, number of resamples and seed.
+        MismatchError: The two differ in score, number of resamples or seed.
         OptionError: `level` is not a number between 0 and 1.
     """
     checked_level("level", level)
     if (a.name, len(a.values), a.seed) != (b.name, len(b.values), b.seed):
         both = " and ".join(f"{part.name}, {len(part.values):,} samples, seed {part.seed}" for part in (a, b))
-        raise MismatchError(f"resampled scores must be of the same score, samples and seed (got {both})")
+        raise MismatchError(f"resampled scores must have the same name, samples and seed (got {both})")
     first, second = (part.values.astype(np.float64, copy=False) for part in (a, b))
     low, high = _interval(first - second, level)
     exact = all(part.values.dtype == np.float64 for part in (a, b))
@@ -434,7 +437,7 @@ def _resampled(
     seed: int,
     weights: Callable[[int], Iterator[FloatArray]],
 ) -> dict[str, Resampled]:
-    """The resampled scores of a report; `weights` makes the resamples of a number of images."""
+    """Resample the scores of a report; `weights` draws resamples of N images."""
     metrics = [metric for metric, _ in report.scores]
     statistics = [scores.statistics for _, scores in report.scores]
     count = len(report.image_ids)
@@ -458,22 +461,22 @@ def _resampled(
 
 
 def _paired(a: SystemScores, b: SystemScores) -> tuple[list[Metric], list[FloatArray], list[FloatArray]]:
-    """The metrics, and the statistics of both reports with the same image in the same row."""
+    """Return the metrics and the statistics of both reports, paired by image."""
     if set(a.image_ids) != set(b.image_ids):
         only_a, only_b = set(a.image_ids) - set(b.image_ids), set(b.image_ids) - set(a.image_ids)
         raise MismatchError(
-            "the reports must be of the same images"
-            f" ({len(only_a):,} are in the first only, {len(only_b):,} in the second only)"
+            "the reports must contain the same images"
+            f" ({len(only_a):,} are only in the first, {len(only_b):,} only in the second)"
         )
     others = {metric.names: scores for metric, scores in b.scores}
     if {metric.names for metric, _ in a.scores} != set(others):
         raise MismatchError(
-            f"the reports must have the same scores (got {', '.join(a.corpus)} and {', '.join(b.corpus)})"
+            f"the reports must contain the same scores (got {', '.join(a.corpus)} and {', '.join(b.corpus)})"
         )
     for metric, scores in a.scores:
         if scores.signature != others[metric.names].signature:
             raise MismatchError(
-                "the reports must be made with the same references and options"
+                "the reports must use the same references and options"
                 f" (got {scores.signature} and {others[metric.names].signature})"
             )
     rows = {image: row for row, image in enumerate(b.image_ids)}
@@ -491,17 +494,20 @@ def _paired(a: SystemScores, b: SystemScores) -> tuple[list[Metric], list[FloatA
 
 
 def _left_out(a: SystemScores, b: SystemScores) -> tuple[str, ...]:
-    """Return notes on the images that a metric could not score for one of the systems, by reason."""
+    """Return one note per reason for images that were unscored for one of the systems."""
     images: dict[tuple[str, str], dict[ImageId, None]] = {}
     for each in (*a.unscored.values(), *b.unscored.values()):
         images.setdefault((each.reason, each.fix), {}).update(dict.fromkeys(each.images))
     return tuple(
-        f"Left out for both systems: {UnscoredWarning(tuple(found), *why)}." for why, found in images.items()
+        f"Excluded for both systems: {UnscoredWarning(tuple(found), *why)}." for why, found in images.items()
     )
 
 
 def _defined(values: FloatArray) -> FloatArray:
-    """The values that are numbers: a resample without tuples of a category of SPICE has no score."""
+    """Return the values that are not NaN.
+
+    A resample without tuples of a SPICE category has no score.
+    """
     return values[~np.isnan(values)]
 
 

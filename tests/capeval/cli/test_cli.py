@@ -284,7 +284,7 @@ def test_input_is_read_before_tables_are_made(files: Path) -> None:
     (files / "b.json").write_text(json.dumps(A[:-1]))
     b = files / "b.json"
     for command, *read in (("score", references, b), ("compare", references, a, b)):
-        assert "b.json: image 6 is among the references but without" in message(command, *read)
+        assert "b.json: image 6 is among the references but not" in message(command, *read)
     assert message("score", references, a).endswith(
         "pip install 'capeval[coco]'; to score without METEOR: --metrics BLEU,ROUGE-L,CIDEr-D\n"
     )
@@ -368,7 +368,7 @@ def test_check_lists_every_problem(files: Path) -> None:
         unknown
         == f"capeval: error: {files / 'w.json'}: image 7 is among the candidates but not among the references"
     )
-    assert missing.endswith(": 2 images (1, 2) are among the references but without a candidate")
+    assert missing.endswith(": 2 images (1, 2) are among the references but not among the candidates")
 
 
 WRONG_RESULTS: dict[str, tuple[str, str]] = {
@@ -384,7 +384,7 @@ WRONG_RESULTS: dict[str, tuple[str, str]] = {
         "image ids must be integers (got strings)",
     ),
     "unknown images": (json.dumps([*A, {"image_id": 9, "caption": ""}]), "image 9 is among the candidates"),
-    "missing images": (json.dumps(A[:2]), "4 images (3, 4, 5, 6) are among the references but without"),
+    "missing images": (json.dumps(A[:2]), "4 images (3, 4, 5, 6) are among the references but not"),
 }
 
 

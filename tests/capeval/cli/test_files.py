@@ -78,17 +78,17 @@ def test_standard_input_is_a_file(files: Path) -> None:
     assert message == "capeval: error: standard input: the file is empty; expected captions\n"
     message = refusal("score", references, "-", input=b'[{"image_id": 7, "caption": "a"}]')
     assert "standard input: image 7 is among the candidates but not among the references" in message
-    assert "were references and results swapped?" in refusal(
+    assert "did you swap references and results?" in refusal(
         "score", results, "-", input=references.read_bytes()
     )
 
 
 def test_columns_are_asked_for_and_named(files: Path) -> None:
     message = refusal("score", files / "references.csv", files / "results.csv")
-    assert "the column of captions must be clear (got 'caption', 'prediction')" in message
+    assert "the caption column is ambiguous (got 'caption', 'prediction')" in message
     assert "--caption-column" in message
     odd = files / "odd.csv"
-    assert "on the command line --reference-id-column" in refusal("score", odd, files / "results.json")
+    assert "on the command line: --reference-id-column" in refusal("score", odd, files / "results.json")
     message = refusal("score", odd, odd, "--id-column", "key", "--caption-column", "model")
     assert "has the references and the results: name the column of references with" in message
     (files / "odd_references.csv").write_text("key,model\n1,a man on a horse\n2,a dog\n")
@@ -104,15 +104,15 @@ def test_columns_are_asked_for_and_named(files: Path) -> None:
     (files / "both.csv").write_text("id,caption,model\n1,a,b\n2,c,d\n")
     message = refusal("score", files / "both.csv", odd, "--id-column=key", "--caption-column=model")
     assert (
-        "(got 'caption', 'model'): name it with caption_column, on the command line --reference-c" in message
+        "(got 'caption', 'model'); set it with 'caption_column' (on the command line: --reference-c" in message
     )
 
 
 def test_splits_are_asked_for_and_named(files: Path) -> None:
     message = refusal("score", files / "dataset.json", files / "results.json")
-    assert "has the splits 'test', 'train': name those to read with split" in message
+    assert "has the splits 'test', 'train'; select one or more with 'split' (on the command line: --split)" in message
     message = refusal("score", files / "dataset.json", files / "results.json", "--split", "test,train")
-    assert "image 3 is among the references but without a candidate" in message
+    assert "image 3 is among the references but not among the candidates" in message
     message = refusal("score", files / "references.json", files / "results.json", "--split", "test")
     assert "must have the key 'split'" in message
     assert output("check", files / "results.json", "-r", files / "dataset.json", "--split", "test")

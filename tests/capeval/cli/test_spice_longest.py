@@ -59,7 +59,7 @@ def test_the_report_is_written(files: Path) -> None:
 def test_compare_leaves_an_image_out_for_both(files: Path) -> None:
     command = ("compare", files / "references.json", files / "a.json", files / "b.json", "-m", "SPICE")
     text = run(*command).stdout.decode()
-    assert text.count("Left out for both systems: image 2 is not scored by SPICE or SPIDEr") == 1
+    assert text.count("Excluded for both systems: image 2 is not scored by SPICE or SPIDEr") == 1
     assert "Left out" not in output(*command, "--spice-longest", "150")
 
 
