@@ -1,7 +1,7 @@
-//! Compile the grammar of a models jar, or parse the sentences of a file with a compiled one.
+//! Compiles the grammar of a models jar, or parses the sentences of a file with a compiled grammar.
 //!
-//! `parse compile JAR SPELLINGS TABLE` and `parse run TABLE FILE [ROUNDS]`. A line of SPELLINGS is
-//! a pair of words; a line of FILE is a sentence, its tokens with spaces between them.
+//! Usage: `parse compile JAR SPELLINGS TABLE` or `parse run TABLE FILE [ROUNDS]`. SPELLINGS has two words per
+//! line. FILE has one sentence per line, as tokens separated by spaces.
 
 use std::error::Error;
 use std::fs;

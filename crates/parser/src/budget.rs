@@ -1,19 +1,20 @@
-//! A budget of memory for the charts of all threads.
+//! Memory budget for the charts of all threads.
 
 use std::collections::BTreeSet;
 use std::process;
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// The charts of a process may have so many bytes together, and the oldest batch what it needs beyond.
+/// Memory for all charts of a process, which only the oldest batch may exceed.
 ///
-/// A chart of 120 rare words has 320 MB, one of 16 sentences of 30 rare words 100 MB, of 11 common words 12 MB.
+/// A chart takes 320 MB for a sentence of 120 rare words, 100 MB for 16 sentences of 30 rare words, and 12 MB
+/// for 16 sentences of 11 common words.
 const BYTES: usize = 320 << 20;
 
-/// Bytes that batches of sentences share.
+/// Memory shared by batches of sentences.
 ///
-/// A batch asks for memory while its chart grows. Where the budget is used up it waits until another
-/// batch has ended. The oldest batch never waits, so one is always parsed, also if it is larger than
-/// the budget. Then older batches get memory before younger ones, so that few are begun and soon ended.
+/// A batch requests memory while its chart grows. If the budget is used up, it waits until another batch
+/// ends. The oldest batch never waits, so there is always progress, even if it exceeds the budget. Otherwise,
+/// older batches get memory before younger ones, so that few batches are in progress at a time.
 #[derive(Debug)]
 pub(crate) struct Budget {
     bytes: usize,
@@ -24,13 +25,13 @@ pub(crate) struct Budget {
 #[derive(Debug, Default)]
 struct State {
     used: usize,
-    /// The number of the next batch; older ones have lower numbers.
+    /// Number of the next batch. Older batches have lower numbers.
     next: u64,
     batches: BTreeSet<u64>,
     waiting: BTreeSet<u64>,
 }
 
-/// The budget of a process, and that of a process that was forked from it.
+/// The budget of a process, and of a process forked from it.
 struct OfProcess {
     process: u32,
     budget: Budget,
@@ -48,8 +49,9 @@ impl Budget {
         Self { bytes, state: Mutex::default(), changed: Condvar::new() }
     }
 
-    /// The budget of this process. A forked process gets one of its own, since the batches that its
-    /// parent's threads parse never end in it.
+    /// Returns the budget of this process.
+    ///
+    /// A forked process gets its own, because the batches of its parent's threads never end in it.
     pub(crate) fn of_process() -> &'static Self {
         static FIRST: OnceLock<OfProcess> = OnceLock::new();
         let mut found = FIRST.get_or_init(OfProcess::new);
@@ -64,7 +66,7 @@ impl Budget {
     }
 }
 
-/// What one worker's charts have of a budget.
+/// The part of the budget used by one worker's charts.
 #[derive(Debug)]
 pub(crate) struct Share<'a> {
     budget: &'a Budget,
@@ -77,7 +79,7 @@ impl<'a> Share<'a> {
         Self { budget, bytes: 0, batch: None }
     }
 
-    /// Begin a batch, which is younger than all others.
+    /// Begins a batch, the youngest so far.
     pub(crate) fn begin(&mut self) {
         let mut state = self.budget.lock();
         let batch = state.next;
@@ -86,7 +88,7 @@ impl<'a> Share<'a> {
         self.batch = Some(batch);
     }
 
-    /// Take more bytes for the batch; wait for them where older batches need them first.
+    /// Takes more bytes for the batch, and waits while older batches need them first.
     pub(crate) fn take(&mut self, more: usize) {
         let Some(batch) = self.batch.filter(|_| more > 0) else { return };
         let mut state = self.budget.lock();
@@ -101,7 +103,7 @@ impl<'a> Share<'a> {
         }
     }
 
-    /// End the batch. Its memory stays taken.
+    /// Ends the batch. Its memory stays reserved.
     pub(crate) fn end(&mut self) {
         if let Some(batch) = self.batch.take() {
             self.budget.lock().batches.remove(&batch);
@@ -109,7 +111,7 @@ impl<'a> Share<'a> {
         }
     }
 
-    /// Whether a batch waits for memory.
+    /// Returns whether a batch is waiting for memory.
     pub(crate) fn is_wanted(&self) -> bool {
         !self.budget.lock().waiting.is_empty()
     }
@@ -118,7 +120,7 @@ impl<'a> Share<'a> {
         self.bytes
     }
 
-    /// Give all memory back.
+    /// Releases all memory.
     pub(crate) fn give_back(&mut self) {
         self.budget.lock().used -= std::mem::take(&mut self.bytes);
         self.budget.changed.notify_all();
@@ -200,14 +202,14 @@ mod tests {
             let (sender, receiver) = std::sync::mpsc::channel();
             let other = sender.clone();
             scope.spawn(move || {
-                // So much that the younger one has to wait until it is given back.
+                // So much that the younger batch must wait until the memory is released.
                 older.take(950);
                 sender.send("older").unwrap();
                 older.give_back();
                 older.end();
             });
             wait(1);
-            // It would fit, but an older one waits.
+            // There is enough memory, but an older batch is waiting.
             scope.spawn(move || {
                 younger.take(100);
                 other.send("younger").unwrap();

@@ -1,26 +1,25 @@
-//! The chart of a batch of sentences of one length.
+//! The chart of a batch of sentences of the same length.
 //!
-//! A cell (a span of words) keeps, for the cells above it, a small table of its plain states and
-//! lists of its heads (see [`crate::layout`]); the scores stand in lists that are never moved. The table of all states is needed for the cell that is being built only. Cells are
-//! built column by column (spans that end with the same word), and most heads are needed by their
-//! own column or the next one only.
+//! A cell (a span of words) keeps a small table of its plain states and lists of its heads for the cells
+//! above it (see [`crate::layout`]). The scores are in lists that are never moved. Only the cell under
+//! construction has a table of all states. Cells are built column by column (spans that end with the same
+//! word), and most heads are needed only by their own column or the next one.
 //!
-//! Tried and left: leaving out heads that no neighboring word can go with (by the tags with which
-//! phrases begin and end) costs more than it saves, 20 % in all, since the lists are made anew for
-//! every batch.
+//! Skipping heads that are incompatible with every neighboring word (by the tags with which phrases begin and
+//! end) was tried and made parsing 20% slower overall, because the lists must be rebuilt for every batch.
 
 use crate::lanes::{Lanes, Mask};
 use crate::layout::{HeadRules, KINDS, Kind, Layout, ListedRule};
 
-/// Which lanes have a state, and where in its cell's scores the state stands.
+/// The lanes that have a state, and the slot of its score in the cell.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Entry {
     pub(crate) mask: Mask,
     pub(crate) slot: u16,
 }
 
-/// All states of a cell by their number: a bit each, and the number of states before each 64 bits,
-/// which tells where their scores stand.
+/// The states of each cell: one bit per state, and the number of states before each block of 64 bits, from
+/// which the slots of their scores follow.
 #[derive(Debug, Default)]
 struct Places {
     bits: Vec<u64>,
@@ -38,28 +37,31 @@ pub(crate) struct Head {
 #[derive(Clone, Copy, Debug)]
 struct Cell<L> {
     scores: ScoresPlace,
-    /// The score of each lane's best state.
+    /// The score of the best state in each lane.
     highest: L,
-    /// Where the heads of each kind start and end in their list.
+    /// Range of the heads of each kind in their list.
     heads: [(usize, usize); 4],
 }
 
-/// The list that a cell's scores stand in, and where they start.
+/// The list with a cell's scores, and their offset in it.
 #[derive(Clone, Copy, Debug)]
 struct ScoresPlace {
     list: usize,
     first: usize,
 }
 
-/// Above 32 MB the C library of Linux takes memory from the system, and gives it back when it is freed,
-/// instead of keeping it for one thread. What is not written to is not used.
+/// Size of a list in bytes.
+///
+/// Above 32 MB, the C library on Linux takes memory from the system and returns it when freed, instead of
+/// keeping it for one thread. Pages that are not written to use no memory.
 const LIST_BYTES: usize = 33 << 20;
 
-/// The scores of all cells, in lists of one size. One long list would be copied when it grows, and
-/// there would be two of it meanwhile.
+/// The scores of all cells, in lists of the same size.
+///
+/// A single list would be copied whenever it grows, which needs twice the memory.
 struct Scores<L> {
     lists: Vec<Vec<L>>,
-    /// How many lists are in use.
+    /// Number of lists in use.
     used: usize,
 }
 
@@ -69,7 +71,7 @@ impl<L: Lanes> Scores<L> {
         self.used = 0;
     }
 
-    /// The place for the scores of a cell that has up to `most` states.
+    /// Reserves a place for the scores of a cell with up to `most` states.
     fn begin_cell(&mut self, most: usize) -> ScoresPlace {
         let size = most.max(LIST_BYTES / size_of::<L>());
         if self.used == 0 || self.lists[self.used - 1].len() + most > size {
@@ -91,11 +93,11 @@ impl<L: Lanes> Scores<L> {
     }
 }
 
-/// The heads of the cells that other cells still need, a list a kind.
+/// The heads of the cells that other cells still need, one list per kind.
 #[derive(Debug, Default)]
 struct Heads {
     lists: [Vec<Head>; 4],
-    /// Those of the column before. Heads on the left of a tag are needed with the next word only.
+    /// Heads of the previous column. Left heads that combine with a tag are needed only with the next word.
     left_with_tag_before: Vec<Head>,
 }
 
@@ -105,8 +107,9 @@ impl Heads {
         self.left_with_tag_before.clear();
     }
 
-    /// Drop the heads that no cell of the next column needs. Those on the right are joined with what
-    /// is on their left, in cells of their own column.
+    /// Removes the heads that no cell of the next column needs.
+    ///
+    /// Right heads combine with their left neighbors in cells of the same column.
     fn begin_column(&mut self) {
         self.lists[Kind::RightWithPhrase as usize].clear();
         self.lists[Kind::RightWithTag as usize].clear();
@@ -114,7 +117,7 @@ impl Heads {
         self.lists[Kind::LeftWithTag as usize].clear();
     }
 
-    /// The list that cells of the column that is being built read.
+    /// Returns the list that cells of the current column read.
     fn list(&self, kind: Kind) -> &[Head] {
         match kind {
             Kind::LeftWithTag => &self.left_with_tag_before,
@@ -134,13 +137,14 @@ struct Edges {
     at_end: bool,
 }
 
-/// The states of the cell that is being built, by their number. The same memory serves every cell, so
-/// it stays in the cache, and the many changes of a score cause no traffic outside of it.
+/// The states of the cell under construction, by number.
+///
+/// All cells reuse this memory, so it stays in the cache, and frequent score updates cause no memory traffic.
 struct Current<L> {
     masks: Vec<Mask>,
-    /// Where the scores of the states that the cell has will stand when it is built.
+    /// Slot of each state's score in the finished cell.
     slots: Vec<u16>,
-    /// Minus infinity in every lane that has no state.
+    /// Minus infinity in every lane that does not have the state.
     scores: Vec<L>,
 }
 
@@ -174,7 +178,7 @@ impl<L: Lanes> Current<L> {
         }
     }
 
-    /// Children ascend, and each reads what the ones before it have left.
+    /// Children are in increasing order, and each uses the scores left by the previous ones.
     fn apply_chains(&mut self, layout: &Layout, is_word: bool) {
         for child in &layout.children {
             if child.is_word_tag && !is_word {
@@ -205,10 +209,10 @@ struct Table<'a, L> {
     scores: &'a [L],
 }
 
-/// Room for charts, used again from batch to batch.
+/// Reusable memory for charts, one batch after another.
 pub(crate) struct Chart<'a, L> {
     pub(crate) layout: &'a Layout,
-    /// The number of words of the batch, the boundary included.
+    /// Number of words of each sentence in the batch, including the boundary.
     pub(crate) length: usize,
     cells: Vec<Cell<L>>,
     cell_numbers: Vec<u32>,
@@ -217,7 +221,7 @@ pub(crate) struct Chart<'a, L> {
     places: Places,
     scores: Scores<L>,
     current: Current<L>,
-    /// The bytes that were asked for: the largest chart so far needed them.
+    /// Bytes requested so far, for the largest chart.
     taken: usize,
 }
 
@@ -243,9 +247,11 @@ impl<'a, L: Lanes> Chart<'a, L> {
         }
     }
 
-    /// Fill the chart for sentences of `length` words, the boundary included. `tags` calls back for
-    /// each lane, state and score of the word at a place. `next_column` is told before each column how
-    /// many bytes more than ever before the chart needs, and may end the work.
+    /// Fills the chart for sentences of `length` words, including the boundary.
+    ///
+    /// `tags` calls its callback with each lane, state and score of the word at a position. `next_column` is
+    /// called before each column with the number of bytes that the chart needs in addition to earlier
+    /// requests, and can stop the work.
     pub(crate) fn fill<E>(
         &mut self,
         length: usize,
@@ -271,12 +277,12 @@ impl<'a, L: Lanes> Chart<'a, L> {
                 });
             }
         };
-        // By their ends, since the right parts of a column's cells are cells of the same column, and
-        // still in the cache. The boundary is joined to whole sentences only.
+        // In the order of their ends, because the right parts of a column's cells are cells of the same
+        // column that are still in the cache. The boundary is combined only with whole sentences.
         let mut column_bytes = 0;
         for end in 1..length {
             let bytes = self.bytes();
-            // As much as the last column needed, and a cell more.
+            // Estimate: as much as the last column, and one cell more.
             next_column(self.more(bytes + column_bytes + column_bytes / end))?;
             self.heads.begin_column();
             self.build(end - 1, end, add_tags(end - 1));
@@ -293,7 +299,7 @@ impl<'a, L: Lanes> Chart<'a, L> {
         Ok(())
     }
 
-    /// The bytes that a chart of some size needs beyond what was asked for before.
+    /// Returns the bytes that a chart of a size needs in addition to earlier requests.
     fn more(&mut self, bytes: usize) -> usize {
         let more = bytes.saturating_sub(self.taken);
         self.taken += more;
@@ -316,8 +322,8 @@ impl<'a, L: Lanes> Chart<'a, L> {
         self.finish(start, end);
     }
 
-    /// Keep what the cells above need, in the order of the states, and clear the memory of the cell
-    /// that is being built.
+    /// Stores the data that the cells above need, in the order of the states, and clears the cell under
+    /// construction.
     fn finish(&mut self, start: usize, end: usize) {
         let place = self.scores.begin_cell(self.layout.states);
         let scores = &mut self.scores.lists[place.list];
@@ -356,8 +362,10 @@ impl<'a, L: Lanes> Chart<'a, L> {
         self.cells.push(Cell { scores: place, highest, heads });
     }
 
-    /// A cell at an edge of the sentence has no neighbor there; the boundary is the neighbor of
-    /// the whole sentence only.
+    /// Returns whether a cell's heads are used.
+    ///
+    /// A cell at an edge of the sentence has no neighbor there, and the boundary is a neighbor only of the
+    /// whole sentence.
     fn is_used(&self, start: usize, end: usize, kind: Kind) -> bool {
         match kind.head_is_left() {
             true => end + 1 < self.length || (start == 0 && end < self.length),
@@ -399,7 +407,7 @@ impl<'a, L: Lanes> Chart<'a, L> {
     }
 }
 
-/// The cells that are built.
+/// The finished cells.
 pub(crate) struct Finished<'a, L> {
     pub(crate) layout: &'a Layout,
     pub(crate) length: usize,
@@ -455,7 +463,7 @@ impl<L: Lanes> Finished<'_, L> {
         }
     }
 
-    /// A cell for looking up scores of one lane, if its span has one.
+    /// Returns the scores of one lane in a cell, if the span has a cell.
     pub(crate) fn scores(&self, start: usize, end: usize, lane: usize) -> Option<CellScores<'_, L>> {
         let number = self.cell(start, end)?;
         let words = self.layout.states.div_ceil(64);
@@ -479,12 +487,12 @@ pub(crate) struct CellScores<'a, L> {
 }
 
 impl<L: Lanes> CellScores<'_, L> {
-    /// The score of the lane's best state.
+    /// Returns the score of the lane's best state.
     pub(crate) fn highest(&self) -> f32 {
         self.highest
     }
 
-    /// The score of a plain state, minus infinity if the lane has none.
+    /// Returns the score of a plain state, or minus infinity if the lane does not have it.
     #[inline(always)]
     pub(crate) fn get_plain(&self, state: u16) -> f32 {
         let entry = self.table.plain[usize::from(state)];
@@ -494,7 +502,7 @@ impl<L: Lanes> CellScores<'_, L> {
         }
     }
 
-    /// The score of any state, minus infinity if the lane has none.
+    /// Returns the score of any state, or minus infinity if the lane does not have it.
     #[inline(always)]
     pub(crate) fn get(&self, state: u16) -> f32 {
         let (word, bit) = (usize::from(state / 64), state % 64);

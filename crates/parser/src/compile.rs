@@ -1,4 +1,4 @@
-//! From plain lists to the sections of a table file.
+//! Compilation of plain lists into the sections of a table file.
 
 use std::collections::BTreeMap;
 
@@ -8,16 +8,16 @@ use crate::error::ModelError;
 use crate::source::{Count, Source, UnaryRule};
 use crate::unaries;
 
-/// The kind of a table file that holds a parser's model and nothing else.
+/// The kind of table file that contains only a parser model.
 pub const KIND: Kind = Kind { name: "PARSER", version: 1 };
 
-/// The name of the goal of every parse.
+/// Name of the root state of every parse.
 pub(crate) const GOAL: &str = "ROOT";
 /// The token that ends every sentence, and its tag.
 pub(crate) const BOUNDARY: &str = ".$.";
 pub(crate) const BOUNDARY_TAG: &str = ".$$.";
 
-/// Sorted strings: where each ends, and their bytes.
+/// Sorted strings: end offsets and bytes.
 #[derive(Debug, Default)]
 struct Strings {
     ends: Vec<u32>,
@@ -31,18 +31,18 @@ impl Strings {
     }
 }
 
-/// Strings with their counts: in all, and with each tag.
+/// Strings with their total counts, and their counts with each tag.
 #[derive(Debug, Default)]
 struct Counts {
     strings: Strings,
     totals: Vec<f64>,
-    /// Where the tags of each string end.
+    /// End offset of the tags of each string.
     tag_ends: Vec<u32>,
     tags: Vec<u16>,
     tag_counts: Vec<f64>,
 }
 
-/// A model as sections of a table file, for a file of its own or one that holds more.
+/// A model as sections of a table file, which may contain more sections.
 #[derive(Debug, Default)]
 pub struct Compiled {
     states: Strings,
@@ -64,10 +64,11 @@ pub struct Compiled {
 }
 
 impl Compiled {
-    /// Check a model and put it into sections.
+    /// Checks a model and converts it to sections.
     ///
     /// # Errors
-    /// A [`ModelError`] if a number or name of the source is not one of its states, tags or words.
+    /// Returns a [`ModelError`] if a number or name in the source does not refer to one of its states, tags
+    /// or words.
     pub fn new(source: &Source) -> Result<Self, ModelError> {
         let mut compiled = Self::default();
         compiled.add_states(source)?;
@@ -77,7 +78,7 @@ impl Compiled {
         Ok(compiled)
     }
 
-    /// The sections, whose names all begin with `parser.`.
+    /// Returns the sections. Their names all begin with `parser.`.
     #[must_use]
     pub fn contents(&self) -> Vec<Contents<'_>> {
         vec![
@@ -164,7 +165,7 @@ impl Compiled {
         let pairs: BTreeMap<&str, &str> =
             source.spellings.iter().map(|(spelling, lookup)| (spelling.as_str(), lookup.as_str())).collect();
         if pairs.len() != source.spellings.len() {
-            let found = "one spelling twice".to_owned();
+            let found = "duplicate spellings".to_owned();
             return Err(ModelError::content("the spellings", "different spellings", found));
         }
         for (spelling, lookup) in pairs {
@@ -178,10 +179,10 @@ impl Compiled {
     }
 }
 
-/// Compile a model into a table file of its own.
+/// Compiles a model into its own table file.
 ///
 /// # Errors
-/// As [`Compiled::new`].
+/// Returns the errors of [`Compiled::new`].
 pub fn compile(source: &Source) -> Result<Vec<u8>, ModelError> {
     Ok(write(KIND, &Compiled::new(source)?.contents()))
 }
@@ -192,7 +193,8 @@ fn state_of(source: &Source, name: &str, place: &'static str) -> Result<u16, Mod
     state.ok_or_else(|| ModelError::content(place, "the name of a state", format!("{name:?}")))
 }
 
-/// The counts by word in the words' order, the counts of tags, and the count of everything.
+/// Groups the counts by word in the words' order, and returns them with the counts of tags and the total
+/// count.
 fn group(
     place: &'static str,
     source: &Source,

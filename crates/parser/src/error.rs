@@ -1,45 +1,45 @@
-//! What can be wrong with a model or with what is to be parsed.
+//! Errors of models and of parsing.
 
 use capeval_tables::TableError;
 use thiserror::Error;
 
-/// A models jar, or what is in it, is not as expected.
+/// Error of reading a models jar or its content.
 #[derive(Debug, Error)]
 pub enum ModelError {
     /// The jar cannot be read.
-    #[error("the models jar cannot be read: {0}")]
+    #[error("cannot read the models jar: {0}")]
     Io(#[from] std::io::Error),
-    /// The file is not a jar, or a damaged one.
+    /// The file is not a valid jar.
     #[error("the models jar must be a zip file: {0}")]
     Jar(#[from] zip::result::ZipError),
     /// The bytes are not those of CoreNLP 3.6.0.
-    #[error("{part} must be that of CoreNLP 3.6.0 (SHA-256 {expected}), found {found}")]
+    #[error("{part} must be from CoreNLP 3.6.0 (expected SHA-256 {expected}, found {found})")]
     Checksum {
-        /// What was read.
+        /// Name of the checked file.
         part: &'static str,
-        /// The SHA-256 of what was to be read, in hexadecimal.
+        /// The expected SHA-256 in hexadecimal.
         expected: &'static str,
-        /// The SHA-256 of what was read.
+        /// The SHA-256 found.
         found: String,
     },
-    /// The bytes are not a stream of Java objects.
+    /// The bytes are not a Java object stream.
     #[error("the model's object stream, byte {offset}: expected {expected}, found {found}")]
     Stream {
-        /// Where the reader stood.
+        /// Offset in the stream.
         offset: usize,
-        /// What had to stand there.
+        /// Description of the expected data.
         expected: &'static str,
-        /// What stood there.
+        /// Description of the data found.
         found: String,
     },
-    /// The objects are not those of a parser's model.
+    /// The objects are not a parser model.
     #[error("the model, {place}: expected {expected}, found {found}")]
     Content {
         /// The object or list.
         place: String,
-        /// What it had to be.
+        /// Description of the expected value.
         expected: &'static str,
-        /// What it was.
+        /// Description of the value found.
         found: String,
     },
     /// The compiled table is damaged.
@@ -53,29 +53,29 @@ impl ModelError {
     }
 }
 
-/// A sentence that is not parsed.
+/// Error of parsing a sentence.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum ParseError {
-    /// A sentence needs a word.
+    /// A sentence has no words.
     #[error("sentence {sentence}: expected at least one token, found none")]
     Empty {
-        /// The sentence's place in the batch, from 0.
+        /// Index of the sentence in the batch.
         sentence: usize,
     },
-    /// Time grows with the cube of the length, memory with its square.
+    /// A sentence is too long. Time grows with the cube of the length, memory with its square.
     #[error("sentence {sentence}: expected at most {limit} tokens, found {found}")]
     TooLong {
-        /// The sentence's place in the batch, from 0.
+        /// Index of the sentence in the batch.
         sentence: usize,
-        /// The largest length that the parser was told to accept.
+        /// The parser's limit.
         limit: usize,
-        /// The sentence's length.
+        /// Length of the sentence.
         found: usize,
     },
     /// The compiled table is damaged.
     #[error(transparent)]
     Table(#[from] TableError),
-    /// The caller's progress callback asked to stop.
+    /// The caller's progress callback requested a stop.
     #[error("the parser was asked to stop")]
     Stopped,
 }

@@ -1,28 +1,28 @@
-//! The best tree of a filled chart.
+//! Extraction of the best tree from a filled chart.
 //!
-//! Scores are added up in double precision here, from the chart's floats. Among trees of one score
-//! the first counts: splits from left to right, rules in the grammar's order, then unary rules.
+//! Scores are summed in double precision here, from the chart's floats. Among trees of equal score, the first
+//! counts: splits from left to right, rules in the grammar's order, then unary rules.
 
 use crate::chart::Finished;
 use crate::lanes::Lanes;
 use crate::layout::{Layout, ParentRule};
 use crate::tree::Node;
 
-/// How a state over a span is made.
+/// The derivation of a state over a span.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Binary { split: usize, left: u16, right: u16 },
     Unary { child: u16 },
 }
 
-/// A tree whose marks of binarization are gone.
+/// A tree without the nodes added by binarization.
 pub(crate) struct Extracted {
     pub(crate) score: f64,
     pub(crate) nodes: Vec<Node>,
     pub(crate) tags: Vec<u16>,
 }
 
-/// The best tree of one lane, `None` if the sentence has none.
+/// Returns the best tree of one lane, or `None` if the sentence has none.
 pub(crate) fn extract<L: Lanes>(chart: &Finished<'_, L>, lane: usize) -> Option<Extracted> {
     let goal = chart.layout.goal;
     let mut extraction =
@@ -42,13 +42,13 @@ struct Extraction<'a, L> {
 }
 
 impl<L: Lanes> Extraction<'_, L> {
-    /// Add the tree of a state; of a node that binarization made, only the children.
+    /// Adds the tree of a state. For a node added by binarization, only its children are added.
     fn add(&mut self, state: u16, start: usize, end: usize) -> Option<()> {
         if self.layout.is_tag[usize::from(state)] && end == start + 1 {
             self.add_word(state);
             return Some(());
         }
-        // A circle of unary rules would need rules of probability 1.
+        // Limits the depth. A cycle of unary rules would need rules of probability 1.
         self.depth += 1;
         if self.depth > 20 * self.chart.length + 100 {
             return None;
@@ -96,7 +96,7 @@ impl<L: Lanes> Extraction<'_, L> {
             let (Some(left_cell), Some(right_cell)) = (left_cell, right_cell) else { continue };
             let (lowest_right, lowest_left) = (lowest - left_cell.highest(), lowest - right_cell.highest());
             for &ParentRule { left, right, kind, score } in rules {
-                // The plain child is quickly looked up, and most often missing or too unlikely.
+                // The plain child is cheap to look up, and usually missing or too unlikely.
                 let is_likely = match kind.head_is_left() {
                     true => score + right_cell.get_plain(right) >= lowest_right,
                     false => score + left_cell.get_plain(left) >= lowest_left,
@@ -115,8 +115,8 @@ impl<L: Lanes> Extraction<'_, L> {
     }
 }
 
-/// A lower bound of what the best way to make a state adds up to in double precision: the state's
-/// score in the chart, less many times what rounding to floats can have changed.
+/// Returns a lower bound of the best derivation's score in double precision: the chart's score minus a
+/// multiple of the largest rounding error of floats.
 fn lowest(score: f32) -> f32 {
     score - 1e-3 - 1e-5 * score.abs()
 }

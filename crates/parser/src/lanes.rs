@@ -1,18 +1,19 @@
-//! Several sentences side by side: one float for each.
+//! Lanes: several sentences parsed in parallel, with one float each.
 
-/// No lane of a batch; bit `l` of a mask stands for lane `l`.
+/// A set of lanes. Bit `l` stands for lane `l`.
 pub(crate) type Mask = u16;
 
-/// The scores of one state over one span, a lane a sentence; minus infinity where a sentence has
-/// none. The operations are plain loops, which the compiler turns into vector instructions.
+/// The scores of one state over one span, one lane per sentence. Minus infinity stands for no score.
+///
+/// The operations are plain loops, which the compiler vectorizes.
 pub(crate) trait Lanes: Copy + Send {
     const COUNT: usize;
     const NONE: Self;
 
-    /// `(rule + left) + right`, in this order, in every lane.
+    /// Computes `(rule + left) + right` in this order in every lane.
     fn sum(rule: f32, left: &Self, right: &Self) -> Self;
     fn plus(&self, rule: f32) -> Self;
-    /// Keep the greater score of each lane.
+    /// Keeps the larger score of each lane.
     fn improve(&mut self, other: &Self);
     fn get(&self, lane: usize) -> f32;
     fn set(&mut self, lane: usize, score: f32);

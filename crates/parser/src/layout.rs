@@ -1,9 +1,9 @@
-//! The grammar as the chart wants it: states in a new order, rules in lists by one of their children.
+//! The grammar in the layout of the chart: renumbered states, and rules grouped by one of their children.
 //!
-//! Nearly every binary rule has one child that binarization made (its name begins with `@`) and one
-//! *plain* child. A rule stands in the list of its made child, its *head*; the chart then goes
-//! through the heads that a cell has and looks the other child up in the table of plain states of
-//! the neighboring cell, which is small. Plain states have the lowest numbers.
+//! Nearly every binary rule has one child created by binarization (its name begins with `@`) and one *plain*
+//! child. The binarized child is the *head* of the rule, and the rule is in the list of its head. The chart
+//! iterates over the heads in a cell and looks up the other child in the table of plain states of the
+//! neighboring cell, which is small. Plain states have the lowest numbers.
 
 use std::ops::Range;
 
@@ -11,8 +11,9 @@ use capeval_tables::{TableError, TableFile};
 
 use crate::compile::{BOUNDARY_TAG, GOAL};
 
-/// Which child of a binary rule is its head, and what the other one can be. A tag that no rule makes
-/// covers one word only, so its rules are tried at one split of a span.
+/// Side of a binary rule's head, and kind of its other child.
+///
+/// A tag that is no rule's parent covers only one word, so its rules need only one split of a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     LeftWithPhrase = 0,
@@ -38,8 +39,10 @@ pub(crate) struct ListedRule {
     pub(crate) score: f32,
 }
 
-/// Which child of a rule a state can be, and so where in a sentence it is of any use: what can only be
-/// a left child is useless over the last words, where it has no sibling.
+/// Possible sides of a state as a child.
+///
+/// A state that can only be a left child is not needed at the end of the sentence, where it has no right
+/// sibling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Use {
     OnlyLeft,
@@ -47,8 +50,8 @@ enum Use {
     OnlyRight,
 }
 
-/// Where the rules of a head stand in their list: those whose parent is of use only as a left child,
-/// then those whose parent is of use anywhere, then those whose parent is of use only as a right one.
+/// The rules of a head in their list: first the rules whose parent can only be a left child, then those whose
+/// parent can be either, then those whose parent can only be a right child.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct HeadRules {
     first: u32,
@@ -62,7 +65,8 @@ impl HeadRules {
         self.only_left == 0 && self.anywhere == 0 && self.only_right == 0
     }
 
-    /// The rules whose parent is of use over a span that begins or ends with the sentence, or not.
+    /// Returns the rules whose parent is needed over a span, depending on whether it begins or ends with the
+    /// sentence.
     #[inline(always)]
     pub(crate) fn range(self, at_start: bool, at_end: bool) -> Range<usize> {
         let first = self.first as usize + if at_end { usize::from(self.only_left) } else { 0 };
@@ -71,12 +75,12 @@ impl HeadRules {
     }
 }
 
-/// The rules of one kind by their head.
+/// The rules of one kind, by head.
 #[derive(Debug, Default)]
 pub(crate) struct RuleList {
-    /// The place of each state's rules.
+    /// The rules of each state.
     pub(crate) heads: Vec<HeadRules>,
-    /// A bit for each state, set if it has rules here.
+    /// One bit per state, set if it has rules of this kind.
     pub(crate) is_head: Vec<u64>,
     pub(crate) rules: Vec<ListedRule>,
 }
@@ -90,7 +94,7 @@ pub(crate) struct ParentRule {
     pub(crate) score: f32,
 }
 
-/// A list a state.
+/// One list per state.
 #[derive(Debug, Default)]
 pub(crate) struct Lists<T> {
     starts: Vec<u32>,
@@ -111,20 +115,20 @@ impl<T: Copy> Lists<T> {
     }
 }
 
-/// A state with the rules that have it as their only child.
+/// A state with the unary rules of which it is the child.
 #[derive(Debug)]
 pub(crate) struct Child {
     pub(crate) state: u16,
-    /// A tag that covers one word only.
+    /// Whether the state is a tag that covers only one word.
     pub(crate) is_word_tag: bool,
     /// Parent and score of each chain of unary rules.
     pub(crate) chains: Vec<(u16, f32)>,
 }
 
-/// What a node of the tree is called.
+/// The labels of a tree node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Names {
-    /// The label of a phrase; `None` if the node was made by binarization and goes.
+    /// Label as a phrase, or `None` if the node was created by binarization and is removed.
     pub(crate) phrase: Option<u16>,
     pub(crate) tag: u16,
 }
@@ -132,24 +136,24 @@ pub(crate) struct Names {
 #[derive(Debug)]
 pub(crate) struct Layout {
     pub(crate) states: usize,
-    /// The states below this number are plain.
+    /// Number of plain states, which have the lowest numbers.
     pub(crate) plain: usize,
     pub(crate) lists: [RuleList; 4],
-    /// In the order in which unary rules are applied.
+    /// Children of unary rules, in the order in which the rules are applied.
     pub(crate) children: Vec<Child>,
     pub(crate) binary: Lists<ParentRule>,
-    /// Child and score of each unary rule by its parent.
+    /// Child and score of each unary rule, by parent.
     pub(crate) unary: Lists<(u16, f32)>,
     pub(crate) is_tag: Vec<bool>,
     pub(crate) goal: u16,
     pub(crate) boundary_tag: u16,
     pub(crate) names: Vec<Names>,
     pub(crate) labels: Vec<String>,
-    /// The number here of each state of the file.
+    /// New number of each state of the file.
     pub(crate) new_state: Vec<u16>,
 }
 
-/// The rules of the file, every number checked.
+/// The validated rules of the file.
 struct Rules {
     names: Vec<String>,
     tags: Vec<u16>,
@@ -257,8 +261,10 @@ fn read_rules<B: AsRef<[u8]>, const N: usize>(
     Ok(rules.iter().copied().zip(scores.iter().copied()).collect())
 }
 
-/// The new order of the states: phrases, tags, then what binarization made; in each part those with
-/// most rules first, since they are needed most often and then share cache lines.
+/// The new order of the states: plain phrases, plain tags, then states created by binarization.
+///
+/// In each part, states with more rules come first, because they are needed most often and then share cache
+/// lines.
 struct Order {
     new_state: Vec<u16>,
     plain: usize,
@@ -319,7 +325,7 @@ fn left_heads(rules: &Rules, order: &Order) -> Vec<bool> {
     left
 }
 
-/// The use of each state of the file.
+/// Returns the possible sides of each state of the file.
 fn uses(rules: &Rules, goal: u16, boundary: u16) -> Vec<Use> {
     let (mut left, mut right) = (vec![false; rules.names.len()], vec![false; rules.names.len()]);
     for &([_, left_child, right_child], _) in &rules.binary {
@@ -371,7 +377,7 @@ fn rule_list(rules: &Rules, order: &Order, kinds: &[Kind], uses: &[Use], kind: K
     RuleList { heads, is_head, rules: lists.entries.into_iter().map(|(_, rule)| rule).collect() }
 }
 
-/// Children ascend in the file's order, which is the reference's.
+/// Returns the children of chains in the file's order, which is the reference implementation's.
 fn children(rules: &Rules, order: &Order) -> Vec<Child> {
     let chains = rules
         .chains
@@ -388,7 +394,7 @@ fn children(rules: &Rules, order: &Order) -> Vec<Child> {
     with_chains.map(child).collect()
 }
 
-/// The names of nodes by new state, and all names.
+/// Returns the labels of nodes by new state, and all labels.
 fn name_states(states: &[String], new_state: &[u16]) -> (Vec<Names>, Vec<String>) {
     let mut labels: Vec<String> = Vec::new();
     let mut number = |label: String| {
@@ -409,8 +415,9 @@ fn name_states(states: &[String], new_state: &[u16]) -> (Vec<Names>, Vec<String>
     (names, labels)
 }
 
-/// A state's name up to its first mark of an annotation. A mark at the start protects what comes up
-/// to its twin (`-LRB-`).
+/// Returns a state's name up to the first annotation mark.
+///
+/// A mark at the start protects the text up to the same mark (`-LRB-`).
 fn basic_category(state: &str) -> &str {
     const MARKS: [char; 8] = ['-', '=', '|', '#', '^', '~', '_', '['];
     let mut at_start = None;

@@ -1,9 +1,8 @@
-//! How likely a word is under each tag.
+//! Scores of words with each tag.
 //!
-//! Words are looked up under their American spelling and otherwise as they are, case included. A
-//! frequent word (seen more than 100 times) has the tags that it was seen with. A rarer one may have
-//! every tag: its own counts are smoothed with those of all rare words. A word that was never seen
-//! is scored as what its shape tells (its signature), and has the open-class tags.
+//! Words are looked up in American spelling, case-sensitively. A frequent word (seen more than 100 times) has
+//! only the tags it was seen with. A rarer word may have any tag, and its counts are smoothed with those of
+//! all rare words. An unseen word is scored by the signature of its shape, and may have any open-class tag.
 
 use capeval_tables::{Section, TableError, TableFile};
 
@@ -12,18 +11,19 @@ use crate::spelling;
 
 /// Words seen more often have only the tags they were seen with, and are not smoothed.
 const FREQUENT: f64 = 100.0;
-/// Tags that more rare words had are open: a word that was never seen may have them.
+/// Minimum number of rare words of an open-class tag, which unseen words may have.
 const OPEN_CLASS: f64 = 50.0;
-/// The weight of all rare words against a word's own counts, and against a signature's.
+/// Smoothing weight of all rare words, relative to a word's own counts and to a signature's counts.
 const WORD_SMOOTHING: f64 = 0.2;
 const SIGNATURE_SMOOTHING: f64 = 1.0;
-/// Less likely tags are impossible.
+/// Tags with lower scores are impossible.
 const LOWEST: f64 = -100.0;
-/// The name under which the model keeps the open-class tags. As a word of a sentence it is treated
-/// as a rarer word without counts.
+/// Word under which the model keeps the open-class tags.
+///
+/// In a sentence, it is treated as a rarer word without counts.
 const UNKNOWN_WORD: &str = "UNK";
 
-/// How many tags a word may have, which decides how full its part of the chart is.
+/// Class of a word by the number of its possible tags, which determines the density of its part of the chart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum WordClass {
     Unknown,
@@ -31,7 +31,7 @@ pub(crate) enum WordClass {
     Rarer,
 }
 
-/// A tag, as a state of the grammar, with the score of a word under it.
+/// A tag, as a state of the grammar, and the score of a word with it.
 pub(crate) type TagScore = (u16, f32);
 
 /// Sorted strings of a table file.
@@ -69,7 +69,7 @@ impl Strings {
     }
 }
 
-/// The sections of strings with counts.
+/// Sections of strings with counts.
 #[derive(Clone, Copy, Debug)]
 struct Counts {
     strings: Strings,
@@ -111,7 +111,7 @@ impl Counts {
     }
 }
 
-/// The lexicon of a model; its words stay in the table file.
+/// The lexicon of a model. Its words stay in the table file.
 #[derive(Debug)]
 pub(crate) struct Lexicon {
     words: Counts,
@@ -119,7 +119,7 @@ pub(crate) struct Lexicon {
     spellings: Strings,
     lookups: Strings,
     our_words: Strings,
-    /// The state of each tag, and its counts among all words and among rare ones.
+    /// State of each tag, and its counts among all words and among rare words.
     states: Vec<u16>,
     seen: Vec<f64>,
     unseen: Vec<f64>,
@@ -129,7 +129,7 @@ pub(crate) struct Lexicon {
 }
 
 impl Lexicon {
-    /// `new_state` gives the number that the chart has for a state of the file.
+    /// Opens the lexicon. `new_state` maps the states of the file to those of the chart.
     pub(crate) fn open<B: AsRef<[u8]>>(file: &TableFile<B>, new_state: &[u16]) -> Result<Self, TableError> {
         let tag_states = file.section::<u16>("parser.tag_states")?;
         let states = file.numbers(tag_states)?.iter().enumerate().map(|(tag, &state)| {
@@ -179,7 +179,7 @@ impl Lexicon {
         })
     }
 
-    /// The spelling under which a word is looked up.
+    /// Returns the spelling under which a word is looked up.
     fn lookup<B: AsRef<[u8]>>(&self, file: &TableFile<B>, word: &str) -> Result<String, TableError> {
         if spelling::is_too_short(word) {
             return Ok(word.to_owned());
@@ -207,8 +207,9 @@ impl Lexicon {
         Ok(false)
     }
 
-    /// The tags that a word may have, with its score under each. `first` is said of the first word
-    /// of a sentence, where a capital letter tells less.
+    /// Returns the possible tags of a word with their scores.
+    ///
+    /// `first` marks the first word of a sentence, whose capital letter is less informative.
     pub(crate) fn tag_scores<B: AsRef<[u8]>>(
         &self,
         file: &TableFile<B>,
@@ -227,8 +228,9 @@ impl Lexicon {
         self.score_all(file, &word, known, first, &tags)
     }
 
-    /// Scores under every tag, for a sentence that has no parse with the likely tags: an impossible
-    /// tag has the score that is given.
+    /// Returns the scores with every tag, for a sentence without a parse with likely tags.
+    ///
+    /// Impossible tags have the score `impossible`.
     pub(crate) fn all_tag_scores<B: AsRef<[u8]>>(
         &self,
         file: &TableFile<B>,
@@ -277,7 +279,7 @@ impl Lexicon {
         Ok(scores)
     }
 
-    /// The order of the operations is the reference's, so that every bit is.
+    /// The operations are in the order of the reference implementation, so that results are bit-identical.
     fn known_score(&self, word: Entry<'_>, tag: usize) -> f64 {
         let count = word.count(tag);
         let tag_given_word = if word.total > FREQUENT && count > 0.0 {

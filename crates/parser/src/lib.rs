@@ -1,9 +1,9 @@
 //! An exact and fast parser with CoreNLP 3.6.0's English grammar, without Java.
 //!
-//! [`Source::from_jar`] reads the grammar from the models jar that its authors ship, [`compile()`]
-//! turns it into a table file once, [`Model::open`] opens that file, and a [`Parser`] parses
-//! sentences, given as tokens, into trees with tags. Trees and scores are those of CoreNLP's
-//! `englishPCFG` parser, to the last bit of the score.
+//! [`Source::from_jar`] reads the grammar from the models jar of its authors, [`compile()`] converts it to a
+//! table file once, [`Model::open`] opens that file, and a [`Parser`] parses tokenized sentences into trees
+//! with tags. Trees and scores are identical to those of CoreNLP's `englishPCFG` parser, to the last bit of
+//! the score.
 
 mod budget;
 mod chart;

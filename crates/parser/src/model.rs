@@ -1,4 +1,4 @@
-//! A compiled model, ready to parse.
+//! Compiled models.
 
 use capeval_tables::{Kind, TableError, TableFile};
 
@@ -6,13 +6,13 @@ use crate::compile::KIND;
 use crate::layout::Layout;
 use crate::lexicon::Lexicon;
 
-/// The label of the tree, and of the words, of a sentence that has no parse.
+/// Labels of the tree and of the words of a sentence without a parse.
 const NO_PARSE: [&str; 2] = ["X", "XX"];
 
-/// A grammar and lexicon that [`crate::compile()`] made.
+/// A grammar and lexicon compiled by [`crate::compile()`].
 ///
-/// The grammar is put in the order that parsing wants when the model is opened; the words stay in
-/// the table file, so that processes that map the same file share them.
+/// Opening a model loads the grammar in the layout of the chart. The words stay in the table file, so that
+/// processes that map the same file share them.
 #[derive(Debug)]
 pub struct Model<B> {
     pub(crate) file: TableFile<B>,
@@ -24,18 +24,18 @@ pub struct Model<B> {
 }
 
 impl<B: AsRef<[u8]>> Model<B> {
-    /// Open a table file of its own.
+    /// Opens a table file that contains only a model.
     ///
     /// # Errors
-    /// A [`TableError`] if the bytes are not a whole model of this version.
+    /// Returns a [`TableError`] if the bytes are not a complete model of this version.
     pub fn open(bytes: B) -> Result<Self, TableError> {
         Self::open_in(bytes, KIND)
     }
 
-    /// Open a table file of another kind that holds the sections of a model, too.
+    /// Opens a table file of another kind that contains the sections of a model.
     ///
     /// # Errors
-    /// As [`Model::open`].
+    /// Returns the errors of [`Model::open`].
     pub fn open_in(bytes: B, kind: Kind) -> Result<Self, TableError> {
         let file = TableFile::open(bytes, kind)?;
         let layout = Layout::open(&file)?;
@@ -51,7 +51,7 @@ impl<B: AsRef<[u8]>> Model<B> {
         Ok(Self { file, layout, lexicon, labels, no_parse })
     }
 
-    /// The names of phrases and tags, by the numbers that a [`crate::Parse`] has for them.
+    /// Returns the labels of phrases and tags. A [`crate::Parse`] refers to them by index.
     #[must_use]
     pub fn labels(&self) -> &[String] {
         &self.labels

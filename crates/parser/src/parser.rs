@@ -1,4 +1,4 @@
-//! Parsing many sentences.
+//! Parsing of many sentences.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -18,53 +18,55 @@ use crate::lexicon::{TagScore, WordClass};
 use crate::model::Model;
 use crate::tree::{Node, Parse};
 
-/// The longest sentence that is parsed unless the caller asks for another limit.
+/// Default limit on the number of words in a sentence.
 ///
 /// Twice the length needs four times the memory and eight times the time.
 pub const DEFAULT_LIMIT: usize = 120;
 
-/// Up to this length 16 sentences are parsed side by side, up to the next one 4, then one.
+/// Maximum sentence lengths for parsing 16 sentences, and 4 sentences, in parallel lanes.
 const LONGEST_OF_16: usize = 40;
 const LONGEST_OF_4: usize = 70;
-/// Charts of a thread above this size are given back after their batch.
+/// Charts of a thread above this size are freed after their batch.
 const LARGEST_KEPT: usize = 64 << 20;
-/// Words whose scores each thread keeps.
+/// Number of words whose scores each thread caches.
 const MOST_WORDS_KEPT: usize = 4096;
-/// In a sentence that has no parse with likely tags, every impossible tag gets this score.
+/// Score of impossible tags in a sentence without a parse with likely tags.
 const IMPOSSIBLE: f32 = -1000.0;
-/// CoreNLP reports the remainder of a tree's score: the rest stands for unknown words.
+/// CoreNLP reports the remainder of a tree's score, because the rest stands for unknown words.
 const SCORE_MODULUS: f64 = -10000.0;
 
-/// Told how many sentences are parsed, often and by any thread; says whether to go on.
+/// Progress callback with the number of parsed sentences.
+///
+/// It is called often, by any thread, and can stop the parsing.
 pub type Progress<'a> = &'a (dyn Fn(usize) -> ControlFlow<()> + Sync);
 
-/// Parses sentences with a model.
+/// A parser with a model.
 #[derive(Debug)]
 pub struct Parser<'a, B> {
     model: &'a Model<B>,
     limit: usize,
 }
 
-/// Sentences of one length that are parsed side by side, by their place in the input.
+/// Sentences of the same length that are parsed in parallel lanes, as indices into the input.
 type Batch = Vec<usize>;
 
 impl<'a, B: AsRef<[u8]> + Sync> Parser<'a, B> {
-    /// A parser of sentences of up to [`DEFAULT_LIMIT`] words.
+    /// Creates a parser of sentences of up to [`DEFAULT_LIMIT`] words.
     #[must_use]
     pub fn new(model: &'a Model<B>) -> Self {
         Self { model, limit: DEFAULT_LIMIT }
     }
 
-    /// Accept sentences of up to `limit` words. Memory grows with its square, time with its cube.
+    /// Sets the limit on words per sentence. Memory grows with its square, time with its cube.
     #[must_use]
     pub fn with_limit(self, limit: usize) -> Self {
         Self { limit, ..self }
     }
 
-    /// Parse sentences, given as tokens, on all threads of the current rayon pool.
+    /// Parses tokenized sentences on all threads of the current rayon pool.
     ///
     /// # Errors
-    /// A [`ParseError`] names the first sentence that is empty or too long, before any is parsed.
+    /// Returns a [`ParseError`] for the first sentence that is empty or too long, before any is parsed.
     pub fn parse_all<S, T>(&self, sentences: &[S], progress: Progress<'_>) -> Result<Vec<Parse>, ParseError>
     where
         S: AsRef<[T]> + Sync,
@@ -98,8 +100,10 @@ impl<'a, B: AsRef<[u8]> + Sync> Parser<'a, B> {
         }
     }
 
-    /// Sentences of one length side by side, those with words of the same classes together, since
-    /// their charts are alike; the longest first, so that no thread ends late.
+    /// Groups sentences of the same length into batches.
+    ///
+    /// Sentences with words of the same classes are together, because their charts are similar. The longest
+    /// come first, so that no thread finishes late.
     fn batches(&self, sentences: &[Vec<&str>]) -> Result<Vec<Batch>, ParseError> {
         let mut classes: FxHashMap<&str, WordClass> = FxHashMap::default();
         for &word in sentences.iter().flatten() {
@@ -132,12 +136,11 @@ fn lanes_for(length: usize) -> usize {
     }
 }
 
-/// What all threads of one call share.
+/// State shared by all threads of one call.
 struct Run<'a, B> {
     model: &'a Model<B>,
     sentences: &'a [Vec<&'a str>],
-    /// Workers that wait for a batch: as many as there are threads, since rayon has no state of a
-    /// thread that lives as long as a call.
+    /// Idle workers, at most one per thread. rayon has no thread-local state with the lifetime of a call.
     workers: Mutex<Vec<Worker<'a, B>>>,
     progress: Progress<'a>,
     done: AtomicUsize,
@@ -156,7 +159,7 @@ impl<'a, B: AsRef<[u8]> + Sync> Run<'a, B> {
         Ok(batch.iter().copied().zip(parses).collect())
     }
 
-    /// Tell that some more sentences are parsed, and hear whether to go on.
+    /// Reports parsed sentences, and returns an error if parsing must stop.
     fn check(&self, parsed: usize) -> Result<(), ParseError> {
         let done = self.done.fetch_add(parsed, Ordering::Relaxed) + parsed;
         if self.stopped.load(Ordering::Relaxed) || (self.progress)(done).is_break() {
@@ -169,10 +172,10 @@ impl<'a, B: AsRef<[u8]> + Sync> Run<'a, B> {
 
 type Words = FxHashMap<(String, bool), Arc<[TagScore]>>;
 
-/// Asked while a chart is filled whether to go on.
+/// Check called while a chart is filled, to stop early.
 type Check<'a> = &'a dyn Fn() -> Result<(), ParseError>;
 
-/// The charts and word scores of one thread.
+/// The charts and cached word scores of one thread.
 struct Worker<'a, B> {
     model: &'a Model<B>,
     sixteen: Chart<'a, Lanes16>,
@@ -195,7 +198,7 @@ impl<'a, B: AsRef<[u8]>> Worker<'a, B> {
         }
     }
 
-    /// Parse up to as many sentences of one length as are parsed side by side.
+    /// Parses up to one batch of sentences of the same length.
     fn parse(&mut self, sentences: &[&[&str]], check: Check<'_>) -> Result<Vec<Parse>, ParseError> {
         let tags = self.tag_scores(sentences)?;
         self.share.begin();
@@ -217,7 +220,7 @@ impl<'a, B: AsRef<[u8]>> Worker<'a, B> {
         Ok(parses)
     }
 
-    /// A sentence without a parse is tried again with every tag for every word.
+    /// Parses a sentence again with every tag for every word, after it had no parse.
     fn recover(&mut self, words: &[&str], check: Check<'_>) -> Result<Option<Extracted>, ParseError> {
         let (lexicon, file) = (&self.model.lexicon, &self.model.file);
         let mut tags: Vec<Arc<[TagScore]>> = Vec::new();
@@ -268,7 +271,7 @@ impl<'a, B: AsRef<[u8]>> Worker<'a, B> {
         Ok(scores)
     }
 
-    /// Give the charts back if they are large, or if a batch waits for their memory.
+    /// Frees the charts if they are large, or if a batch is waiting for memory.
     fn trim(&mut self) {
         if self.share.bytes() > LARGEST_KEPT || self.share.is_wanted() {
             let layout = &self.model.layout;
@@ -280,7 +283,7 @@ impl<'a, B: AsRef<[u8]>> Worker<'a, B> {
     }
 }
 
-/// Fill a chart, and take the best tree of each lane that has one.
+/// Fills a chart and returns the best tree of each lane, if it has one.
 fn fill<L: Lanes>(
     chart: &mut Chart<'_, L>,
     tags: &[Vec<Arc<[TagScore]>>],

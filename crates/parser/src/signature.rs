@@ -1,10 +1,12 @@
-//! The signature of a word that was never seen: its capitals, dashes, digits and last character.
+//! Signatures of unseen words: capitals, dashes, digits and last character.
 
-/// Words up to this length have no last character in their signature.
+/// Maximum length of words without a last character in their signature.
 const SHORT: usize = 3;
 
-/// The signature of a word. Java looks at UTF-16 units one by one, so a character beyond U+FFFF is
-/// no letter and no digit, and counts twice in the length.
+/// Returns the signature of a word.
+///
+/// Java examines UTF-16 units one by one, so a character beyond U+FFFF is neither a letter nor a digit, and
+/// counts as two in the length.
 pub(crate) fn signature(word: &str, first: bool) -> String {
     let basic = || word.chars().filter(|&letter| (letter as u32) < 0x1_0000);
     let has_digit = basic().any(is_digit);
@@ -33,7 +35,7 @@ pub(crate) fn signature(word: &str, first: bool) -> String {
     signature
 }
 
-/// Decimal digits of any script (general category Nd).
+/// Returns whether a character is a decimal digit of any script (general category Nd).
 fn is_digit(letter: char) -> bool {
     letter.is_ascii_digit() || (letter as u32 >= 0x80 && DIGIT_ZEROS.iter().any(|&zero| in_ten(letter, zero)))
 }
@@ -49,7 +51,7 @@ const DIGIT_ZEROS: [u32; 36] = [
     0x1C40, 0x1C50, 0xA620, 0xA8D0, 0xA900, 0xA9D0, 0xA9F0, 0xAA50, 0xABF0, 0xFF10,
 ];
 
-/// Letters that are neither capitals nor small, but a capital with a small letter (category Lt).
+/// Returns whether a letter is in title case: a capital combined with a lower-case letter (category Lt).
 fn is_title(letter: char) -> bool {
     matches!(letter as u32,
         0x01C5 | 0x01C8 | 0x01CB | 0x01F2 | 0x1F88..=0x1F8F | 0x1F98..=0x1F9F | 0x1FA8..=0x1FAF | 0x1FBC
@@ -60,19 +62,21 @@ fn is_upper(letter: char) -> bool {
     letter.is_uppercase()
 }
 
-/// Small letters that are letters: Unicode also calls some marks and symbols lowercase.
+/// Returns whether a character is a lower-case letter.
+///
+/// Unicode also classifies some marks and symbols as lower case.
 fn is_lower_letter(letter: char) -> bool {
     letter.is_lowercase()
         && letter != '\u{0345}'
         && !matches!(letter as u32, 0x24D0..=0x24E9 | 0x2170..=0x217F)
 }
 
-/// The small form of a character if it is one character.
+/// Returns the lower case of a character if it is a single character.
 fn lower(letter: char) -> char {
     let mut small = letter.to_lowercase();
     match (small.next(), small.next()) {
         (Some(small), None) => small,
-        // Java's small form of U+0130 alone is an i without its dot.
+        // Only U+0130 has two characters in lower case, and Java uses the first (a plain i).
         (Some(small), Some(_)) => small,
         _ => letter,
     }

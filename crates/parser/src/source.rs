@@ -1,4 +1,4 @@
-//! The parser's model as its authors ship it: from the jar to plain lists.
+//! The parser model as distributed by its authors: from the jar to plain lists.
 
 use std::io::{Read, Seek};
 
@@ -8,18 +8,18 @@ use sha2::{Digest, Sha256};
 use crate::error::ModelError;
 use crate::java::{self, Node, hash_table};
 
-/// The entry of CoreNLP's models jar that holds the English grammar.
+/// The entry of CoreNLP's models jar with the English grammar.
 pub const MODEL_ENTRY: &str = "edu/stanford/nlp/models/lexparser/englishPCFG.ser.gz";
-/// The SHA-256 of [`MODEL_ENTRY`] in CoreNLP 3.6.0. The jar around it has 378 MB and is not checked.
+/// SHA-256 of [`MODEL_ENTRY`] in CoreNLP 3.6.0. The jar itself (378 MB) is not checked.
 pub const MODEL_ENTRY_SHA256: &str = "ed674cce7311f76c018806e61cdb045e219258ee30014da4e3e686b9230ebea9";
-/// Both are checked before anything is unpacked, so these sizes are known.
+/// Exact sizes, known because the checksum is verified before anything is unpacked.
 const ENTRY_SIZE: u64 = 1_883_795;
 const UNPACKED_SIZE: u64 = 6_365_065;
 
-/// A rule with two children. States have numbers in the order of [`Source::states`].
+/// A rule with two children. States are indices into [`Source::states`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BinaryRule {
-    /// The state over both children.
+    /// The parent state.
     pub parent: u32,
     /// The left child.
     pub left: u32,
@@ -32,7 +32,7 @@ pub struct BinaryRule {
 /// A rule with one child.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct UnaryRule {
-    /// The state over the child.
+    /// The parent state.
     pub parent: u32,
     /// The child.
     pub child: u32,
@@ -40,49 +40,49 @@ pub struct UnaryRule {
     pub score: f32,
 }
 
-/// How often a word, or a class of unknown words (a signature), was seen with a tag.
+/// The number of times that a word, or a signature of unknown words, was seen with a tag.
 ///
-/// `None` stands for all words or all tags: the marginal counts are entries of their own, since they
-/// are no exact sums.
+/// `None` stands for all words or all tags. These marginal counts are separate entries, because they are not
+/// exact sums.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Count {
-    /// The number of the word in [`Source::words`].
+    /// Index of the word in [`Source::words`].
     pub word: Option<u32>,
-    /// The number of the tag in [`Source::tags`].
+    /// Index of the tag in [`Source::tags`].
     pub tag: Option<u32>,
-    /// The count, which smoothing can make fractional.
+    /// The count, which may be fractional due to smoothing.
     pub count: f64,
 }
 
-/// A grammar and lexicon as plain lists: what [`crate::compile()`] needs.
+/// A grammar and lexicon as plain lists, the input of [`crate::compile()`].
 #[derive(Clone, Debug, Default)]
 pub struct Source {
-    /// The names of all states.
+    /// Names of all states.
     pub states: Vec<String>,
-    /// The tags, each of which is the name of a state.
+    /// Tags. Each is the name of a state.
     pub tags: Vec<String>,
     /// Words and signatures.
     pub words: Vec<String>,
-    /// The binary rules in the order that decides ties.
+    /// Binary rules, in the order that decides ties.
     pub binary_rules: Vec<BinaryRule>,
-    /// The unary rules in the order that decides ties and in which chains of them are added up.
+    /// Unary rules, in the order that decides ties and the order of summation in chains.
     pub unary_rules: Vec<UnaryRule>,
     /// Counts of words in the training data.
     pub seen: Vec<Count>,
     /// Counts of signatures of rare words.
     pub unseen: Vec<Count>,
-    /// Pairs of a spelling and the one under which the lexicon has it ("grey", "gray"). They are no
-    /// part of the model but of CoreNLP's code.
+    /// Pairs of a spelling and the one in the lexicon (`grey`, `gray`), which are in CoreNLP's code instead
+    /// of the model.
     pub spellings: Vec<(String, String)>,
-    /// Words on -our that are no British spellings ("contour"), from CoreNLP's code, too.
+    /// Words in -our that are not British spellings ("contour"), also from CoreNLP's code.
     pub our_words: Vec<String>,
 }
 
 impl Source {
-    /// Read the grammar from CoreNLP 3.6.0's models jar. The spellings are left empty.
+    /// Reads the grammar from CoreNLP 3.6.0's models jar. The spellings are left empty.
     ///
     /// # Errors
-    /// A [`ModelError`] if the jar has not exactly the grammar of that release.
+    /// Returns a [`ModelError`] unless the jar contains exactly the grammar of that release.
     pub fn from_jar<R: Read + Seek>(jar: R) -> Result<Self, ModelError> {
         let mut archive = zip::ZipArchive::new(jar)?;
         let mut entry = Vec::new();
@@ -90,10 +90,10 @@ impl Source {
         Self::from_entry(&entry)
     }
 
-    /// Read the grammar from the bytes of [`MODEL_ENTRY`].
+    /// Reads the grammar from the bytes of [`MODEL_ENTRY`].
     ///
     /// # Errors
-    /// A [`ModelError`] if the bytes are not exactly those of CoreNLP 3.6.0.
+    /// Returns a [`ModelError`] unless the bytes are exactly those of CoreNLP 3.6.0.
     pub fn from_entry(entry: &[u8]) -> Result<Self, ModelError> {
         let found: String = Sha256::digest(entry).iter().map(|byte| format!("{byte:02x}")).collect();
         if found != MODEL_ENTRY_SHA256 {
@@ -125,7 +125,7 @@ impl Source {
     }
 }
 
-/// The parts of the parser that options choose are built for these values alone.
+/// Checks the options of the parser. Only these values are supported.
 fn check_options(parser: &Node<'_>) -> Result<(), ModelError> {
     let (options, lexicon) = (parser.field("op")?, parser.field("lex")?);
     let (unknown, english) = (lexicon.field("uwModel")?, options.field("tlpParams")?);
@@ -199,8 +199,9 @@ fn unary_rules(map: &Node<'_>) -> Result<Vec<UnaryRule>, ModelError> {
     map.map()?.iter().map(rule).collect()
 }
 
-/// Sort the rules in the iteration order of a Java `HashSet` built from a deserialized `HashMap`: the
-/// first table's order is the insertion order of the second, which has the same size.
+/// Sorts rules in the iteration order of a Java `HashSet` built from a deserialized `HashMap`.
+///
+/// The iteration order of the first table is the insertion order of the second, which has the same size.
 fn sort_as_in_java(rules: Vec<UnaryRule>) -> Vec<UnaryRule> {
     let capacity = (rules.len() as f32 / 0.75) as usize + 1;
     let buckets = capacity.max(16).next_power_of_two();

@@ -1,10 +1,10 @@
 //! American spellings of words that are not in the list of spellings.
 //!
-//! The lexicon is looked up with American spellings; the tree keeps the words as written.
+//! The lexicon is looked up with American spellings. Trees keep the original words.
 
-/// Shorter words have no other spelling.
+/// Minimum length of words with another spelling.
 const SHORTEST: usize = 4;
-/// Shorter words are not respelled by their endings.
+/// Minimum length of words that are respelled by their endings.
 const SHORTEST_RESPELLED: usize = 6;
 
 fn length(word: &str) -> usize {
@@ -15,8 +15,9 @@ pub(crate) fn is_too_short(word: &str) -> bool {
     length(word) < SHORTEST
 }
 
-/// The American spelling of a word by its parts: the first kind that the word has is respelled.
-/// `is_american_our` is asked whether a word on -our is no British spelling ("contour").
+/// Returns the American spelling of a word by the first matching rule.
+///
+/// `is_american_our` is called to check whether a word in -our is not a British spelling ("contour").
 pub(crate) fn respell(word: &str, is_american_our: impl FnOnce() -> bool) -> String {
     if length(word) < SHORTEST_RESPELLED {
         return word.to_owned();

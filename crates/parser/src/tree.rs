@@ -1,30 +1,31 @@
-//! Parses.
+//! Parse trees.
 
 use std::fmt::Write;
 
-/// A node of a [`Parse`], in pre-order: its children follow it, each with all of its own.
+/// A node of a [`Parse`] in pre-order: it is followed by its children, each with its own descendants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// The number of the label in [`crate::Model::labels`].
+    /// Index of the label in [`crate::Model::labels`].
     pub label: u16,
-    /// The nodes of the tree below this one, itself included. Words are no nodes: a node of size 1
-    /// is the tag of the next word.
+    /// Number of nodes in the subtree, including this one.
+    ///
+    /// Words are not nodes: a node of size 1 is the tag of the next word.
     pub size: u32,
 }
 
 /// The best tree of a sentence.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parse {
-    /// The natural logarithm of the tree's probability; not a number if the sentence has no parse.
+    /// The natural logarithm of the tree's probability, or NaN if the sentence has no parse.
     pub score: f64,
-    /// The nodes in pre-order. Tags are nodes without children, one a word.
+    /// Nodes in pre-order. Tags are nodes without children, one per word.
     pub nodes: Vec<Node>,
-    /// The tag of each word, as the number of its label.
+    /// Tag of each word, as the index of its label.
     pub tags: Vec<u16>,
 }
 
 impl Parse {
-    /// The tree in brackets, as CoreNLP prints it. `labels` are those of the model.
+    /// Formats the tree in brackets, as CoreNLP does. `labels` are the labels of the model.
     #[must_use]
     pub fn to_brackets<T: AsRef<str>>(&self, labels: &[String], words: &[T]) -> String {
         let mut text = String::new();

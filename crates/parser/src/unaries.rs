@@ -1,17 +1,17 @@
 //! Chains of unary rules.
 //!
-//! The chart uses the best chain between two states as one rule. Its score is a float sum, which
-//! depends on the order in which the chains were put together, so the rules must come in the order
-//! of [`Source::unary_rules`](crate::Source).
+//! The chart uses the best chain between two states as one rule. Its score is a sum of floats, which depends
+//! on the order in which chains are composed. The rules must therefore be in the order of
+//! [`Source::unary_rules`](crate::Source).
 
 use rustc_hash::FxHashMap;
 
 use crate::source::UnaryRule;
 
-/// The best chain of rules between any two different states that have one.
+/// Returns the best chain of rules between any two different states that have one.
 ///
-/// A chain is put together around every rule in turn: the chains that end above its parent, the
-/// rule, the chains that start below its child. Every sum is `(above + below) + rule`, in floats.
+/// A chain is composed around each rule in turn: a chain that ends at its parent, the rule, and a chain that
+/// starts at its child. Every sum is `(above + below) + rule`, in floats.
 pub(crate) fn close(rules: &[UnaryRule], states: usize) -> Vec<UnaryRule> {
     let mut closure = Closure::new(states);
     for rule in rules {
@@ -23,14 +23,14 @@ pub(crate) fn close(rules: &[UnaryRule], states: usize) -> Vec<UnaryRule> {
 
 struct Closure {
     chains: Vec<UnaryRule>,
-    /// The chains of each parent and of each child, in the order of their discovery.
+    /// Chains by parent and by child, in order of discovery.
     by_parent: Vec<Vec<usize>>,
     by_child: Vec<Vec<usize>>,
     by_ends: FxHashMap<(u32, u32), usize>,
 }
 
 impl Closure {
-    /// Every state has an empty chain to itself.
+    /// Starts with an empty chain from every state to itself.
     fn new(states: usize) -> Self {
         let (by_parent, by_child) = (vec![Vec::new(); states], vec![Vec::new(); states]);
         let mut closure = Self { chains: Vec::new(), by_parent, by_child, by_ends: FxHashMap::default() };
@@ -40,8 +40,10 @@ impl Closure {
         closure
     }
 
-    /// The lists can grow while they are walked through: the outer one is read up to the length
-    /// that it had, the inner one up to the length that it has when its turn comes.
+    /// Adds the chains around a rule.
+    ///
+    /// The lists can grow during iteration: the outer one is read up to its initial length, the inner one up
+    /// to its length at the start of its iteration.
     fn add(&mut self, rule: UnaryRule) {
         let (above, below) = (rule.parent as usize, rule.child as usize);
         for upper in 0..self.by_child[above].len() {
@@ -94,7 +96,7 @@ mod tests {
     #[test]
     fn sums_are_made_in_the_rules_order() {
         let (large, small) = (-16_777_216.0, -1.0);
-        // (small + small) + large differs from (small + large) + small in floats.
+        // In floats, (small + small) + large differs from (small + large) + small.
         let chains = close(&[rule(1, 2, small), rule(2, 3, small), rule(0, 1, large)], 4);
         let chain = chains.iter().find(|chain| (chain.parent, chain.child) == (0, 3)).unwrap();
         assert_eq!(chain.score, -16_777_218.0);

@@ -1,13 +1,13 @@
-//! The parser against CoreNLP 3.6.0, on captions that were run through it.
+//! Compares the parser with CoreNLP 3.6.0 on captions.
 //!
-//! These tests need files that are no part of the project, so they run only when asked for;
-//! `make conformance` does, but for the test of the jar:
-//! `cargo test --release -p capeval-parser --test corenlp -- --ignored --nocapture`.
+//! These tests need files that are not part of the project, so they run only on request. `make conformance`
+//! runs all of them except the test of the jar: `cargo test --release -p capeval-parser --test corenlp --
+//! --ignored --nocapture`.
 //!
-//! - `CAPEVAL_MODELS_JAR`: CoreNLP 3.6.0's models jar;
-//! - `CAPEVAL_SPICE_MODEL`: the file that `capeval resources spice` makes;
-//! - `CAPEVAL_SPICE_GOLDENS`: more files of what CoreNLP made of captions, with colons between them,
-//!   each in lines of JSON, gzipped or not.
+//! - `CAPEVAL_MODELS_JAR`: CoreNLP 3.6.0's models jar.
+//! - `CAPEVAL_SPICE_MODEL`: the file created by `capeval resources spice`.
+//! - `CAPEVAL_SPICE_GOLDENS`: JSON Lines files with CoreNLP's results for captions, separated by colons,
+//!   optionally gzipped.
 
 use std::env;
 use std::fs::File;
@@ -20,7 +20,7 @@ use capeval_tables::Kind;
 use flate2::read::GzDecoder;
 use serde_json::Value;
 
-/// The kind of the file that holds the grammar beside SPICE's rules and lists.
+/// The kind of the file that contains the grammar together with SPICE's rules and lists.
 const SPICE: Kind = Kind { name: "SPICE", version: 1 };
 
 struct Sentence {
@@ -59,7 +59,7 @@ fn goldens() -> Vec<Caption> {
     captions
 }
 
-/// A caption, `None` if the line is about something else.
+/// Reads a caption, or `None` if the line contains something else.
 fn caption(line: &str) -> Option<Caption> {
     let line: Value = serde_json::from_str(line).unwrap();
     let text = line.get("c")?.as_str()?.to_owned();

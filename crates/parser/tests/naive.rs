@@ -1,4 +1,4 @@
-//! The parser against a plain one, on made-up grammars and sentences.
+//! Compares the parser with a naive one, on random grammars and sentences.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,10 +9,10 @@ use proptest::prelude::*;
 const STATES: [&str; 14] = ["ROOT", ".$$.", "A", "B", "C", "D", "P", "Q", "R", "@S", "@T", "@U", "V", "@W"];
 const ROOT: usize = 0;
 const BOUNDARY: usize = 1;
-/// A to D. D is also the parent of rules.
+/// The tags A to D. D is also a parent of rules.
 const TAGS: [usize; 5] = [BOUNDARY, 2, 3, 4, 5];
 const WORDS: [&str; 5] = [".$.", "ab", "bc", "cd", "abcd"];
-/// The tags of each word, as numbers in [`TAGS`].
+/// The tags of each word, as indices into [`TAGS`].
 const WORD_TAGS: [&[usize]; 5] = [&[0], &[1, 2], &[2, 3], &[3, 4], &[1, 2, 3, 4]];
 const IMPOSSIBLE: f32 = f32::NEG_INFINITY;
 
@@ -49,7 +49,7 @@ fn tag_score(word: usize, tag: usize) -> f32 {
     (given_word * (words / 2400.0) / ((300.0 + tag as f64) / 2400.0)).ln() as f32
 }
 
-/// A chart of every state over every span, with the rules as they are.
+/// A chart of every state over every span, with the rules unchanged.
 struct Naive<'a> {
     source: &'a Source,
     length: usize,
@@ -86,7 +86,9 @@ impl<'a> Naive<'a> {
         self.scores[self.cell(start, end)][state as usize]
     }
 
-    /// The best chain between any two states. All sums are exact, since scores are quarters.
+    /// Returns the best chain between any two states.
+    ///
+    /// All sums are exact, because scores are multiples of 1/4.
     fn chains(&self) -> [[f32; STATES.len()]; STATES.len()] {
         let mut chains = [[IMPOSSIBLE; STATES.len()]; STATES.len()];
         for rule in &self.source.unary_rules {
@@ -126,7 +128,7 @@ impl<'a> Naive<'a> {
         }
     }
 
-    /// The best tree in brackets, without the nodes of binarization.
+    /// Returns the best tree in brackets, without nodes from binarization.
     fn tree(&self, state: u32, start: usize, end: usize, words: &[&str]) -> (f64, String) {
         let name = STATES[state as usize];
         if TAGS.contains(&(state as usize)) && end == start + 1 {
@@ -166,8 +168,8 @@ fn grammars() -> impl Strategy<Value = Source> {
     let top = (2..14_u32, quarters());
     let right = BOUNDARY as u32;
     let top = top.prop_map(move |(left, score)| BinaryRule { parent: ROOT as u32, left, right, score });
-    // A rule's parent has a higher number, so that no chain is a circle; chains go both with and
-    // against the order of the sweep since some children are sorted behind their parents.
+    // The parent of a rule has a higher number, so no chain is a cycle. Chains go both with and against the
+    // order in which rules are applied, because some children are sorted after their parents.
     let unary = (2..14_u32, 2..14_u32, quarters()).prop_filter_map("no circle", |(one, two, score)| {
         let rank = |state: u32| (state * 5) % 14;
         (rank(one) > rank(two)).then_some(UnaryRule { parent: one, child: two, score })
@@ -205,7 +207,7 @@ proptest! {
             let mut ended = sentence.clone();
             ended.push(0);
             let naive = Naive::new(&source, &ended);
-            // What is done then has a test of its own.
+            // This case has its own test.
             if naive.score(0, ended.len(), ROOT as u32) == IMPOSSIBLE {
                 continue;
             }
@@ -221,7 +223,7 @@ proptest! {
         source in grammars(), places in prop::collection::vec((any::<usize>(), any::<u8>()), 1..20),
     ) {
         let mut bytes = compile(&source).unwrap();
-        // The header has a checksum of its own, so damage goes behind it.
+        // The header has its own checksum, so the damage is placed after it.
         for (place, byte) in places {
             let header = 56 + 40 * 30;
             let place = header + place % (bytes.len() - header);
@@ -234,7 +236,7 @@ proptest! {
     }
 }
 
-/// Bytes that start at a multiple of 8, as a memory map does.
+/// Bytes at an address divisible by 8, like those of a memory map.
 struct Aligned(Vec<u64>, usize);
 
 impl AsRef<[u8]> for Aligned {
@@ -278,7 +280,7 @@ fn a_sentence_without_parse_is_tried_with_every_tag() {
         let parse = parser.parse_all(&[words], &|_| ControlFlow::Continue(())).unwrap().remove(0);
         (parse.to_brackets(model.labels(), words), parse.score)
     };
-    // "cd" is no A: its score is that of a rare word.
+    // "cd" cannot be an A, so its score is that of a rare word.
     let (tree, score) = parse(&vec!["cd", "ab"]);
     assert_eq!(tree, "(ROOT (P (A cd) (B ab)))");
     assert!(score.is_finite());
@@ -300,7 +302,7 @@ fn sentences_that_cannot_be_parsed_are_named() {
     assert_eq!(error.to_string(), "sentence 2: expected at most 3 tokens, found 4");
     let error = parser.parse_all(&[fine()], &|_| ControlFlow::Break(())).unwrap_err();
     assert_eq!(error, ParseError::Stopped);
-    // Also while a sentence is parsed, since a long one takes many seconds.
+    // Stopping must also work within a sentence, because a long one takes many seconds.
     let calls = AtomicUsize::new(0);
     let stop_later = |parsed| match (parsed, calls.fetch_add(1, Ordering::Relaxed)) {
         (0, 2) => ControlFlow::Break(()),

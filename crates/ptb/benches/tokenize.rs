@@ -1,7 +1,6 @@
-//! Captions a second, on one core.
+//! Benchmark of tokenization in captions per second, on one core.
 //!
-//! `CAPEVAL_BENCH_CAPTIONS` names a file with one caption a line; without it a few sentences
-//! are repeated.
+//! `CAPEVAL_BENCH_CAPTIONS` names a file with one caption per line. Without it, a few sentences are repeated.
 
 use capeval_ptb::{Options, Tokenizer};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};

@@ -1,5 +1,7 @@
-//! Tokenize texts as CoreNLP 3.6.0 does: a line in, a line of tokens out for each sentence, and an
-//! empty line after each text. In the input, `\n` stands for a line end.
+//! Tokenizes texts like CoreNLP 3.6.0, one text per input line.
+//!
+//! Prints one line of tokens per sentence, and an empty line after each text. In the input, `\n` stands for a
+//! line end.
 
 use std::io::{BufRead, Write, stdin, stdout};
 

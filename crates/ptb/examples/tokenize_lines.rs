@@ -1,7 +1,7 @@
-//! Tokenizes standard input, line by line, as one batch of captions.
+//! Tokenizes standard input line by line, as one batch of captions.
 //!
-//! Flags: `--keep-case`, `--punctuation keep|reference|paper`, `--alone` (each line as if it
-//! were a file of its own).
+//! Flags: `--keep-case`, `--punctuation keep|reference|paper`, `--alone` (tokenize each line as a separate
+//! file).
 
 use capeval_ptb::{Options, Punctuation, Tokenizer};
 use std::io::{Read, Write};

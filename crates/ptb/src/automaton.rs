@@ -1,26 +1,25 @@
-//! All rules at once, as one automaton: which rule matches the longest stretch of symbols.
+//! All rules as one automaton, which finds the rule with the longest match.
 //!
-//! The rules are compiled into a non-deterministic automaton, shared by all threads. Each
-//! lexer makes a deterministic state when it first reaches it: captions reach few of them, so
-//! start-up costs little.
+//! The rules are compiled into a non-deterministic automaton shared by all threads. Each lexer creates
+//! deterministic states when it first reaches them. Captions reach few states, so start-up is cheap.
 
 use crate::pattern::{Pattern, Set};
 use std::collections::HashMap;
 
 enum Node {
-    /// Consumes one symbol of the set and goes on to the node.
+    /// Consumes one symbol of the set and continues at the node.
     Step(Set, usize),
-    /// Goes on to all of the nodes.
+    /// Continues at all of the nodes.
     Fork(Vec<usize>),
-    /// The rule of this number has matched.
+    /// Accepts the rule with this number.
     Accept(usize),
 }
 
-/// The rules, compiled.
+/// The compiled rules.
 pub(crate) struct Automaton {
     nodes: Vec<Node>,
     start: usize,
-    /// The equivalence class of each symbol: symbols that no rule tells apart share one.
+    /// Equivalence class of each symbol. Symbols that no rule distinguishes share a class.
     classes: [u8; 256],
     /// One symbol of each class.
     samples: Vec<u8>,
@@ -44,7 +43,7 @@ impl Automaton {
         self.nodes.len() - 1
     }
 
-    /// Adds the pattern in front of the node `next` and returns the node it starts at.
+    /// Adds the pattern before the node `next`, and returns its first node.
     fn compile(&mut self, pattern: &Pattern, next: usize) -> usize {
         match pattern {
             Pattern::One(set) => self.add(Node::Step(*set, next)),
@@ -71,7 +70,7 @@ impl Automaton {
         }
     }
 
-    /// Splits the symbols into classes, one set of the rules after the other.
+    /// Partitions the symbols into equivalence classes by the sets in the rules.
     fn classify(&mut self) {
         let mut sets: Vec<Set> = Vec::new();
         for node in &self.nodes {
@@ -93,14 +92,14 @@ impl Automaton {
     }
 }
 
-/// A state of the deterministic automaton: where its row starts among the transitions, and
-/// whether a rule has matched on reaching it.
+/// A state of the deterministic automaton: the offset of its row in the transitions, and whether it accepts a
+/// rule.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct State(u32);
 
 impl State {
     const UNKNOWN: State = State(u32::MAX);
-    /// No rule can match any more.
+    /// The state in which no rule can match any more.
     pub(crate) const DEAD: State = State(0);
 
     fn new(row: usize, accepts: bool) -> State {
@@ -116,12 +115,12 @@ impl State {
     }
 }
 
-/// What a deterministic state consists of.
+/// The contents of a deterministic state.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Members {
-    /// The nodes that wait for a symbol, in order.
+    /// Sorted nodes that wait for a symbol.
     waiting: Vec<usize>,
-    /// The first of the rules that have matched.
+    /// The first of the matching rules.
     rule: Option<usize>,
 }
 
@@ -130,9 +129,9 @@ pub(crate) struct States {
     automaton: &'static Automaton,
     members: Vec<Members>,
     rows: HashMap<Members, usize>,
-    /// A row for each state, a column for each class.
+    /// One row per state, one column per class.
     transitions: Vec<State>,
-    /// Scratch: the nodes that the current step has visited.
+    /// Scratch memory: the nodes visited in the current step.
     seen: Vec<bool>,
     start: State,
 }
@@ -154,12 +153,12 @@ impl States {
         states
     }
 
-    /// The state before the first symbol.
+    /// Returns the state before the first symbol.
     pub(crate) fn start(&self) -> State {
         self.start
     }
 
-    /// The state after one more symbol.
+    /// Returns the state after one more symbol.
     #[inline]
     pub(crate) fn next(&mut self, state: State, symbol: u8) -> State {
         let class = usize::from(self.automaton.classes[usize::from(symbol)]);
@@ -170,7 +169,7 @@ impl States {
         }
     }
 
-    /// The first of the rules that matched on reaching the state.
+    /// Returns the first rule that a state accepts.
     pub(crate) fn rule(&self, state: State) -> Option<usize> {
         self.members(state).rule
     }
@@ -197,7 +196,7 @@ impl States {
         next
     }
 
-    /// What can be reached from some nodes without a symbol.
+    /// Returns everything that is reachable from some nodes without a symbol.
     fn reach(&mut self, from: &[usize]) -> Members {
         let mut visited = Vec::new();
         let mut waiting = Vec::new();
@@ -221,7 +220,7 @@ impl States {
         Members { waiting, rule }
     }
 
-    /// The row of the state with these members, made if need be.
+    /// Returns the row of the state with these members, adding it if it is new.
     fn intern(&mut self, members: Members) -> usize {
         if let Some(&row) = self.rows.get(&members) {
             return row;

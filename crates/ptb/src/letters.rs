@@ -1,11 +1,11 @@
-//! The letters of the Basic Multilingual Plane beyond ASCII, as Unicode 6.3 knew them.
+//! The letters of the Basic Multilingual Plane beyond ASCII, as of Unicode 6.3.
 //!
-//! These are the characters of general category L (Lu, Ll, Lt, Lm, Lo) in Unicode 6.3, the
-//! version that the reference's tokenizer was generated with. Letters of later versions are
-//! not letters to it, and the few whose category has changed since (U+1885, U+1886, New Tai Lue
-//! vowels, the Vedic ardhavisargas) have their old category here.
+//! These are the characters of general category L (Lu, Ll, Lt, Lm, Lo) in Unicode 6.3, the version used to
+//! generate the reference tokenizer. It does not treat letters of later versions as letters. The few
+//! characters whose category has changed since (U+1885, U+1886, New Tai Lue vowels, the Vedic ardhavisargas)
+//! have their old category here.
 
-/// Inclusive ranges of code units, in order.
+/// Inclusive ranges of code units, sorted.
 #[rustfmt::skip]
 pub(crate) const LETTERS: &[(u16, u16)] = &[
     (0x00aa, 0x00aa), (0x00b5, 0x00b5), (0x00ba, 0x00ba), (0x00c0, 0x00d6), (0x00d8, 0x00f6),

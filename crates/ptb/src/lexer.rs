@@ -7,14 +7,15 @@ use crate::runs::{Runs, SHORT};
 use std::ops::ControlFlow;
 use std::sync::OnceLock;
 
-/// Gives the symbols after the line, line end first, one by one until told to stop.
+/// Passes the symbols after the line, starting with the line end, one by one to a callback until it stops.
 pub(crate) type Following<'a> = &'a dyn Fn(&mut dyn FnMut(u8) -> ControlFlow<()>);
 
-/// A token, or symbols that make none. It starts where the lexeme before it ended.
+/// A token, or symbols without a token. It starts at the end of the previous lexeme.
 pub(crate) struct Lexeme {
     pub(crate) end: usize,
-    /// The end of the token's text: after the next lexeme's period for an abbreviation that
-    /// ends a sentence.
+    /// End of the token's text.
+    ///
+    /// For an abbreviation that ends a sentence, this includes the period of the next lexeme.
     pub(crate) text_end: usize,
     pub(crate) action: Action,
 }
@@ -46,7 +47,7 @@ impl Lexer {
         Lexer { states: States::new(&rules.automaton), outcomes: &rules.outcomes }
     }
 
-    /// The lexeme at `start`, which must be inside the line; `runs` are those of this line.
+    /// Returns the lexeme at `start`, which must be within the line. `runs` must belong to this line.
     pub(crate) fn next(
         &mut self,
         line: &[u8],
@@ -73,14 +74,14 @@ impl Lexer {
         }
         let within = best.and_then(|(state, end)| self.lexeme(state, line, start, end));
         if state == State::DEAD { within } else { self.beyond(state, line, start, following).or(within) }
-            // Not reached: the last rule matches any symbol.
+            // Unreachable, because the last rule matches any symbol.
             .unwrap_or(Lexeme { end: start + 1, text_end: start + 1, action: Action::Skip })
     }
 
-    /// The longest match that ends after the line, if its token ends inside the line.
+    /// Returns the longest match that ends after the line and whose token ends within it.
     ///
-    /// In the reference, a tag with a line end between quotes takes in the next line. Here a token
-    /// never reaches past its line: such a match does not count.
+    /// In the reference tokenizer, a tag with a line end between quotes extends into the next line. Here a
+    /// token never extends beyond its line, so such a match is ignored.
     #[cold]
     fn beyond(
         &mut self,
@@ -105,7 +106,7 @@ impl Lexer {
         best
     }
 
-    /// The lexeme of the rule that matched from `start` to `end`, if its token ends inside the line.
+    /// Returns the lexeme of the rule that matched from `start` to `end`, if its token ends within the line.
     fn lexeme(&self, state: State, line: &[u8], start: usize, end: usize) -> Option<Lexeme> {
         let (rule_end, action) = self.outcomes[self.states.rule(state)?];
         let inside = &line[start..end.min(line.len())];
@@ -133,7 +134,8 @@ impl Lexer {
     }
 }
 
-/// Where the last apostrophe starts: a character, or an entity of six that ends with `;`.
+/// Returns the start of the last apostrophe, which is a character or a six-character entity that ends with
+/// `;`.
 fn last_apostrophe(symbols: &[u8]) -> usize {
     match symbols.iter().rposition(|&symbol| is_apostrophe(symbol)) {
         Some(index) if symbols[index] == b';' => index - 5,

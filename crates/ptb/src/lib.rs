@@ -1,7 +1,7 @@
-//! The Penn Treebank tokenizer that published image-caption scores are computed on.
+//! The Penn Treebank tokenizer used for published image-captioning scores.
 //!
-//! It gives the tokens that the Stanford tokenizer of CoreNLP 3.4.1 gives for a line of text, without
-//! those that the reference evaluation code drops. [`Release::V3_6_0`] gives those of CoreNLP 3.6.0.
+//! It produces the tokens of the Stanford tokenizer in CoreNLP 3.4.1 for a line of text, without the tokens
+//! that the reference evaluation code drops. [`Release::V3_6_0`] produces those of CoreNLP 3.6.0.
 //!
 //! ```
 //! use capeval_ptb::{tokenize, Options};

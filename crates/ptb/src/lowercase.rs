@@ -1,13 +1,12 @@
-//! Lower case as Java has it.
+//! Lower case as in Java.
 //!
-//! Two things differ from Rust's `to_lowercase`. Letters that got a lower case after
-//! Unicode 13, the version of Java 17, keep their case. And Java decides by its own rules
-//! whether a capital sigma ends a word: hyphens, periods and quotes join letters to one word,
-//! so the sigma of "ΟΔΟΣ-A" is not final.
+//! There are two differences from Rust's `to_lowercase`. Letters whose lower case was added after Unicode 13
+//! (the version of Java 17) are not changed. And Java has its own rules for the final form of a capital
+//! sigma: hyphens, periods and quotes join letters into one word, so the sigma in "ΟΔΟΣ-A" is not final.
 
 use crate::symbols::{MARK, symbols_of};
 
-/// The text in lower case, as Java's `String.toLowerCase` gives it.
+/// Converts a text to lower case like Java's `String.toLowerCase`.
 #[must_use]
 pub fn lowercase(text: &str) -> String {
     let mut lower = String::with_capacity(text.len());
@@ -15,7 +14,7 @@ pub fn lowercase(text: &str) -> String {
     lower
 }
 
-/// Appends the text in lower case.
+/// Appends a text in lower case.
 pub(crate) fn push_lowercase(text: &str, out: &mut String) {
     if text.is_ascii() {
         let start = out.len();
@@ -32,7 +31,7 @@ pub(crate) fn push_lowercase(text: &str, out: &mut String) {
     }
 }
 
-/// Whether an upper-case letter is paired with a lower-case one only since Unicode 14.
+/// Returns whether the lower case of an upper-case letter was added in Unicode 14 or later.
 fn is_newer(character: char) -> bool {
     matches!(
         character,
@@ -41,37 +40,38 @@ fn is_newer(character: char) -> bool {
     )
 }
 
-/// Whether the capital sigma at `offset` has a cased letter before it in its word, and none
-/// after it.
+/// Returns whether the capital sigma at `offset` is preceded by a cased letter of its word, and not followed
+/// by one.
 fn is_final(text: &str, offset: usize) -> bool {
     let before = text[..offset].chars().rev();
     let after = text[offset + 'Σ'.len_utf8()..].chars();
     has_cased(before, true) && !has_cased(after, false)
 }
 
-/// What a character is in a word.
+/// The role of a character in a word.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
     Letter,
     Number,
-    /// Marks and invisible characters belong to what they follow.
+    /// A mark or invisible character, which belongs to the preceding character.
     Mark,
     /// Joins letters.
     Joint,
-    /// Joins letters, and numbers as well.
+    /// Joins letters, and also numbers.
     AnyJoint,
     /// Joins numbers.
     NumberJoint,
-    /// A full stop of Indic scripts: it ends a word, unless a number follows.
+    /// A full stop of Indic scripts. It ends a word unless a number follows.
     Danda,
     Other,
 }
 
-/// Whether the word of a sigma has a cased letter on one side. `characters` are those of that side,
-/// the nearest first.
+/// Returns whether the word of a sigma has a cased letter on one side.
+///
+/// `characters` are the characters on that side, nearest first.
 fn has_cased(characters: impl Iterator<Item = char>, backwards: bool) -> bool {
     let mut last = Part::Letter;
-    // A character that joins letters or numbers, if one came since the last of these.
+    // A joining character since the last letter or number, if any.
     let mut joint = None;
     for character in characters {
         let part = part_of(character);
@@ -103,7 +103,7 @@ fn has_cased(characters: impl Iterator<Item = char>, backwards: bool) -> bool {
 fn part_of(character: char) -> Part {
     match character {
         '"' | '\'' | '.' => Part::AnyJoint,
-        // Punctuation and signs that are parts of words to the tokenizer, but not to Java.
+        // Punctuation and signs that are parts of words for the tokenizer, but not for Java.
         '\u{2c2}'..='\u{2c5}' | '\u{2d2}'..='\u{2df}' | '\u{2e5}'..='\u{2eb}' => Part::Other,
         '\u{2ed}' | '\u{2ef}'..='\u{2ff}' | '\u{375}' | '\u{378}' | '\u{379}' | '\u{384}' => Part::Other,
         '\u{385}' | '\u{3f6}' | '\u{55a}'..='\u{55f}' | '\u{6de}' | '\u{6e9}' | '\u{6fd}' | '\u{6fe}' => {
@@ -122,7 +122,8 @@ fn part_of(character: char) -> Part {
     }
 }
 
-/// Scripts without spaces, whose signs are words of their own to Java.
+/// Returns whether a character belongs to a script without spaces, whose characters are separate words for
+/// Java.
 fn is_ideographic(character: char) -> bool {
     matches!(
         character,
@@ -142,8 +143,9 @@ fn is_mark(character: char) -> bool {
         )
 }
 
-/// Whether a letter has upper, lower or title case. Java counts only some of the letters that look like
-/// a letter with case, such as raised ones.
+/// Returns whether a letter has upper, lower or title case.
+///
+/// Of the letters that only look cased, such as superscript letters, Java counts some.
 fn is_cased(character: char) -> bool {
     match character {
         'ª' | 'º' | '\u{10fc}' | '\u{1d62}'..='\u{1d6a}' | '\u{1d78}' => false,
@@ -160,7 +162,7 @@ fn is_cased(character: char) -> bool {
 mod tests {
     use super::lowercase;
 
-    /// As Java 17 gives them.
+    /// The expected values are Java 17's.
     #[test]
     fn a_sigma_at_the_end_of_a_word_has_its_own_form() {
         let cases = [

@@ -1,12 +1,12 @@
-//! How a token is written: the forms the Treebank has for quotes, brackets and the like.
+//! Treebank forms of quotes, brackets and other tokens.
 
 use crate::rules::Action;
 
 const SOFT_HYPHEN: char = '\u{ad}';
 
-/// The token of a matched text; `scratch` holds the token if it differs from the text.
+/// Returns the token of a matched text. `scratch` holds the token if it differs from the text.
 ///
-/// The text of an abbreviation that ends a sentence has the abbreviation's period.
+/// The text of an abbreviation that ends a sentence includes the abbreviation's period.
 pub(crate) fn normalize<'a>(action: Action, text: &'a str, scratch: &'a mut String) -> &'a str {
     match action {
         Action::Skip => return "",
@@ -56,7 +56,7 @@ fn ampersands(text: &str, out: &mut String) {
     }
 }
 
-/// A space, or a line end inside a caption, as a no-break space.
+/// Replaces a space, or a line end within a caption, by a no-break space.
 fn no_break(character: char) -> Option<&'static str> {
     (character == ' ' || crate::symbols::ends_line(character)).then_some("\u{a0}")
 }
@@ -80,8 +80,10 @@ fn fraction(character: char) -> Option<&'static str> {
     }
 }
 
-/// The Treebank has cents, `#` for pounds, and dollars, which also stand for euros and the general
-/// currency sign. Other signs stay.
+/// Returns the Treebank's form of a currency sign: cents, `#` for pounds, and dollars, also for euros and the
+/// generic currency sign.
+///
+/// Other signs are unchanged.
 fn currency(character: char) -> Option<&'static str> {
     match character {
         '¢' => Some("cents"),
@@ -91,7 +93,7 @@ fn currency(character: char) -> Option<&'static str> {
     }
 }
 
-/// Quotes as LaTeX writes them. The entities are recognized in lower case only.
+/// Converts quotes to LaTeX form. Entities are recognized only in lower case.
 fn quotes(text: &str, opening: bool, out: &mut String) {
     let (single, double) = if opening { ("`", "``") } else { ("'", "''") };
     let mut rest = text;

@@ -1,7 +1,7 @@
-//! Small building blocks for token shapes: sets of symbols, sequences, choices, repeats.
+//! Building blocks of token patterns: symbol sets, sequences, choices, repetitions.
 //!
-//! A shape is written once, as ordinary Rust, and the automaton is made from it. Literal
-//! text matches in any case; [`exact`] and [`Set`]s match only what they name.
+//! Patterns are written in Rust and compiled into the automaton. Literal text is case-insensitive. [`exact`]
+//! and [`Set`]s are case-sensitive.
 
 use crate::symbols::{DOTLESS_I, DOTTED_I, KELVIN, LONG_S};
 use std::ops::{BitOr, Not, Sub};
@@ -13,12 +13,12 @@ pub(crate) struct Set([u64; 4]);
 impl Set {
     pub(crate) const EMPTY: Set = Set([0; 4]);
 
-    /// The symbols from `first` to `last`, both included.
+    /// Returns the symbols from `first` to `last`, inclusive.
     pub(crate) fn range(first: u8, last: u8) -> Set {
         (first..=last).fold(Set::EMPTY, Set::with)
     }
 
-    /// The listed symbols.
+    /// Returns the set of the listed symbols.
     pub(crate) fn of(symbols: &[u8]) -> Set {
         symbols.iter().copied().fold(Set::EMPTY, Set::with)
     }
@@ -54,7 +54,7 @@ impl Not for Set {
     }
 }
 
-/// The shape of a token, or of a part of one.
+/// The pattern of a token, or of a part of one.
 #[derive(Clone)]
 pub(crate) enum Pattern {
     One(Set),
@@ -76,7 +76,7 @@ impl From<&str> for Pattern {
     }
 }
 
-/// How often a set or pattern occurs.
+/// Repetition of a set or pattern.
 pub(crate) trait Repeat: Into<Pattern> {
     fn optional(self) -> Pattern {
         self.repeated(0, Some(1))
@@ -102,20 +102,20 @@ pub(crate) trait Repeat: Into<Pattern> {
 impl Repeat for Set {}
 impl Repeat for Pattern {}
 
-/// One symbol of the given ASCII characters.
+/// Matches one of the given ASCII characters.
 pub(crate) fn one_of(characters: &str) -> Set {
     Set::of(characters.as_bytes())
 }
 
-/// One ASCII character, in this case only.
+/// Matches one ASCII character, case-sensitively.
 pub(crate) fn exact(character: char) -> Pattern {
     Set::of(&[character as u8]).into()
 }
 
-/// ASCII text in any case. A letter preceded by `=` matches in the given case only.
+/// Matches ASCII text in any case. A letter preceded by `=` matches only in the given case.
 ///
-/// Beyond ASCII three letters have case variants: the Kelvin sign for k, the long s for s,
-/// and the Turkish dotted and dotless letters for i.
+/// Three letters have case variants beyond ASCII: the Kelvin sign for k, the long s for s, and the Turkish
+/// dotted and dotless letters for i.
 pub(crate) fn literal(text: &str) -> Pattern {
     let mut parts = Vec::new();
     let mut bytes = text.bytes();
@@ -138,7 +138,7 @@ fn any_case(byte: u8) -> Set {
     }
 }
 
-/// Any of the words of a list separated by white space, each as in [`literal`].
+/// Matches any word of a list separated by white space, each like [`literal`].
 pub(crate) fn any_word(list: &str) -> Pattern {
     Pattern::Choice(list.split_whitespace().map(literal).collect())
 }

@@ -1,11 +1,11 @@
-//! Releases of the reference's tokenizer.
+//! Releases of the reference tokenizer.
 
-/// A release of CoreNLP whose tokenizer can be repeated.
+/// A release of CoreNLP whose tokenizer is reproduced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Release {
-    /// The release that scores of captions are computed with. Every caption is a line.
+    /// The release used to compute caption scores. Every caption is a line.
     #[default]
     V3_4_1,
-    /// The release that SPICE parses captions with. Every caption is a text of its own.
+    /// The release used by SPICE to parse captions. Every caption is a separate text.
     V3_6_0,
 }

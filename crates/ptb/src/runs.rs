@@ -1,15 +1,16 @@
-//! The results of long runs of the automaton over a line, so that no stretch is read again and again.
+//! Recorded results of long match attempts in a line, so that no part is read repeatedly.
 //!
-//! In a line without spaces, a match attempt may read to the end of the line and match only its first
-//! symbol, and the attempt at the next symbol does the same. But two attempts that are in the same state
-//! at the same position continue in the same way (Reps 1998). So each long attempt records its states at
-//! regular positions, with the result; a later attempt that reaches one of them stops there.
+//! In a line without spaces, a match attempt may read to the end of the line and match only its first symbol,
+//! and the attempt at the next symbol does the same. Two attempts in the same state at the same position
+//! continue identically (Reps 1998). Each long attempt therefore records its states at regular positions with
+//! the result, and a later attempt that reaches one of them stops there.
 
 use crate::automaton::{State, States};
 use std::collections::HashMap;
 
-/// The number of symbols after which a match attempt looks up and records results. Tokens of
-/// ordinary text are shorter.
+/// Number of symbols after which a match attempt looks up and records results.
+///
+/// Tokens of ordinary text are shorter.
 pub(crate) const SHORT: usize = 64;
 /// An attempt looks up and records its state at positions that are multiples of this.
 const INTERVAL: usize = 16;
@@ -17,20 +18,20 @@ const INTERVAL: usize = 16;
 /// The result of a match attempt from a recorded position on.
 #[derive(Clone, Copy)]
 pub(crate) struct Run {
-    /// The state of the longest match and where it ends, if there is one.
+    /// State and end of the longest match, if any.
     pub(crate) best: Option<(State, usize)>,
-    /// The state in which the attempt ended: dead, or alive at the end of the line.
+    /// The last state of the attempt: dead, or alive at the end of the line.
     pub(crate) last: State,
 }
 
-/// The runs of one line, by the state and the position that they start from.
+/// The runs of one line, by their first state and position.
 #[derive(Default)]
 pub(crate) struct Runs {
     recorded: HashMap<(State, usize), Run>,
 }
 
 impl Runs {
-    /// Continues an attempt that is in `state`, with the symbols of `line` from `start` on.
+    /// Continues an attempt that is in `state` with the symbols of `line` from `start` on.
     #[cold]
     pub(crate) fn go_on(&mut self, states: &mut States, mut state: State, line: &[u8], start: usize) -> Run {
         let mut best = None;

@@ -1,4 +1,4 @@
-//! Finds the sentences among the tokens of a text.
+//! Sentence boundaries among the tokens of a text.
 
 use std::ops::Range;
 
@@ -6,10 +6,10 @@ use std::ops::Range;
 const CLOSING: [&str; 11] =
     [")", "]", "}", "\"", "'", "''", "\u{2019}", "\u{201d}", "-RRB-", "-RSB-", "-RCB-"];
 
-/// The tokens of each sentence of a text, as ranges of their positions.
+/// Returns the tokens of each sentence of a text, as ranges of token indices.
 ///
-/// A period, or a token of question and exclamation marks, ends a sentence, as in CoreNLP 3.6.0. Line
-/// ends do not.
+/// A period, or a token of question and exclamation marks, ends a sentence, as in CoreNLP 3.6.0. Line ends do
+/// not.
 ///
 /// ```
 /// let tokens = ["Look", "!", "''", "A", "dog", "."];

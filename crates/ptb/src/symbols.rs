@@ -1,9 +1,8 @@
-//! The symbols that the lexer reads: one byte for each UTF-16 code unit.
+//! The symbols that the lexer reads: one byte per UTF-16 code unit.
 //!
-//! An ASCII character is its own symbol, so plain text is lexed in place. Every other code
-//! unit is a member of one of a few classes, numbered from 0x80. Only the Basic Multilingual
-//! Plane has letters and symbols; halves of a surrogate pair are [`OTHER`], which no token
-//! but an address or a tag can hold.
+//! An ASCII character is its own symbol, so plain text is lexed in place. Every other code unit belongs to
+//! one of a few classes, numbered from 0x80. Only the Basic Multilingual Plane has letters and symbols.
+//! Surrogates are [`OTHER`], which can occur only in addresses and tags.
 
 use crate::letters::LETTERS;
 
@@ -11,7 +10,7 @@ pub(crate) const OTHER: u8 = 0x80;
 /// A letter that is not upper-case.
 pub(crate) const LETTER: u8 = 0x81;
 pub(crate) const UPPER: u8 = 0x82;
-/// Not a letter of Unicode 6.3, yet part of words: combining marks, vowel signs, points.
+/// A combining mark, vowel sign or point: part of words, but not a letter in Unicode 6.3.
 pub(crate) const MARK: u8 = 0x83;
 pub(crate) const SOFT_HYPHEN: u8 = 0x84;
 pub(crate) const LONG_S: u8 = 0x85;
@@ -23,7 +22,7 @@ pub(crate) const DIGIT: u8 = 0x89;
 pub(crate) const SEPARATOR: u8 = 0x8a;
 pub(crate) const SUPERSCRIPT: u8 = 0x8b;
 pub(crate) const SUBSCRIPT: u8 = 0x8c;
-/// Raised and lowered plus and minus.
+/// Superscript and subscript plus and minus.
 pub(crate) const SMALL_SIGN: u8 = 0x8d;
 pub(crate) const FRACTION: u8 = 0x8e;
 pub(crate) const FRACTION_SLASH: u8 = 0x8f;
@@ -34,7 +33,7 @@ pub(crate) const ELLIPSIS: u8 = 0x93;
 /// U+0085: an ellipsis in Windows-1252, a line end in Unicode.
 pub(crate) const NEXT_LINE: u8 = 0x94;
 pub(crate) const APOSTROPHE: u8 = 0x95;
-/// Single quotes other than the apostrophe that are found in its place.
+/// Single quotes that are used in place of the apostrophe.
 pub(crate) const OPEN_QUOTE: u8 = 0x96;
 pub(crate) const QUOTE: u8 = 0x97;
 pub(crate) const SPACE: u8 = 0x98;
@@ -42,19 +41,19 @@ pub(crate) const NO_BREAK_SPACE: u8 = 0x99;
 pub(crate) const LINE_END: u8 = 0x9a;
 pub(crate) const COMMA: u8 = 0x9b;
 pub(crate) const SYMBOL: u8 = 0x9c;
-/// A symbol that counts as upper-case: a circled capital.
+/// An upper-case symbol: a circled capital.
 pub(crate) const UPPER_SYMBOL: u8 = 0x9d;
-/// A Roman numeral: upper-case, yet neither a letter nor a symbol.
+/// A Roman numeral, which is upper-case but neither a letter nor a symbol.
 pub(crate) const UPPER_NUMERAL: u8 = 0x9e;
 /// Zero-width characters and the byte order mark, skipped between tokens.
 pub(crate) const IGNORED: u8 = 0x9f;
-/// U+2043, which only later releases of the tokenizer know.
+/// U+2043, which only later releases of the tokenizer recognize.
 pub(crate) const HYPHEN_BULLET: u8 = 0xa0;
-/// The bullet and the trademark sign of Windows-1252, which only later releases know.
+/// The bullet and the trademark sign of Windows-1252, which only later releases recognize.
 pub(crate) const OLD_BULLET: u8 = 0xa1;
 pub(crate) const OLD_TRADEMARK: u8 = 0xa2;
 
-/// The symbol of a character, or the two of a character beyond the Basic Multilingual Plane.
+/// Returns the symbol of a character, or the two symbols of a character beyond the Basic Multilingual Plane.
 pub(crate) fn symbols_of(character: char) -> (u8, Option<u8>) {
     match u16::try_from(u32::from(character)) {
         Ok(unit) => (symbol(unit), None),
@@ -62,9 +61,9 @@ pub(crate) fn symbols_of(character: char) -> (u8, Option<u8>) {
     }
 }
 
-/// Whether the reference ends a line at this character.
+/// Returns whether the reference tokenizer ends a line at this character.
 ///
-/// U+0085 is not among them: it is read as the ellipsis of Windows-1252.
+/// U+0085 does not end a line, because it is read as the ellipsis of Windows-1252.
 pub(crate) fn ends_line(character: char) -> bool {
     matches!(character, '\n' | '\u{b}' | '\u{c}' | '\r' | '\u{2028}' | '\u{2029}')
 }
@@ -120,7 +119,7 @@ fn latin1(unit: u16) -> u8 {
     }
 }
 
-/// The General Punctuation block.
+/// Returns the symbol of a code unit in the General Punctuation block.
 fn punctuation(unit: u16) -> u8 {
     match unit {
         0x2000..=0x200a => SPACE,
@@ -139,7 +138,7 @@ fn punctuation(unit: u16) -> u8 {
     }
 }
 
-/// Cherokee got a second case after Unicode 6.3; its letters were of neither case then.
+/// Returns the symbol of a letter. Cherokee letters had no case in Unicode 6.3.
 fn letter(unit: u16) -> u8 {
     let upper = char::from_u32(u32::from(unit)).is_some_and(char::is_uppercase);
     match unit {
@@ -154,7 +153,7 @@ fn within(ranges: &[(u16, u16)], unit: u16) -> bool {
     after > 0 && unit <= ranges[after - 1].1
 }
 
-/// Marks that the reference takes into words, script by script.
+/// Marks that the reference tokenizer includes in words, by script.
 #[rustfmt::skip]
 const MARKS: &[(u16, u16)] = &[
     (0x02c2, 0x02c5), (0x02d2, 0x02df), (0x02e5, 0x02eb), (0x02ed, 0x02ed), (0x02ef, 0x036f),
@@ -183,7 +182,7 @@ const DIGITS: &[(u16, u16)] = &[
     (0xa9d0, 0xa9d9), (0xaa50, 0xaa59), (0xabf0, 0xabf9), (0xff10, 0xff19),
 ];
 
-/// Marks and symbols that are tokens of their own.
+/// Marks and symbols that are separate tokens.
 #[rustfmt::skip]
 const SYMBOLS: &[(u16, u16)] = &[
     (0x037e, 0x037e), (0x0387, 0x0387), (0x0589, 0x0589), (0x05be, 0x05be), (0x05c0, 0x05c0),

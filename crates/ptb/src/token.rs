@@ -1,16 +1,16 @@
-//! Tokens as they are passed on.
+//! Tokens as passed to the caller.
 
 /// A token of a caption.
 #[derive(Clone, Copy, Debug)]
 pub enum Token<'a> {
-    /// A word of few letters, all of them Latin without accents: most tokens are such words.
+    /// A short word of Latin letters without accents, like most tokens.
     Latin(Short),
     /// Any token.
     Text(&'a str),
 }
 
 impl Token<'_> {
-    /// Makes something of the token as text.
+    /// Calls `make` with the token as text.
     pub fn with_str<T>(self, make: impl FnOnce(&str) -> T) -> T {
         match self {
             Token::Latin(word) => word.with_str(make),
@@ -18,22 +18,23 @@ impl Token<'_> {
         }
     }
 
-    /// Whether the token is this text.
+    /// Returns whether the token is equal to a text.
     pub fn is(self, text: &str) -> bool {
         self.with_str(|token| token == text)
     }
 }
 
-/// Text of at most 15 bytes as a number, which is compared at once: its lowest byte is the first of the text, its
-/// highest one says how many there are.
+/// Text of at most 15 bytes as a number, for fast comparison.
+///
+/// The lowest byte is the first byte of the text, and the highest byte is its length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Short(u128);
 
 impl Short {
-    /// The most bytes of a short text.
+    /// Maximum number of bytes of a short text.
     pub const LONGEST: usize = 15;
 
-    /// The text, if it is short.
+    /// Returns the text as a number, if it is short.
     pub fn of(text: &str) -> Option<Short> {
         let text = text.as_bytes();
         let byte = |at: usize| u128::from(text[at]) << (8 * at);
@@ -45,7 +46,7 @@ impl Short {
             let bytes = std::array::from_fn(|byte| text[at + byte]);
             u128::from(u64::from_le_bytes(bytes)) << (8 * at)
         };
-        // By parts of fixed lengths, which overlap: a byte of both is the same in both.
+        // Read in parts of fixed lengths that may overlap. Overlapping bytes are the same in both parts.
         let bytes = match text.len() {
             0 => 0,
             length @ 1..4 => byte(0) | byte(length / 2) | byte(length - 1),
@@ -56,24 +57,25 @@ impl Short {
         Some(Short(bytes | (text.len() as u128) << (8 * Short::LONGEST)))
     }
 
-    /// The first `length` letters, at most 15, of those in a number, of which the lowest byte is the first.
+    /// Creates a short text from the first `length` letters (at most 15) of a number, starting with the
+    /// lowest byte.
     #[inline]
     pub(crate) fn of_letters(letters: u128, length: usize) -> Short {
         let kept = letters & ((1 << (8 * length)) - 1);
         Short(kept | (length as u128) << (8 * Short::LONGEST))
     }
 
-    /// A number that no other short text has.
+    /// Returns a number that no other short text has.
     #[inline]
     pub fn number(self) -> u128 {
         self.0
     }
 
-    /// Makes something of the text.
+    /// Calls `make` with the text.
     pub fn with_str<T>(self, make: impl FnOnce(&str) -> T) -> T {
         let bytes = self.0.to_le_bytes();
         let length = usize::from(bytes[Short::LONGEST]);
-        // It was made of text.
+        // The bytes are valid UTF-8, because they were created from text.
         make(std::str::from_utf8(&bytes[..length]).unwrap_or_default())
     }
 }

@@ -1,4 +1,4 @@
-//! Turns a caption into tokens.
+//! Tokenization of captions.
 
 use crate::lexer::{Following, Lexer};
 use crate::lowercase::push_lowercase;
@@ -10,46 +10,46 @@ use crate::symbols::{ends_line, symbols_of};
 use crate::token::{Short, Token};
 use std::ops::ControlFlow;
 
-/// Which tokens of punctuation are dropped.
+/// Handling of punctuation tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Punctuation {
-    /// None: the tokens are those of the Stanford tokenizer.
+    /// Keeps all tokens of the Stanford tokenizer.
     Keep,
-    /// Those that the evaluation code of COCO drops: `'' ' `` ` . ? ! , : - -- ... ;` and the
-    /// upper-case names of brackets, `-LRB- -RRB- -LCB- -RCB-`.
+    /// Drops the tokens that the COCO evaluation code drops: `'' ' `` ` . ? ! , : - -- ...
+    /// ;` and the upper-case names of brackets, `-LRB- -RRB- -LCB- -RCB-`.
     ///
-    /// It compares tokens after they are lower-cased, so lower-cased names of brackets stay. White
-    /// space at the end of the last token is dropped too.
+    /// That code compares tokens after lower-casing, so lower-cased names of brackets are kept. White space
+    /// at the end of the last token is dropped too.
     #[default]
     Reference,
-    /// Those that the paper lists: names of brackets in lower case are dropped as well.
+    /// Drops the tokens listed in the paper, which also include names of brackets in lower case.
     Paper,
 }
 
-/// What to do with tokens.
+/// Options for the processing of tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Write tokens in lower case.
+    /// Whether to convert tokens to lower case.
     pub lowercase: bool,
-    /// Which tokens to drop.
+    /// Handling of punctuation tokens.
     pub punctuation: Punctuation,
 }
 
 impl Default for Options {
-    /// Those of published scores: lower case, and the reference's choice of punctuation.
+    /// The options of published scores: lower case, and the reference's punctuation.
     fn default() -> Options {
         Options { lowercase: true, punctuation: Punctuation::Reference }
     }
 }
 
-/// The tokens of one caption. For many captions, keep a [`Tokenizer`].
+/// Returns the tokens of one caption. For many captions, reuse a [`Tokenizer`].
 pub fn tokenize(text: &str, options: &Options) -> Vec<String> {
     let mut tokens = Vec::new();
     Tokenizer::new().tokenize_into(text, options, |token| tokens.push(token.to_owned()));
     tokens
 }
 
-/// A tokenizer with its working memory. Use one a thread, for any number of captions.
+/// A tokenizer with its working memory. Use one per thread, for any number of captions.
 pub struct Tokenizer {
     release: Release,
     lexer: Lexer,
@@ -64,32 +64,32 @@ impl Default for Tokenizer {
 }
 
 impl Tokenizer {
-    /// A tokenizer of release 3.4.1.
+    /// Creates a tokenizer of release 3.4.1.
     pub fn new() -> Tokenizer {
         Tokenizer::with_release(Release::V3_4_1)
     }
 
-    /// A tokenizer of some release of CoreNLP.
+    /// Creates a tokenizer of a release of CoreNLP.
     pub fn with_release(release: Release) -> Tokenizer {
         Tokenizer { release, lexer: Lexer::new(release), line: Line::default(), writer: Writer::default() }
     }
 
-    /// Passes the tokens of a caption to `sink`, in order. The caption stands alone, as the
-    /// only line of its file.
+    /// Passes the tokens of a caption to `sink`, in order.
     ///
-    /// Line ends inside the caption (`\n`, `\r`, U+000B, U+000C, U+2028, U+2029) each count
-    /// as one space.
+    /// The caption is treated as the only line of its file.
+    ///
+    /// Each line end within the caption (`\n`, `\r`, U+000B, U+000C, U+2028, U+2029) counts as one space.
     pub fn tokenize_into(&mut self, text: &str, options: &Options, sink: impl FnMut(&str)) {
         self.tokenize_in_batch::<&str>(text, &[], options, sink);
     }
 
-    /// Like [`tokenize_into`](Self::tokenize_into), for a caption with others after it in the
-    /// same file, one a line.
+    /// Like [`tokenize_into`](Self::tokenize_into), for a caption that is followed by others in the same
+    /// file, one per line.
     ///
-    /// The Stanford tokenizer looks past the end of a line: after an abbreviation ("section
-    /// B.") a capital on the next line makes its period a token of its own, and a face
-    /// (":)") is one only if anything follows. So the tokens of a caption depend a little on
-    /// the captions after it; to get exactly the reference's tokens, pass these captions.
+    /// The Stanford tokenizer looks beyond the end of a line. After an abbreviation ("section B."), a capital
+    /// on the next line makes its period a separate token, and a face (":)") is recognized only if anything
+    /// follows. The tokens of a caption therefore depend slightly on the captions after it. Pass these
+    /// captions to get exactly the reference's tokens.
     pub fn tokenize_in_batch<S: AsRef<str>>(
         &mut self,
         text: &str,
@@ -100,8 +100,9 @@ impl Tokenizer {
         self.tokens_in_batch(text, following, options, |token| token.with_str(&mut sink));
     }
 
-    /// Like [`tokenize_in_batch`](Self::tokenize_in_batch), with short words as numbers: they are quicker to compare.
-    // Inlined all the way to the sink, words stay in registers, which spares a tenth of the time.
+    /// Like [`tokenize_in_batch`](Self::tokenize_in_batch), but with short words as numbers, which are faster
+    /// to compare.
+    // Inlined up to the sink, words stay in registers, which saves a tenth of the time.
     #[inline(always)]
     pub fn tokens_in_batch<S: AsRef<str>>(
         &mut self,
@@ -133,13 +134,13 @@ impl Tokenizer {
     }
 }
 
-/// Whether a text is its own line of symbols: ASCII without line ends.
+/// Returns whether a text can be lexed in place: ASCII without line ends.
 fn is_plain(text: &str) -> bool {
-    // Not `any`, which stops early: this looks at many bytes at a time.
+    // Unlike `any`, which stops early, this loop is vectorized.
     !text.bytes().fold(false, |other, byte| other | !byte.is_ascii() | matches!(byte, b'\n'..=b'\r'))
 }
 
-/// What is found in a line.
+/// An item found in a line.
 enum Found {
     Latin(LatinWord),
     /// Symbols from `start` to `end`.
@@ -150,15 +151,15 @@ enum Found {
     },
 }
 
-/// Passes on what is found in a line, from its start to its end.
+/// Emits the items of a line, from start to end.
 #[inline(always)]
 fn lex(lexer: &mut Lexer, symbols: &[u8], following: Following, mut emit: impl FnMut(Found)) {
     let mut start = 0;
     let mut runs = Runs::default();
     while start < symbols.len() {
         if symbols[start] == b' ' {
-            // No token starts with a space. All spaces of any kind are skipped at once, since a
-            // rarer kind of space alone could start an address.
+            // No token starts with a space. All kinds of spaces are skipped together, because a rarer kind of
+            // space could start an address.
             start += symbols[start..].iter().take_while(|&&symbol| is_space(symbol)).count();
             continue;
         }
@@ -180,17 +181,17 @@ fn lex(lexer: &mut Lexer, symbols: &[u8], following: Following, mut emit: impl F
     }
 }
 
-/// A word of at most 15 Latin letters with a space or nothing after it.
+/// A word of at most 15 Latin letters that is followed by a space or by nothing.
 ///
-/// Most words of a caption are such words. The automaton finds the same end, but more slowly.
+/// Most words in captions are of this kind. The automaton finds the same end, but more slowly.
 struct LatinWord {
-    /// The letters, the first one in the lowest bits; what is above them is not the word's.
+    /// The letters, with the first in the lowest byte. Higher bytes beyond the word are undefined.
     letters: u128,
     length: usize,
 }
 
 impl LatinWord {
-    /// The word at `start`. Only joined words such as "cannot" have rules that split them, and are left to these.
+    /// Returns the word at `start`. Joined words such as "cannot" are excluded, because rules split them.
     #[inline(always)]
     fn at(symbols: &[u8], start: usize) -> Option<LatinWord> {
         let letters = sixteen(symbols, start);
@@ -201,12 +202,12 @@ impl LatinWord {
     }
 }
 
-/// A number with a byte in each of its bytes.
+/// Returns a number in which every byte is `byte`.
 const fn each(byte: u8) -> u128 {
     u128::MAX / 0xff * byte as u128
 }
 
-/// The sixteen symbols from `start` on, the first one in the lowest bits, and zeros after the last.
+/// Returns the sixteen symbols from `start` on, with the first in the lowest byte, padded with zeros.
 #[inline]
 fn sixteen(symbols: &[u8], start: usize) -> u128 {
     let rest = &symbols[start..];
@@ -221,10 +222,10 @@ fn sixteen(symbols: &[u8], start: usize) -> u128 {
     }
 }
 
-/// How many of sixteen symbols are Latin letters before the first that is not.
+/// Returns the number of leading Latin letters among sixteen symbols.
 #[inline]
 fn letters_first(symbols: u128) -> usize {
-    // The highest bit of each byte says whether the byte is a letter; no sum of two bytes reaches the next.
+    // The highest bit of each byte is set for letters. No sum of two bytes overflows into the next.
     let lower = (symbols | each(0x20)) & each(0x7f);
     let from_a = lower + each(0x80 - b'a');
     let after_z = lower + each(0x7f - b'z');
@@ -232,19 +233,21 @@ fn letters_first(symbols: u128) -> usize {
     (others.trailing_zeros() / 8) as usize
 }
 
-/// The end of the Latin word at `start` that is too long for a [`LatinWord`], if a space or nothing comes after it.
+/// Returns the end of a Latin word at `start` that is too long for a [`LatinWord`] and is followed by a space
+/// or by nothing.
 fn long_word(symbols: &[u8], start: usize) -> Option<usize> {
     let length = symbols[start..].iter().take_while(|symbol| symbol.is_ascii_alphabetic()).count();
     let is_alone = symbols.get(start + length).is_none_or(|&symbol| symbol == b' ');
     (length > Short::LONGEST && is_alone).then_some(start + length)
 }
 
-/// Whether letters are one of the words that rules split.
+/// Returns whether letters form one of the words that rules split.
 #[inline]
 fn is_joined(letters: u128, length: usize) -> bool {
     const JOINED: [&[u8]; 6] = [b"cannot", b"gonna", b"gotta", b"lemme", b"gimme", b"wanna"];
     const INITIALS: u32 = 1 << (b'c' & 0x1f) | 1 << (b'g' & 0x1f) | 1 << (b'l' & 0x1f) | 1 << (b'w' & 0x1f);
-    // One condition, which is seldom true: neither the length nor the initial alone can be foretold.
+    // A single condition that is rarely true, because branches on the length or the initial alone are
+    // unpredictable.
     if (INITIALS >> (letters & 0x1f)) & u32::from(matches!(length, 5 | 6)) == 0 {
         return false;
     }
@@ -272,12 +275,12 @@ fn line_symbols(character: char) -> (u8, Option<u8>) {
 #[derive(Default)]
 struct Line {
     symbols: Vec<u8>,
-    /// The byte at which each symbol's character starts, and the length of the text.
+    /// Byte offset of each symbol's character, and the length of the text.
     offsets: Vec<usize>,
 }
 
 impl Line {
-    /// Release 3.6.0 is given whole texts, not lines, so that it sees their line ends.
+    /// Reads a text. Release 3.6.0 processes whole texts instead of lines, so it sees their line ends.
     fn read(&mut self, text: &str, release: Release) {
         self.symbols.clear();
         self.offsets.clear();
@@ -295,13 +298,13 @@ impl Line {
     }
 }
 
-/// Passes on tokens in their final form, without those that are dropped.
+/// Passes tokens in their final form to the sink, without those that are dropped.
 #[derive(Default)]
 struct Writer {
     options: Options,
     normalized: String,
     lowered: String,
-    /// A token that ends in white space; the white space is dropped if no token follows.
+    /// A token that ends in white space. The white space is dropped if no token follows.
     held: Option<String>,
 }
 
@@ -311,7 +314,7 @@ impl Writer {
         self.held = None;
     }
 
-    /// Writes a Latin word; these are never dropped.
+    /// Writes a Latin word, which is never dropped.
     #[inline(always)]
     fn write_latin(&mut self, word: LatinWord, sink: &mut impl FnMut(Token<'_>)) {
         self.write_held(sink);
@@ -366,7 +369,8 @@ fn ends_in_white_space(token: &str) -> bool {
     }
 }
 
-/// White space as Python's `str` methods know it: that of Unicode and the four separators of ASCII.
+/// Returns whether a character is white space for Python's `str` methods: Unicode white space and the four
+/// ASCII separators.
 #[must_use]
 pub fn is_python_space(character: char) -> bool {
     character.is_whitespace() || matches!(character, '\u{1c}'..='\u{1f}')
@@ -377,12 +381,12 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Every lexeme of a line, by the automaton alone.
+    /// Returns every lexeme of a line, using only the automaton.
     fn lex_slowly(lexer: &mut Lexer, symbols: &[u8]) -> Vec<(usize, usize, Action)> {
         let mut found = Vec::new();
         let mut start = 0;
         while start < symbols.len() {
-            // Without the runs of earlier attempts.
+            // Without recorded runs of earlier attempts.
             let lexeme = lexer.next(symbols, start, &|_| {}, &mut Runs::default());
             assert!(start < lexeme.end && lexeme.end <= lexeme.text_end);
             assert!(lexeme.text_end <= symbols.len());
@@ -424,7 +428,7 @@ mod tests {
         assert_eq!(tokens, ["see", "http://a.b/c\u{a0}", "dog"]);
     }
 
-    /// As CoreNLP 3.6.0 with the annotators `tokenize,ssplit` gives them.
+    /// The expected tokens are those of CoreNLP 3.6.0 with the annotators `tokenize,ssplit`.
     #[test]
     fn release_3_6_0_differs() {
         let cases: [(&str, &[&str]); 10] = [

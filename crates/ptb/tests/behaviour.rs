@@ -1,4 +1,4 @@
-//! Options, what a line sees of the lines after it, and what holds for any text.
+//! Options, the effect of following lines on a line, and properties of any text.
 
 use capeval_ptb::{Options, Punctuation, Tokenizer, is_python_space, tokenize};
 use proptest::prelude::*;
@@ -45,7 +45,7 @@ fn white_space_after_the_last_token_is_dropped() {
     let text = "see http://a.b/c\u{a0}";
     assert_eq!(tokenize(text, &with(Punctuation::Keep)), ["see", "http://a.b/c\u{a0}"]);
     assert_eq!(tokenize(text, &with(Punctuation::Reference)), ["see", "http://a.b/c"]);
-    // So may a separator that is white space to Python alone.
+    // It may also be a separator that is white space only for Python.
     assert_eq!(tokenize("0@\u{1c}", &with(Punctuation::Keep)), ["0@\u{1c}"]);
     assert_eq!(tokenize("0@\u{1c}", &with(Punctuation::Paper)), ["0@"]);
     let inside = "http://a.b/c\u{a0} .";
@@ -64,7 +64,7 @@ fn lower_case_is_that_of_java() {
     let lower = |text: &str| tokenize(text, &Options::default()).join(" ");
     assert_eq!(lower("ΟΔΟΣ ΟΔΟΣ-Α Σ ΣΑΣ."), "οδος οδοσ-α σ σας");
     assert_eq!(lower("İSTANBUL Kelvin ẞ ǅ"), "i̇stanbul kelvin ß ǆ");
-    // A letter pair of Unicode 14.
+    // A letter pair added in Unicode 14.
     assert_eq!(lower("http://x/\u{2c2f}A"), "http://x/\u{2c2f}a");
 }
 
@@ -86,7 +86,7 @@ fn a_token_never_reaches_into_the_next_line() {
     assert_eq!(followed("<a b='x", &["y'> z"]), ["<", "a", "b", "=", "'", "x"]);
 }
 
-/// Text that reaches many rules.
+/// Generates text that reaches many rules.
 fn any_text() -> impl Strategy<Value = String> {
     prop_oneof![
         any::<Vec<u8>>().prop_map(|bytes| String::from_utf8_lossy(&bytes).into_owned()),

@@ -1,7 +1,7 @@
-//! What each family of rules does, case kept and nothing dropped.
+//! Tests of each family of rules, with case and punctuation kept.
 //!
-//! The expected tokens are those of the Stanford tokenizer (CoreNLP 3.4.1, `PTBTokenizer
-//! -preserveLines`), each line with another after it.
+//! The expected tokens are those of the Stanford tokenizer (CoreNLP 3.4.1, `PTBTokenizer -preserveLines`),
+//! with another line after each line.
 
 use capeval_ptb::{Options, Punctuation, Tokenizer};
 

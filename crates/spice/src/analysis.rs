@@ -1,4 +1,4 @@
-//! From captions to tuples: every stage, one after the other.
+//! The pipeline from captions to tuples.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -11,50 +11,52 @@ use rayon::prelude::*;
 
 use crate::{Model, ParsedSentence, ReadError, Tuple, read_tuples, rewrite};
 
-/// What the reference's tokenizer does before it parses.
+/// Options of the reference's tokenizer before parsing.
 const TOKENS: Options = Options { lowercase: false, punctuation: Punctuation::Keep };
-/// Labels that a thread keeps before it forgets the words among them.
+/// Maximum number of labels per thread, after which the words among them are removed.
 const MOST_LABELS: usize = 100_000;
 
-/// Why captions can't be analyzed.
+/// Error of analyzing captions.
 #[derive(Debug, thiserror::Error)]
 pub enum AnalysisError {
     /// A sentence has more words than the limit.
     #[error("a sentence of caption {caption} has {words} words, more than {limit}")]
     TooLong {
-        /// The caption's place in the input.
+        /// Index of the caption in the input.
         caption: usize,
-        /// How many words the sentence has.
+        /// Number of words in the sentence.
         words: usize,
-        /// How many it may have.
+        /// Maximum number of words.
         limit: usize,
     },
     /// The model is damaged.
     #[error(transparent)]
     Parse(#[from] ParseError),
-    /// A parse is no tree of its words.
+    /// A parse is not a tree of its words.
     #[error(transparent)]
     Tree(#[from] TreeError),
-    /// The rules don't fit a tree.
+    /// The rules are not applicable to a tree.
     #[error(transparent)]
     Conversion(#[from] ConversionError),
-    /// The stages don't fit each other.
+    /// The results of the stages are inconsistent.
     #[error(transparent)]
     Read(#[from] ReadError),
 }
 
-/// An edge of a dependency graph: relation, governor and dependent. Words are numbered from 1; the
-/// second number counts copies of a word; the governor of a root is 0.
+/// An edge of a dependency graph: relation, governor and dependent.
+///
+/// Words are numbered from 1. The second number of a word is the index of its copy. The governor of a root is
+/// 0.
 pub type NamedEdge = (String, (usize, usize), (usize, usize));
 
-/// All that is known of a sentence.
+/// The results of all analysis stages of a sentence.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stages {
     /// The tokens.
     pub tokens: Vec<String>,
-    /// Their part-of-speech tags.
+    /// Part-of-speech tag of each token.
     pub tags: Vec<String>,
-    /// Their lemmas.
+    /// Lemma of each token.
     pub lemmas: Vec<String>,
     /// The natural logarithm of the tree's probability.
     pub score: f64,
@@ -62,17 +64,18 @@ pub struct Stages {
     pub tree: String,
     /// The basic dependencies.
     pub basic: Vec<NamedEdge>,
-    /// The dependencies in which conjuncts share relations and prepositions are named.
+    /// The processed dependencies: relations are propagated to conjuncts, and prepositions are part of
+    /// relation names.
     pub processed: Vec<NamedEdge>,
-    /// The same after quantities and pronouns were rewritten.
+    /// The processed dependencies after rewriting quantities and pronouns.
     pub rewritten: Vec<NamedEdge>,
 }
 
-/// The tokens of captions, and which of them make a sentence.
+/// The tokens of captions, split into sentences.
 struct Sentences {
     /// The tokens of each caption.
     tokens: Vec<Vec<String>>,
-    /// Caption, place in the caption, and the range of its tokens, for each sentence.
+    /// Caption, index in the caption, and token range of each sentence.
     places: Vec<(usize, usize, Range<usize>)>,
 }
 
@@ -108,12 +111,13 @@ impl Sentences {
 }
 
 impl<B: AsRef<[u8]> + Send + Sync> Model<B> {
-    /// The tuples of each caption, in the reference's order and before anything is merged, made on
-    /// all threads of the current rayon pool. Sentences may have up to `limit` words.
+    /// Returns the tuples of each caption, in the reference's order and before merging.
+    ///
+    /// Runs on all threads of the current rayon pool. Sentences may have up to `limit` words.
     ///
     /// # Errors
-    /// An [`AnalysisError`] if a sentence is too long, before any is parsed, the model is damaged, or
-    /// `progress` asks to stop.
+    /// Returns an [`AnalysisError`] if a sentence is too long (before any is parsed), if the model is
+    /// damaged, or if `progress` requests a stop.
     pub fn tuples(
         &self,
         captions: &[&str],
@@ -128,10 +132,10 @@ impl<B: AsRef<[u8]> + Send + Sync> Model<B> {
         Ok(tuples)
     }
 
-    /// All stages of each sentence of each caption.
+    /// Returns all analysis stages of each sentence of each caption.
     ///
     /// # Errors
-    /// As [`Model::tuples`].
+    /// Returns the errors of [`Model::tuples`].
     pub fn stages(
         &self,
         captions: &[&str],
@@ -146,7 +150,7 @@ impl<B: AsRef<[u8]> + Send + Sync> Model<B> {
         Ok(stages)
     }
 
-    /// Parses all sentences, then does something with each, in order.
+    /// Parses all sentences, then calls a function on each, in order.
     fn each_sentence<T: Send>(
         &self,
         captions: &[&str],
@@ -185,22 +189,22 @@ impl<B: AsRef<[u8]> + Send + Sync> Model<B> {
     }
 }
 
-/// A sentence that was parsed.
+/// A parsed sentence.
 struct Parsed<'a> {
     parse: &'a Parse,
-    /// Its place in the caption.
+    /// Its index in the caption.
     number: usize,
     words: Vec<&'a str>,
     tags: Vec<&'a str>,
     lemmas: Vec<String>,
 }
 
-/// What one thread needs.
+/// The working data of one thread.
 struct Worker<'a, B> {
     model: &'a Model<B>,
     labels: Labels,
     scratch: ConverterScratch,
-    /// The labels of phrases and tags, by the grammar's numbers.
+    /// Labels of phrases and tags, by grammar label.
     grammar_labels: Vec<Label>,
 }
 
@@ -242,7 +246,7 @@ impl<'a, B: AsRef<[u8]>> Worker<'a, B> {
         })
     }
 
-    /// Relation, governor and dependent of each basic dependency.
+    /// Returns relation, governor and dependent of each basic dependency.
     fn basic(&mut self, parsed: &Parsed<'_>) -> Result<Vec<(&'a str, u32, u32)>, AnalysisError> {
         if self.labels.len() > MOST_LABELS {
             self.labels.forget();
@@ -282,7 +286,7 @@ fn dependencies<'n>(basic: &[(&'n str, u32, u32)]) -> Vec<BasicDependency<'n>> {
     basic.collect()
 }
 
-/// Roots first, then edges by dependent, governor and relation.
+/// Lists the roots first, then the edges sorted by dependent, governor and relation.
 fn edges(graph: &Graph) -> Vec<NamedEdge> {
     let node = |word| (graph.index(word), graph.copy(word));
     let mut roots: Vec<_> = graph.roots().collect();

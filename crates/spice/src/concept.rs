@@ -1,25 +1,25 @@
-//! Words with their synsets, which merge where they mean the same.
+//! Words with their synsets, merged if they have the same meaning.
 
 use capeval_meteor::Synonyms;
 use capeval_tables::TableError;
 use rustc_hash::FxHashMap;
 
-/// Words and phrases that were merged, and all of their synsets.
+/// Words and phrases that were merged, and all their synsets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Concept {
     words: Vec<String>,
-    /// Sorted.
+    /// Sorted synset numbers.
     synsets: Vec<u32>,
 }
 
 impl Concept {
-    /// The words in the order in which they were merged.
+    /// Returns the words in the order of merging.
     #[must_use]
     pub fn words(&self) -> &[String] {
         &self.words
     }
 
-    /// The only word, `None` if several were merged.
+    /// Returns the only word, or `None` if several were merged.
     #[must_use]
     pub fn only_word(&self) -> Option<&str> {
         match self.words.as_slice() {
@@ -28,7 +28,7 @@ impl Concept {
         }
     }
 
-    /// Whether the sets of words and of synsets are equal.
+    /// Returns whether the sets of words and of synsets are equal.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         self.words.len() == other.words.len()
             && self.synsets == other.synsets
@@ -39,13 +39,14 @@ impl Concept {
         self.words.iter().any(|word| other.words.contains(word))
     }
 
-    /// Whether the two share a synset or a word.
+    /// Returns whether the concepts share a synset or a word.
     #[must_use]
     pub fn is_similar(&self, other: &Self) -> bool {
         common(&self.synsets, &other.synsets).next().is_some() || self.shares_word(other)
     }
 
-    /// 1 if the two share a word, otherwise the share of common synsets; 0 without synsets.
+    /// Returns 1 if the concepts share a word, otherwise the proportion of common synsets (0 without
+    /// synsets).
     pub(crate) fn similarity(&self, other: &Self) -> f32 {
         if self.shares_word(other) {
             return 1.0;
@@ -55,7 +56,7 @@ impl Concept {
         if all == 0 { 0.0 } else { shared as f32 / all as f32 }
     }
 
-    /// Take over the words and synsets of another concept.
+    /// Adds the words and synsets of another concept.
     pub(crate) fn merge(&mut self, other: Self) {
         for word in other.words {
             if !self.words.contains(&word) {
@@ -68,7 +69,7 @@ impl Concept {
     }
 }
 
-/// The numbers that two sorted lists have in common.
+/// Iterates over the numbers that two sorted lists have in common.
 fn common<'a>(one: &'a [u32], other: &'a [u32]) -> impl Iterator<Item = u32> + 'a {
     let mut rest = other;
     one.iter().copied().filter(move |number| {
@@ -79,7 +80,7 @@ fn common<'a>(one: &'a [u32], other: &'a [u32]) -> impl Iterator<Item = u32> + '
     })
 }
 
-/// Makes concepts of words, and keeps the synsets of words that it has looked up.
+/// Creates concepts from words, and caches the synsets of the words.
 #[derive(Debug)]
 pub struct Concepts<'s, B> {
     synonyms: &'s Synonyms<B>,
@@ -87,13 +88,13 @@ pub struct Concepts<'s, B> {
 }
 
 impl<'s, B: AsRef<[u8]>> Concepts<'s, B> {
-    /// Concepts with the synsets of a table.
+    /// Creates concepts with the synsets of a table.
     #[must_use]
     pub fn new(synonyms: &'s Synonyms<B>) -> Self {
         Self { synonyms, known: FxHashMap::default() }
     }
 
-    /// The concept of a word or phrase.
+    /// Returns the concept of a word or phrase.
     pub(crate) fn concept(&mut self, word: &str) -> Result<Concept, TableError> {
         let synsets = match self.known.get(word) {
             Some(synsets) => synsets.clone(),

@@ -1,11 +1,11 @@
-//! What can be wrong with a parsed sentence.
+//! Errors of parsed sentences.
 
 use capeval_dependencies::processed::GraphError;
 
-/// Why no tuples can be read from a sentence.
+/// Error of reading tuples from a sentence.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
-    /// There is not one lemma for each token.
+    /// The numbers of lemmas and tokens differ.
     #[error("expected one lemma for each of the {words} tokens, got {lemmas} lemmas")]
     Lemmas {
         /// Number of tokens.
@@ -13,7 +13,7 @@ pub enum ReadError {
         /// Number of lemmas.
         lemmas: usize,
     },
-    /// The dependencies don't fit the sentence.
+    /// The dependencies do not match the sentence.
     #[error(transparent)]
     Graph(#[from] GraphError),
 }

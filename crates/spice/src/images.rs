@@ -1,4 +1,4 @@
-//! Scene graphs of many images at once.
+//! Scene graphs of many images.
 
 use capeval_meteor::Synonyms;
 use capeval_tables::TableError;
@@ -10,16 +10,16 @@ use crate::matching::GraphTuples;
 use crate::scene_graph::SceneGraph;
 use crate::tuples::Tuple;
 
-/// One graph for each image, of all of its captions in their order.
+/// Builds one graph per image from all its captions, in order.
 ///
-/// `captions` has the tuples of each caption. The captions of image `i` are those from `starts[i]`
-/// up to `starts[i + 1]`.
+/// `captions` has the tuples of each caption. The captions of image `i` are those from `starts[i]` up to
+/// `starts[i + 1]`.
 ///
 /// # Errors
-/// A [`TableError`] if the table of synonyms is damaged.
+/// Returns a [`TableError`] if the table of synonyms is damaged.
 ///
 /// # Panics
-/// If `starts` descends or goes beyond the captions.
+/// Panics if `starts` is not sorted, or exceeds the number of captions.
 pub fn image_graphs<C: AsRef<[Tuple]> + Sync, B: AsRef<[u8]> + Sync>(
     captions: &[C],
     starts: &[usize],

@@ -1,9 +1,9 @@
-//! SPICE: scene graphs of captions and what they have in common.
+//! SPICE: scene graphs of captions, and the comparison of their tuples.
 //!
-//! A [`Model`] turns captions into tuples: tokens, sentences, trees, dependencies, lemmas.
-//! [`read_tuples`] reads objects, attributes and relations from the typed dependencies of a sentence,
-//! [`SceneGraph`] merges those of one or several captions by their synsets, and [`compare`] counts
-//! which tuples of a candidate the references have.
+//! A [`Model`] converts captions to tuples through tokens, sentences, trees, dependencies and lemmas.
+//! [`read_tuples`] reads objects, attributes and relations from the typed dependencies of a sentence.
+//! [`SceneGraph`] merges the tuples of one or several captions by their synsets. [`compare`] counts the
+//! tuples of a candidate that match its references.
 
 mod analysis;
 mod concept;

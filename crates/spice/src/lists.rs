@@ -1,15 +1,15 @@
-//! Word lists of the reference, which are read from its files when SPICE's model is made.
+//! Word lists of the reference implementation, read from its files when SPICE's model is compiled.
 
 use capeval_dependencies::processed::MultiwordPrepositions;
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
-/// The reference's word lists as they stand there.
+/// The unmodified word lists of the reference implementation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WordLists {
     /// Prepositions of two words, joined by `_`.
     pub two_word_prepositions: Vec<String>,
-    /// Those whose first word can be the head of the phrase.
+    /// Two-word prepositions whose first word can be the head of the phrase.
     pub two_word_prepositions_headed_by_first: Vec<String>,
     /// Prepositions of three words.
     pub three_word_prepositions: Vec<String>,
@@ -19,26 +19,26 @@ pub struct WordLists {
     pub plural_quantities: Vec<String>,
     /// "some", "two", `[0-9]+`: quantities before "of the" or "of them".
     pub partitives: Vec<String>,
-    /// Pronouns that stand for one person or thing.
+    /// Pronouns for one person or thing.
     pub singular_pronouns: Vec<String>,
-    /// Attributes that are colours.
+    /// Color attributes.
     pub colors: Vec<String>,
-    /// Attributes that are sizes.
+    /// Size attributes.
     pub sizes: Vec<String>,
-    /// Attributes that are numbers.
+    /// Number attributes.
     pub numbers: Vec<String>,
 }
 
-/// A list that can't be used.
+/// Error of an invalid list.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ListError {
-    /// There is nothing in it.
-    #[error("expected words in the list {list}, got none")]
+    /// The list is empty.
+    #[error("the list {list} must have at least one word (got none)")]
     Empty {
         /// Name of the list.
         list: &'static str,
     },
-    /// An entry is neither a word nor one of the two forms of numbers.
+    /// An entry is neither a word nor one of the two number patterns.
     #[error("the list {list}: expected words, '[0-9]+' or '[0-9]+s', got {entry:?}")]
     Entry {
         /// Name of the list.
@@ -48,7 +48,7 @@ pub enum ListError {
     },
 }
 
-/// Word lists ready for use.
+/// Word lists prepared for use.
 #[derive(Clone, Debug)]
 pub struct Lists {
     /// Prepositions of several words.
@@ -63,10 +63,10 @@ pub struct Lists {
 }
 
 impl Lists {
-    /// Check the lists and make them ready.
+    /// Validates and prepares the lists.
     ///
     /// # Errors
-    /// A [`ListError`] if a list is empty or an entry isn't of the expected form.
+    /// Returns a [`ListError`] if a list is empty or an entry has an unexpected form.
     pub fn new(lists: WordLists) -> Result<Self, ListError> {
         let filled = |list: &'static str, words: Vec<String>| {
             if words.is_empty() { Err(ListError::Empty { list }) } else { Ok(words) }
@@ -92,7 +92,7 @@ impl Lists {
     }
 }
 
-/// Words in any case, and numbers.
+/// Case-insensitive words, and number patterns.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Words {
     words: FxHashSet<String>,
@@ -116,7 +116,7 @@ impl Words {
         Ok(words)
     }
 
-    /// Whether a word as written is in the list.
+    /// Returns whether the list contains a word.
     pub(crate) fn contain(&self, word: &str) -> bool {
         let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         let with_s = |text: &str| text.strip_suffix(['s', 'S']).is_some_and(is_number);

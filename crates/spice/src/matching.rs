@@ -1,9 +1,9 @@
-//! Which tuples of a candidate the references have, and the scores of that.
+//! Matching of a candidate's tuples with its references, and the resulting scores.
 
 use crate::lists::Lists;
 use crate::scene_graph::{SceneGraph, SceneTuple};
 
-/// A kind of tuples that gets a score of its own.
+/// A category of tuples with a separate score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Category {
     /// All tuples.
@@ -14,11 +14,11 @@ pub enum Category {
     Attribute,
     /// Relations between objects.
     Relation,
-    /// Attributes that are colours.
+    /// Color attributes.
     Color,
-    /// Attributes that are sizes.
+    /// Size attributes.
     Size,
-    /// Attributes that are numbers.
+    /// Number attributes.
     Cardinality,
 }
 
@@ -39,19 +39,19 @@ impl Category {
     }
 }
 
-/// A scene graph with its tuples and their categories. That of an image's references is made
-/// once and compared with any number of candidates.
+/// A scene graph with its tuples and their categories.
+///
+/// The graph of an image's references is built once and compared with any number of candidates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GraphTuples {
     graph: SceneGraph,
     tuples: Vec<SceneTuple>,
-    /// The categories of each tuple, as bits.
+    /// Categories of each tuple, as bits.
     categories: Vec<u8>,
 }
 
 impl GraphTuples {
-    /// List the tuples of a graph. An attribute that was merged from several words is no colour,
-    /// size or number.
+    /// Lists the tuples of a graph. An attribute merged from several words is not a color, size or number.
     #[must_use]
     pub fn new(graph: SceneGraph, lists: &Lists) -> Self {
         let tuples: Vec<SceneTuple> = graph.tuples().collect();
@@ -59,19 +59,19 @@ impl GraphTuples {
         Self { graph, tuples, categories }
     }
 
-    /// The graph.
+    /// Returns the graph.
     #[must_use]
     pub fn graph(&self) -> &SceneGraph {
         &self.graph
     }
 
-    /// The tuples of the graph, which [`Comparison`] refers to by number.
+    /// Returns the tuples of the graph, which [`Comparison`] refers to by index.
     #[must_use]
     pub fn tuples(&self) -> &[SceneTuple] {
         &self.tuples
     }
 
-    /// Whether a tuple belongs to a category.
+    /// Returns whether a tuple belongs to a category.
     #[must_use]
     pub fn is_in(&self, tuple: usize, category: Category) -> bool {
         self.categories[tuple] & category.bit() != 0
@@ -103,29 +103,32 @@ fn categories(graph: &SceneGraph, tuple: SceneTuple, lists: &Lists) -> u8 {
 /// Numbers of tuples in one category.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Tuples of the candidate.
+    /// Number of tuples in the candidate.
     pub candidate: u32,
-    /// Tuples of the references.
+    /// Number of tuples in the references.
     pub references: u32,
-    /// Tuples of the candidate that the references have. Several can be similar to one tuple of
-    /// the references, so there can be more than those have.
+    /// Number of candidate tuples that match the references.
+    ///
+    /// It can exceed `references`, because several candidate tuples can match the same one.
     pub matched: u32,
 }
 
 /// Precision, recall and their harmonic mean.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scores {
-    /// Share of the candidate's tuples that are matched.
+    /// Proportion of the candidate's tuples that match.
     pub precision: f64,
-    /// Matched tuples in relation to those of the references.
+    /// Matched tuples divided by the references' tuples.
     pub recall: f64,
-    /// Harmonic mean of the two.
+    /// Harmonic mean of precision and recall.
     pub f: f64,
 }
 
 impl Counts {
-    /// The scores. Where the references have no tuples, those of [`Category::All`] are 0 and those
-    /// of the other categories are not a number.
+    /// Computes the scores.
+    ///
+    /// If the references have no tuples in the category, the scores are 0 for [`Category::All`] and NaN for
+    /// other categories.
     #[must_use]
     pub fn scores(self, category: Category) -> Scores {
         if self.references == 0 {
@@ -140,24 +143,26 @@ impl Counts {
     }
 }
 
-/// What a candidate has in common with its references.
+/// Comparison of a candidate with its references.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Comparison {
     /// Counts by category, in the order of [`Category::LIST`].
     pub counts: [Counts; 7],
-    /// For each tuple of the candidate, the first similar tuple of the references.
+    /// The first matching reference tuple of each candidate tuple.
     pub candidate_matches: Vec<Option<usize>>,
-    /// For each tuple of the references, whether a tuple of the candidate is similar.
+    /// Whether each reference tuple matches a candidate tuple.
     pub reference_matched: Vec<bool>,
 }
 
 impl Comparison {
-    /// How many numbers of a row belong to each category.
+    /// Number of columns per category in a row.
     pub const COLUMNS: usize = 7;
 
-    /// The numbers of an image that add up to those of a corpus. For each category: the tuples of the
-    /// candidate, of the references, and matched; F, precision and recall; and 1. The last four are 0 where
-    /// the scores are not a number. The mean score of a corpus is the sum of scores over the sum of the 1s.
+    /// Returns a row of statistics that is additive over images.
+    ///
+    /// Columns per category: the tuples of the candidate, of the references, and matched; F, precision and
+    /// recall; and 1. The last four are 0 if the scores are NaN. The mean score of a corpus is the sum of
+    /// scores divided by the sum of the 1s.
     #[must_use]
     pub fn row(&self) -> [f64; Category::LIST.len() * Self::COLUMNS] {
         let mut row = [0.0; Category::LIST.len() * Self::COLUMNS];
@@ -173,10 +178,10 @@ impl Comparison {
     }
 }
 
-/// Compare the tuples of a candidate with those of the references.
+/// Compares the tuples of a candidate with those of the references.
 ///
-/// Two tuples match if they are of the same kind and each part is similar: it shares a word or a
-/// synset. For a category, both tuples must belong to it.
+/// Two tuples match if they are of the same kind and each part shares a word or a synset. For the counts of a
+/// category, both tuples must belong to it.
 #[must_use]
 pub fn compare(candidate: &GraphTuples, references: &GraphTuples) -> Comparison {
     let mut comparison = Comparison {

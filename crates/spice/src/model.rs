@@ -1,4 +1,4 @@
-//! SPICE's model: one table file with the grammar, the rules, the lemmas and the synonyms.
+//! SPICE's model: one table file with grammar, rules, lemmas and synonyms.
 
 use std::sync::Arc;
 
@@ -9,32 +9,32 @@ use capeval_tables::{Contents, Kind, TableError, TableFile};
 
 use crate::{ListError, Lists, Rules, RulesError};
 
-/// The kind of a table file that holds the model.
+/// The kind of table file that contains the model.
 pub const KIND: Kind = Kind { name: "SPICE", version: 1 };
 
 const SYNONYMS: &str = "spice.synonyms";
 
-/// Why a model can't be opened.
+/// Error of opening a model.
 #[derive(Debug, thiserror::Error)]
 pub enum ModelError {
-    /// The file is not whole, or not of this version.
+    /// The file is incomplete or of another version.
     #[error(transparent)]
     Table(#[from] TableError),
-    /// The rules are not as they must be.
+    /// The rules are invalid.
     #[error(transparent)]
     Rules(#[from] RulesError),
-    /// A rule can't be compiled.
+    /// A rule cannot be compiled.
     #[error(transparent)]
     Converter(#[from] ConverterError),
-    /// A word list is not as it must be.
+    /// A word list is invalid.
     #[error(transparent)]
     Lists(#[from] ListError),
-    /// The tables of the lemmas are not as they must be.
+    /// The lemma tables are invalid.
     #[error(transparent)]
     Lemmas(#[from] SectionsError),
 }
 
-/// The bytes of a file that several parts of a model read.
+/// The bytes of a file, shared by several parts of a model.
 #[derive(Debug)]
 pub struct Shared<B> {
     bytes: Arc<B>,
@@ -54,7 +54,7 @@ impl<B: AsRef<[u8]>> AsRef<[u8]> for Shared<B> {
     }
 }
 
-/// Everything that turns captions into tuples, and tuples into scene graphs.
+/// The model that converts captions to tuples, and tuples to scene graphs.
 #[derive(Debug)]
 pub struct Model<B> {
     file: TableFile<Shared<B>>,
@@ -66,10 +66,10 @@ pub struct Model<B> {
 }
 
 impl<B: AsRef<[u8]>> Model<B> {
-    /// Open a table file.
+    /// Opens a table file.
     ///
     /// # Errors
-    /// A [`ModelError`] if the bytes are not a whole model of this version.
+    /// Returns a [`ModelError`] if the bytes are not a complete model of this version.
     pub fn open(bytes: B) -> Result<Self, ModelError> {
         let end = bytes.as_ref().len();
         let shared = Shared { bytes: Arc::new(bytes), start: 0, end };
@@ -87,33 +87,33 @@ impl<B: AsRef<[u8]>> Model<B> {
         })
     }
 
-    /// The section for the bytes that `capeval_meteor::compile_synonyms` makes.
+    /// Returns the section for the bytes created by `capeval_meteor::compile_synonyms`.
     #[must_use]
     pub fn synonyms_contents(synonyms: &[u8]) -> Contents<'_> {
         Contents::of(SYNONYMS, synonyms)
     }
 
-    /// Read the whole file and compare its checksum.
+    /// Reads the whole file and verifies its checksum.
     ///
     /// # Errors
-    /// A [`TableError`] if a byte differs from what was compiled.
+    /// Returns a [`TableError`] if the content differs from what was compiled.
     pub fn verify(&self) -> Result<(), TableError> {
         self.file.verify()
     }
 
-    /// The checksum that tells this model from others.
+    /// Returns the checksum that identifies this model.
     #[must_use]
     pub fn fingerprint(&self) -> u32 {
         self.file.fingerprint()
     }
 
-    /// The lists that put tuples into categories.
+    /// Returns the lists that define the categories of tuples.
     #[must_use]
     pub fn lists(&self) -> &Lists {
         &self.lists
     }
 
-    /// The synonyms that tuples are merged and matched by.
+    /// Returns the synonyms used to merge and match tuples.
     #[must_use]
     pub fn synonyms(&self) -> &Synonyms<Shared<B>> {
         &self.synonyms

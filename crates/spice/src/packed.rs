@@ -1,20 +1,20 @@
-//! Tuples as bytes, to be kept between runs.
+//! Tuples as bytes, for storage between runs.
 //!
-//! Strings come one after the other, each ended by a byte that no text in UTF-8 has: `0xFF` after the last
-//! string of a tuple, `0xFE` after the others.
+//! Strings are concatenated. Each ends with a byte that does not occur in UTF-8: `0xFF` after the last string
+//! of a tuple, `0xFE` after the others.
 
 use crate::Tuple;
 
 const NEXT_PART: u8 = 0xFE;
 const NEXT_TUPLE: u8 = 0xFF;
 
-/// Bytes that are no packed tuples.
+/// Error of bytes that are not packed tuples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a stored parse must be tuples of one to three texts; it is damaged")]
+#[error("the stored parse is damaged: expected tuples of one to three strings")]
 pub struct PackedError;
 
 impl Tuple {
-    /// Tuples as bytes.
+    /// Packs tuples into bytes.
     #[must_use]
     pub fn pack(tuples: &[Self]) -> Vec<u8> {
         let mut packed = Vec::new();
@@ -29,10 +29,10 @@ impl Tuple {
         packed
     }
 
-    /// The tuples of bytes that [`Tuple::pack`] made.
+    /// Unpacks tuples from bytes created by [`Tuple::pack`].
     ///
     /// # Errors
-    /// [`PackedError`] if the bytes are others.
+    /// Returns a [`PackedError`] if the bytes are invalid.
     pub fn unpack(packed: &[u8]) -> Result<Vec<Self>, PackedError> {
         let Some((&NEXT_TUPLE, tuples)) = packed.split_last() else {
             return if packed.is_empty() { Ok(Vec::new()) } else { Err(PackedError) };

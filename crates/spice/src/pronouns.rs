@@ -1,10 +1,10 @@
-//! Pronouns: a noun before the pronoun takes its place.
+//! Pronoun resolution: a preceding noun replaces the pronoun.
 
 use crate::lists::Lists;
 use capeval_dependencies::processed::{Edge, Graph, HashOrder, Sentence, WordId};
 use std::collections::VecDeque;
 
-/// Give the edges of pronouns to the nouns that they stand for.
+/// Moves the edges of pronouns to the nouns they refer to.
 pub(crate) fn resolve(graph: &mut Graph, sentence: &Sentence<'_>, lists: &Lists) {
     for (pronoun, noun) in antecedents(graph, sentence, lists) {
         if let Some((pronoun, noun)) = graph.vertex_at(pronoun).zip(graph.vertex_at(noun)) {
@@ -13,8 +13,8 @@ pub(crate) fn resolve(graph: &mut Graph, sentence: &Sentence<'_>, lists: &Lists)
     }
 }
 
-/// Token numbers of pronouns and their nouns, in the order of a Java map that starts with room
-/// for one.
+/// Returns token numbers of pronouns and their nouns, in the order of a Java map with an initial capacity of
+/// 1.
 fn antecedents(graph: &Graph, sentence: &Sentence<'_>, lists: &Lists) -> Vec<(usize, usize)> {
     let is_pronoun = |word: &WordId| sentence.tags[graph.index(*word) - 1].starts_with("PRP");
     let mut pronouns: Vec<WordId> = graph.vertices().filter(is_pronoun).collect();
@@ -33,8 +33,10 @@ fn antecedents(graph: &Graph, sentence: &Sentence<'_>, lists: &Lists) -> Vec<(us
     pairs.iter().map(|(pronoun, noun)| (pronoun as usize, noun)).collect()
 }
 
-/// The first noun below the root, level by level. (The reference doesn't mark what it has seen: it
-/// doesn't end where there is a cycle and no noun.)
+/// Returns the first noun below the root, in breadth-first order.
+///
+/// (The reference implementation does not mark visited words, so it does not terminate if there is a cycle
+/// and no noun.)
 fn nearest_noun(graph: &Graph, sentence: &Sentence<'_>, root: WordId, singular: bool) -> Option<WordId> {
     let mut queue = VecDeque::from([root]);
     let mut seen = vec![root];

@@ -1,4 +1,4 @@
-//! Quantities: in "a lot of dogs" the dogs become the head, and "a lot of" their modifier.
+//! Quantities: in "a lot of dogs", "dogs" becomes the head, and "a lot of" its modifier.
 
 use crate::lists::Lists;
 use capeval_dependencies::processed::pattern::{Class, Clause, Match, Pattern, Relations, Search, neighbor};
@@ -20,7 +20,7 @@ const DETERMINER: usize = 3;
 const NMOD: Relations = Relations::Named(|name| name.starts_with("nmod"));
 const HAS_OF: &[Clause] = &[Clause::Has(neighbor(Relations::Is(Relation::CASE), OF).slot(OF_WORD))];
 
-/// "a lot of dogs". Slot 0 is the quantity, here and below.
+/// "a lot of dogs". Here and below, slot 0 is the quantity.
 const ARTICLE_NOUN_OF: Pattern = Pattern {
     class: QUANTITY_NOUN,
     clauses: &[
@@ -81,7 +81,7 @@ fn classes(sentence: &Sentence<'_>, lists: &Lists) -> Vec<Class> {
     sentence.words.iter().zip(sentence.tags).map(class).collect()
 }
 
-/// Make counted nouns the heads of their quantities.
+/// Makes counted nouns the heads of their quantities.
 pub(crate) fn promote_counted_nouns(graph: &mut Graph, sentence: &Sentence<'_>, lists: &Lists) {
     if !sentence.words.iter().any(|word| word.eq_ignore_ascii_case("of")) {
         return;
@@ -96,7 +96,7 @@ pub(crate) fn promote_counted_nouns(graph: &mut Graph, sentence: &Sentence<'_>, 
         let search = Search { graph: &snapshot, classes: &classes, order: &order };
         for found in search.first_of_each(&pattern) {
             if !put_in_place(graph, found.word(0), found.word(COUNTED)) {
-                // The reference leaves all later quantities of the sentence as they are.
+                // The reference implementation does not change later quantities of the sentence.
                 return;
             }
             let words = quantity(graph, &found, pattern.class == QUANTITY_NOUN);
@@ -105,7 +105,7 @@ pub(crate) fn promote_counted_nouns(graph: &mut Graph, sentence: &Sentence<'_>, 
     }
 }
 
-/// Put the noun in the place of the quantity; `false` if the quantity has no place.
+/// Moves the noun to the position of the quantity. Returns `false` if the quantity has no governor.
 fn put_in_place(graph: &mut Graph, quantity: WordId, noun: WordId) -> bool {
     if graph.is_root(quantity) {
         graph.remove_root(quantity);
@@ -116,14 +116,14 @@ fn put_in_place(graph: &mut Graph, quantity: WordId, noun: WordId) -> bool {
         graph.remove_edge(edge);
         graph.add_edge(edge.governor, noun, edge.relation);
     }
-    // An earlier quantity can have removed this edge. The reference stops with an error then.
+    // An earlier quantity may have removed this edge. The reference implementation stops with an error then.
     if let Some(edge) = graph.first_edge(quantity, noun) {
         graph.remove_edge(graph.edge(edge));
     }
     true
 }
 
-/// The words of the quantity in the order of the sentence: "a", "whole", "lot", "of".
+/// Returns the words of the quantity in sentence order: "a", "whole", "lot", "of".
 fn quantity(graph: &Graph, found: &Match, with_article: bool) -> Vec<WordId> {
     let head = found.word(0);
     let mut words = vec![head, found.word(OF_WORD)];
@@ -138,7 +138,7 @@ fn quantity(graph: &Graph, found: &Match, with_article: bool) -> Vec<WordId> {
     words
 }
 
-/// Let the first word modify the noun, and the others be parts of the first.
+/// Makes the first word a modifier of the noun, and the other words dependents of the first.
 fn make_modifier(graph: &mut Graph, noun: WordId, words: &[WordId]) {
     for (place, &word) in words.iter().enumerate() {
         for edge in graph.incoming(word).collect::<Vec<_>>() {

@@ -1,4 +1,4 @@
-//! The reference's rules and word lists in a table file.
+//! The reference implementation's rules and word lists in a table file.
 
 use capeval_tables::{Contents, TableError, TableFile};
 use serde::{Deserialize, Serialize};
@@ -7,36 +7,36 @@ use crate::WordLists;
 
 const SECTION: &str = "spice.rules";
 
-/// What the reference's code holds besides its grammar, and besides its lemma tables.
+/// The rules in the reference implementation's code, except its grammar and lemma tables.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rules {
-    /// How trees are rewritten, relations and heads.
+    /// Rules for tree rewriting, relations and heads.
     pub dependencies: capeval_dependencies::Rules,
     /// Word lists.
     pub lists: WordLists,
 }
 
-/// Why rules can't be read from a file.
+/// Error of reading rules from a file.
 #[derive(Debug, thiserror::Error)]
 pub enum RulesError {
-    /// The file has no such section.
+    /// The section is missing.
     #[error(transparent)]
     Table(#[from] TableError),
-    /// The section's text is not that of rules.
-    #[error("the section spice.rules must hold the rules as JSON: {0}")]
+    /// The content of the section is invalid.
+    #[error("the section spice.rules must contain the rules as JSON: {0}")]
     Json(#[from] serde_json::Error),
 }
 
 impl Rules {
-    /// The bytes of the section.
+    /// Serializes the rules to the bytes of the section.
     ///
     /// # Errors
-    /// None is known: plain strings and lists can always be written.
+    /// No error is known, because plain strings and lists can always be serialized.
     pub fn to_bytes(&self) -> Result<Vec<u8>, RulesError> {
         Ok(serde_json::to_vec(self)?)
     }
 
-    /// The section of a table file, for the bytes of [`Rules::to_bytes`].
+    /// Returns the section of a table file for the bytes of [`Rules::to_bytes`].
     #[must_use]
     pub fn contents(bytes: &[u8]) -> Contents<'_> {
         Contents::of(SECTION, bytes)
@@ -45,7 +45,7 @@ impl Rules {
     /// Reads the rules from a table file.
     ///
     /// # Errors
-    /// A [`RulesError`] if the section is missing or damaged.
+    /// Returns a [`RulesError`] if the section is missing or damaged.
     pub fn open<B: AsRef<[u8]>>(file: &TableFile<B>) -> Result<Self, RulesError> {
         Ok(serde_json::from_slice(file.numbers(file.section::<u8>(SECTION)?)?)?)
     }

@@ -1,8 +1,8 @@
 //! Scene graphs: tuples of one or several captions, merged by meaning.
 //!
-//! What is merged depends on the order of the tuples, as concepts grow. Where several concepts are
-//! equally similar, the reference takes one by its place in memory, that is, by chance; here it is
-//! the one that came first.
+//! The result of merging depends on the order of the tuples, because concepts grow. If several concepts are
+//! equally similar, the reference implementation chooses one by its memory address, that is, at random. Here
+//! the first one is chosen.
 
 use crate::concept::{Concept, Concepts};
 use crate::tuples::Tuple;
@@ -11,20 +11,20 @@ use capeval_tables::TableError;
 /// An object and its attributes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Object {
-    /// What it is.
+    /// Concept of the object.
     pub concept: Concept,
-    /// What it is like.
+    /// Concepts of its attributes.
     pub attributes: Vec<Concept>,
 }
 
-/// How one object stands to another.
+/// A relation between two objects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Relation {
-    /// Number of the first object.
+    /// Index of the first object.
     pub subject: usize,
-    /// Number of the second object.
+    /// Index of the second object.
     pub object: usize,
-    /// The relation.
+    /// Concept of the relation.
     pub concept: Concept,
 }
 
@@ -35,7 +35,7 @@ pub struct SceneGraph {
     relations: Vec<Relation>,
 }
 
-/// An object, an object's attribute or a relation of a graph, by their numbers in it.
+/// An object, an attribute or a relation of a graph, by index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SceneTuple {
     /// An object.
@@ -47,10 +47,10 @@ pub enum SceneTuple {
 }
 
 impl SceneGraph {
-    /// The graph of tuples, in their order.
+    /// Builds the graph of tuples, in their order.
     ///
     /// # Errors
-    /// A [`TableError`] if the table of synonyms is damaged.
+    /// Returns a [`TableError`] if the table of synonyms is damaged.
     pub fn new<'t, B: AsRef<[u8]>>(
         tuples: impl IntoIterator<Item = &'t Tuple>,
         concepts: &mut Concepts<'_, B>,
@@ -75,19 +75,19 @@ impl SceneGraph {
         Ok(graph)
     }
 
-    /// The objects.
+    /// Returns the objects.
     #[must_use]
     pub fn objects(&self) -> &[Object] {
         &self.objects
     }
 
-    /// The relations.
+    /// Returns the relations.
     #[must_use]
     pub fn relations(&self) -> &[Relation] {
         &self.relations
     }
 
-    /// The number of the object for a concept: the same one, the most similar one, or a new one.
+    /// Returns the index of the object for a concept: the same one, the most similar one, or a new one.
     fn object_of(&mut self, concept: Concept) -> usize {
         let (mut best, mut best_similarity) = (None, 0.0);
         for (number, object) in self.objects.iter().enumerate() {
@@ -130,15 +130,17 @@ impl SceneGraph {
         }
     }
 
-    /// Whether two objects count as one for relations. The reference compares attributes in a way
-    /// in which those of two objects are equal only where both have none.
+    /// Returns whether two objects are the same in relations.
+    ///
+    /// In the reference implementation, attributes of two objects compare equal only if neither object has
+    /// any.
     fn is_same_object(&self, one: usize, other: usize) -> bool {
         let (first, second) = (&self.objects[one], &self.objects[other]);
         let bare = first.attributes.is_empty() && second.attributes.is_empty();
         one == other || (bare && first.concept.is_same(&second.concept))
     }
 
-    /// All objects, each with its attributes, and then the relations.
+    /// Iterates over all objects, each followed by its attributes, and then over the relations.
     pub fn tuples(&self) -> impl Iterator<Item = SceneTuple> + '_ {
         let objects = self.objects.iter().enumerate().flat_map(|(number, object)| {
             let attributes = 0..object.attributes.len();
@@ -148,7 +150,7 @@ impl SceneGraph {
         objects.chain((0..self.relations.len()).map(SceneTuple::Relation))
     }
 
-    /// The concepts of a tuple: object; object, attribute; subject, relation, object.
+    /// Returns the concepts of a tuple: object; object, attribute; or subject, relation, object.
     #[must_use]
     pub fn concepts(&self, tuple: SceneTuple) -> [Option<&Concept>; 3] {
         let concept = |object: usize| Some(&self.objects[object].concept);

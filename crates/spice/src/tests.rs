@@ -1,4 +1,4 @@
-//! Small captions with word lists and synonyms of their own.
+//! Small captions with their own word lists and synonyms.
 
 use crate::*;
 use capeval_dependencies::processed::{BasicDependency, GraphError, Sentence, process};
@@ -33,7 +33,7 @@ fn synonyms() -> Synonyms<Vec<u8>> {
     Synonyms::open(file).expect("a complete table")
 }
 
-/// Tuples of a sentence of "word/TAG/lemma" and "relation governor dependent".
+/// Reads the tuples of a sentence, given as "word/TAG/lemma" and "relation governor dependent".
 fn read(tokens: &str, dependencies: &str) -> Vec<Tuple> {
     let parts: Vec<Vec<&str>> = tokens.split(' ').map(|token| token.split('/').collect()).collect();
     let column = |place: usize| -> Vec<&str> { parts.iter().map(|token| token[place]).collect() };
@@ -120,7 +120,7 @@ fn nouns_take_the_place_of_pronouns() {
 
 #[test]
 fn a_cycle_without_nouns_ends_the_search_for_a_noun() {
-    // The reference searches on for ever here: "runs" and "falls" govern each other.
+    // The reference implementation does not terminate here: "runs" and "falls" govern each other.
     let tuples = read(
         "she/PRP/she runs/VBZ/run and/CC/and falls/VBZ/fall it/PRP/it",
         "nsubj 2 1, root 0 2, acl 2 4, cc 4 3, dobj 4 5, conj 4 2",
@@ -130,7 +130,7 @@ fn a_cycle_without_nouns_ends_the_search_for_a_noun() {
 
 #[test]
 fn of_equally_similar_objects_the_first_one_merges() {
-    // "person" shares one of two synsets with "man" as well as with "human".
+    // "person" shares one of two synsets both with "man" and with "human".
     let graph = graph(&["human", "man", "person"]);
     let expected: [&[&str]; 2] = [&["human", "person"], &["man"]];
     assert_eq!(object_words(&graph), expected);
@@ -150,7 +150,7 @@ fn input_must_fit() {
 fn lists_must_be_words() {
     let empty = WordLists { sizes: Vec::new(), ..word_lists() };
     let message = Lists::new(empty).unwrap_err().to_string();
-    assert_eq!(message, "expected words in the list sizes, got none");
+    assert_eq!(message, "the list sizes must have at least one word (got none)");
     let pattern = WordLists { partitives: vec!["a|b".into()], ..word_lists() };
     let error = Lists::new(pattern).unwrap_err();
     assert_eq!(error, ListError::Entry { list: "partitives", entry: "a|b".into() });
@@ -184,7 +184,7 @@ fn synonyms_are_one_object() {
 
 #[test]
 fn concepts_grow() {
-    // A human is a person, and a person is a man: in this order all three are one.
+    // A human is a person, and a person is a man. In this order, all three become one.
     assert_eq!(graph(&["man", "person", "human"]).objects().len(), 1);
     assert_eq!(graph(&["man", "human", "person"]).objects().len(), 2);
 }
@@ -232,7 +232,7 @@ fn a_row_has_counts_and_scores_a_category() {
     assert_eq!(row[..7], [2.0, 3.0, 2.0, 0.8, 1.0, 2.0 / 3.0, 1.0]);
     assert_eq!(row[7..10], [1.0, 2.0, 1.0]);
     assert_eq!(row[28..35], [1.0; 7]);
-    // Neither has a size, of which there is no score.
+    // Neither has a size, so there is no size score.
     assert_eq!(row[35..42], [0.0; 7]);
 }
 
@@ -324,7 +324,7 @@ proptest! {
         prop_assert!(objects <= nouns + copies);
     }
 
-    /// The reference filters both lists for each category and then matches; here it is one pass.
+    /// The reference implementation filters both lists by category before matching. Here it is one pass.
     #[test]
     fn categories_are_counted_as_if_each_were_matched_alone(
         candidate in tuples_of_concepts(), references in tuples_of_concepts(),

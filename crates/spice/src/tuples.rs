@@ -1,4 +1,4 @@
-//! Reads objects, attributes and relations from the dependencies of a sentence.
+//! Objects, attributes and relations from the dependencies of a sentence.
 
 use capeval_dependencies::processed::pattern::{Class, Clause, Match, Pattern, Relations, Search, neighbor};
 use capeval_dependencies::processed::{BasicDependency, Graph, Relation, Sentence, WordId, process};
@@ -7,31 +7,31 @@ use crate::error::ReadError;
 use crate::lists::Lists;
 use crate::rewriting::rewrite;
 
-/// What a caption says, before anything is merged.
+/// A proposition of a caption, before merging.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Tuple {
-    /// There is such an object.
+    /// An object.
     Object(String),
-    /// An object has an attribute.
+    /// An attribute of an object.
     Attribute {
         /// The object.
         object: String,
-        /// What it is like.
+        /// The attribute.
         attribute: String,
     },
-    /// Two objects are related.
+    /// A relation between two objects.
     Relation {
-        /// What comes first in the relation.
+        /// The first object of the relation.
         subject: String,
-        /// What comes second.
+        /// The second object of the relation.
         object: String,
-        /// How they are related.
+        /// The relation.
         relation: String,
     },
 }
 
 impl Tuple {
-    /// One to three strings in the order of the reference: subject, object, relation.
+    /// Returns one to three strings in the order of the reference implementation: subject, object, relation.
     #[must_use]
     pub fn parts(&self) -> Vec<&str> {
         match self {
@@ -41,7 +41,7 @@ impl Tuple {
         }
     }
 
-    /// The tuple of one to three strings, `None` for another number.
+    /// Creates a tuple from one to three strings. Returns `None` for any other number.
     #[must_use]
     pub fn from_parts(parts: &[&str]) -> Option<Self> {
         let owned = |part: &str| part.to_owned();
@@ -65,7 +65,7 @@ impl Tuple {
 pub struct ParsedSentence<'a> {
     /// Words and tags.
     pub sentence: Sentence<'a>,
-    /// The lemma of each token.
+    /// Lemma of each token.
     pub lemmas: &'a [&'a str],
 }
 
@@ -119,7 +119,7 @@ const PARTICIPLE: Pattern = Pattern {
     )],
 };
 
-/// "a man smiles". Slot 0 is the predicate, here and in the next.
+/// "a man smiles". Slot 0 is the predicate, here and in the next pattern.
 const SUBJECT_ALONE: Pattern = Pattern {
     class: Class::ANY,
     clauses: &[
@@ -147,7 +147,7 @@ const ADJECTIVE_PREDICATE: Pattern =
 const PREPOSITIONAL: Pattern =
     Pattern { class: NOUN, clauses: &[Clause::Has(neighbor(NAMED_NMOD, Class::ANY).slot(OBJECT))] };
 
-/// "the man's horse". Slot 0 is what he has.
+/// "the man's horse". Slot 0 is the possession.
 const POSSESSIVE: Pattern = Pattern {
     class: NOUN,
     clauses: &[Clause::Has(neighbor(Relations::Is(Relation::NMOD_POSS), NOUN).slot(SUBJECT))],
@@ -174,7 +174,7 @@ const PLURAL_SUBJECT_AND_OBJECT: Pattern = Pattern {
     ],
 };
 
-/// "two men smile". Slot 0 is the noun, here and in the next.
+/// "two men smile". Slot 0 is the noun, here and in the next pattern.
 const PLURAL_SUBJECT: Pattern = Pattern {
     class: PLURAL,
     clauses: &[Clause::AnyOf(&[
@@ -204,10 +204,11 @@ const COMPOUND: Pattern = Pattern {
     clauses: &[Clause::Has(neighbor(Relations::Is(Relation::COMPOUND), NOUN).slot(OBJECT))],
 };
 
-/// The tuples of a sentence with its basic dependencies, in the order of the reference.
+/// Returns the tuples of a sentence with its basic dependencies, in the order of the reference
+/// implementation.
 ///
 /// # Errors
-/// A [`ReadError`] if the dependencies, tags or lemmas don't fit the words.
+/// Returns a [`ReadError`] if the dependencies, tags or lemmas do not match the words.
 pub fn read_tuples(
     parsed: &ParsedSentence<'_>,
     basic: &[BasicDependency<'_>],
@@ -222,7 +223,9 @@ pub fn read_tuples(
     Ok(tuples(&graph, parsed))
 }
 
-/// The tuples of a sentence in the order of the reference. `graph` is the rewritten one.
+/// Returns the tuples of a sentence in the order of the reference implementation.
+///
+/// `graph` is the rewritten graph.
 #[must_use]
 pub fn tuples(graph: &Graph, parsed: &ParsedSentence<'_>) -> Vec<Tuple> {
     let classes: Vec<Class> = parsed.sentence.tags.iter().map(|tag| class(tag)).collect();
@@ -306,7 +309,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The lemma as it is in tuples: in lower case, without blanks around it.
+    /// Returns the lemma as used in tuples: trimmed and in lower case.
     fn name(&self, word: WordId) -> String {
         capeval_ptb::lowercase(self.lemma(word).trim_matches(|character| character <= ' '))
     }
@@ -329,7 +332,9 @@ impl Reader<'_> {
         self.tuples.push(Tuple::Relation { subject, object, relation });
     }
 
-    /// The verb with its particle: "stand up". A particle of "be" stands alone, behind a blank.
+    /// Returns the verb with its particle: "stand up".
+    ///
+    /// A particle of "be" is used without the verb, after a space.
     fn predicate(&self, verb: WordId) -> String {
         let lemma = self.lemma(verb);
         match self.graph.children_by(verb, Relation::PARTICLE).next() {
@@ -341,7 +346,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A predicate with the preposition of its object: "ride on".
+    /// Adds a predicate with the preposition of its object: "ride on".
     fn add_predicate(&mut self, subject: WordId, verb: WordId, found: &Match) {
         let mut predicate = self.predicate(verb);
         let name = self.graph.name(found.relation(OBJECT));
@@ -352,7 +357,7 @@ impl Reader<'_> {
         self.add_relation(subject, found.word(OBJECT), predicate);
     }
 
-    /// A predicate with no object: with a preposition ("is in the house") a relation, otherwise
+    /// Adds a predicate without an object: a relation if it has a preposition ("is in the house"), otherwise
     /// an attribute.
     fn add_state(&mut self, subject: WordId, predicate: WordId) {
         if let Some(case) = self.graph.children_by(predicate, Relation::CASE).next() {
@@ -367,7 +372,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The number of a plural noun, if it comes before it; otherwise its quantity.
+    /// Adds the number of a plural noun if it precedes the noun, and otherwise its quantity.
     fn add_number(&mut self, noun: WordId) {
         let number = self.graph.children_by(noun, Relation::NUMMOD).next();
         let quantity = self.graph.children_by(noun, Relation::QMOD).next();
@@ -381,7 +386,7 @@ impl Reader<'_> {
     }
 }
 
-/// The preposition in the name of a relation.
+/// Returns the preposition in the name of a relation.
 fn preposition(name: &str) -> &str {
     name.strip_prefix("nmod:").unwrap_or(name)
 }

@@ -1,14 +1,14 @@
-//! Every stage after the basic dependencies against dumps of the reference.
+//! Compares every stage after the basic dependencies with dumps of the reference implementation.
 //!
-//! Not part of plain `cargo test`, as it needs files that are not in the repository:
+//! Not part of the default `cargo test`, because it needs files that are not in the repository:
 //!
 //! ```sh
 //! CAPEVAL_SPICE_DUMPS=dev.jsonl.gz:more.jsonl CAPEVAL_SPICE_LISTS=lists.json \
 //!     cargo test --release -p capeval-spice --test conformance -- --ignored --nocapture
 //! ```
 //!
-//! A dump has a caption a line with its sentences `s` (tokens `t`, tags `p`, lemmas `l`, basic
-//! dependencies `b`, CC-processed dependencies `cc`, and `en` where rewriting changes them) and
+//! A dump has one caption per line with its sentences `s` (tokens `t`, tags `p`, lemmas `l`, basic
+//! dependencies `b`, CC-processed dependencies `cc`, and `en` if rewriting changes them) and
 //! tuples `tu`. `CAPEVAL_SPICE_LISTS` is a JSON object with the fields of `WordLists`.
 
 use capeval_dependencies::processed::{BasicDependency, Graph, Sentence, process};
@@ -70,7 +70,7 @@ fn lists() -> Lists {
     Lists::new(lists).unwrap()
 }
 
-/// The edges of a graph as dumps have them.
+/// Formats the edges of a graph as in the dumps.
 fn dumped(graph: &Graph) -> Value {
     let node = |word| match graph.copy(word) {
         0 => Value::from(graph.index(word)),
@@ -113,7 +113,7 @@ struct Run {
     processed: Tally,
     rewritten: Tally,
     tuples: Tally,
-    /// Microseconds that processing, rewriting and reading tuples took for each sentence.
+    /// Time of processing, rewriting and reading tuples for each sentence, in microseconds.
     times: [Vec<f64>; 3],
 }
 
@@ -178,7 +178,7 @@ fn graphs_and_tuples_are_those_of_the_reference() {
     }
 }
 
-/// A table of synonyms from METEOR's own files, given as the folder that holds them.
+/// Compiles a table of synonyms from METEOR's own files in a folder.
 fn synonyms() -> Synonyms<Vec<u8>> {
     let folder = setting("CAPEVAL_SPICE_SYNONYMS");
     let open = |name: &str| {
@@ -197,7 +197,7 @@ fn caption_tuples(captions: &[Value]) -> HashMap<&str, Vec<Tuple>> {
     captions.iter().map(|caption| (caption["c"].as_str().unwrap(), of(caption))).collect()
 }
 
-/// The words of each part of each tuple, sorted, with the flag that tells if it is matched.
+/// The words of each part of each tuple, sorted, with a flag for matched tuples.
 type Described = Vec<(Vec<Vec<String>>, bool)>;
 
 fn described(tuples: &GraphTuples, matched: &[bool]) -> Described {
@@ -281,15 +281,15 @@ impl ScoredRun {
         let (expected, own) = (described_dump(&image["tt"]), described(&candidate, &matched));
         let json = |tuples| serde_json::to_value(tuples).unwrap();
         self.candidates.add("candidate's tuples", &name, &json(expected), &json(own));
-        // The reference flags one of several matched tuples, capeval all of them.
+        // The reference implementation flags one of several matched tuples, capeval all of them.
         let words = |tuples: Described| Value::from_iter(tuples.into_iter().map(|(words, _)| words));
         let own = words(described(&references, &comparison.reference_matched));
         self.references.add("references' tuples", &name, &words(described_dump(&image["rt"])), &own);
     }
 }
 
-/// `CAPEVAL_SPICE_SCORES` names a JSON file of scored images (`human` and `machine`, each with
-/// `images`); `CAPEVAL_SPICE_SYNONYMS` the folder of METEOR's `english.synsets` and `.exceptions`.
+/// `CAPEVAL_SPICE_SCORES` is a JSON file of scored images (`human` and `machine`, each with `images`), and
+/// `CAPEVAL_SPICE_SYNONYMS` is the folder of METEOR's `english.synsets` and `.exceptions`.
 #[test]
 #[ignore = "needs scores of the reference"]
 fn counts_and_scores_are_those_of_the_reference() {

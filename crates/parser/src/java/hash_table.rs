@@ -1,15 +1,18 @@
-//! The order in which Java's `HashMap` goes through its keys (Java 8 and later).
+//! The iteration order of Java's `HashMap` (Java 8 and later).
 //!
-//! Buckets ascend. A bucket is a list in the order of insertion, until it has more than eight keys:
-//! then it also becomes a red-black tree, whose root is moved to the front of the list, and a new
-//! key is put behind its parent in the tree instead of at the end.
+//! Buckets are in increasing order. A bucket is a list in insertion order until it has more than eight keys.
+//! Then it also becomes a red-black tree whose root is moved to the front of the list, and a new key is
+//! inserted after its parent in the tree instead of at the end.
 
-/// The length of a bucket from which it is a tree. Tables of fewer than 64 buckets would be made
-/// larger instead, which [`order`] does not do.
+/// Maximum length of a bucket that is only a list.
+///
+/// Java resizes tables of fewer than 64 buckets instead, which [`order`] does not do.
 const LONGEST_LIST: usize = 8;
 
-/// The keys in the order of a table of this many buckets, a power of two of 64 or more that needs
-/// no growth for them. Different keys must have different hashes.
+/// Sorts keys in the iteration order of a table.
+///
+/// `buckets` is a power of two of at least 64, large enough to hold the keys without resizing. Different keys
+/// must have different hashes.
 pub(crate) fn order<K>(keys: Vec<K>, buckets: usize, hash: impl Fn(&K) -> u32) -> Vec<K> {
     let mut table: Vec<Bucket<K>> = Vec::new();
     table.resize_with(buckets, Bucket::default);
@@ -24,7 +27,7 @@ pub(crate) fn order<K>(keys: Vec<K>, buckets: usize, hash: impl Fn(&K) -> u32) -
 struct Bucket<K> {
     keys: Vec<Option<K>>,
     hashes: Vec<i32>,
-    /// The keys' numbers in the order of the bucket.
+    /// Key indices in the order of the bucket.
     list: Vec<usize>,
     tree: Option<Tree>,
 }
@@ -74,7 +77,7 @@ impl<K> Bucket<K> {
 struct Node {
     hash: i32,
     parent: Option<usize>,
-    /// Left and right.
+    /// Left and right child.
     children: [Option<usize>; 2],
     red: bool,
 }
@@ -87,7 +90,7 @@ struct Tree {
 }
 
 impl Tree {
-    /// Insert a hash as the node of the next number, and tell under which node it came.
+    /// Inserts a hash as the next node, and returns its parent at insertion.
     fn insert(&mut self, hash: i32) -> Option<usize> {
         let (mut parent, mut side) = (None, 0);
         let mut next = self.root;
@@ -110,7 +113,7 @@ impl Tree {
         node.is_some_and(|node| self.nodes[node].red)
     }
 
-    /// Restore that no red node has a red child.
+    /// Restores the property that no red node has a red child.
     fn repair(&mut self, mut node: usize) {
         while let Some(parent) = self.nodes[node].parent
             && self.nodes[parent].red
@@ -138,7 +141,7 @@ impl Tree {
         }
     }
 
-    /// Move a node down to a side; its child of the other side takes its place.
+    /// Rotates a node down to a side. Its child on the other side takes its place.
     fn rotate(&mut self, node: usize, side: usize) {
         let Some(child) = self.nodes[node].children[1 - side] else { return };
         let (parent, inner) = (self.nodes[node].parent, self.nodes[child].children[side]);
@@ -163,10 +166,12 @@ impl Tree {
 mod tests {
     use super::order;
 
-    /// OpenJDK 17: keys with these hash codes, put in this order into `new HashSet<>(64)` and printed
-    /// in the order of its iterator. 18 of them are in one bucket.
+    /// From OpenJDK 17: keys with these hash codes, inserted in this order into `new HashSet<>(64)` and
+    /// printed in iteration order.
+    ///
+    /// One bucket has 18 of them.
     #[test]
-    fn a_long_bucket_has_javas_order() {
+    fn a_long_bucket_has_the_order_of_java() {
         let put = [
             29957, 20485, 26885, 10373, 16389, 25861, 6277, 8197, 58757, 59013, 10885, 48901, 35461, 14597,
             61573, 39173, 9733, 17541, 886, 99, 911, 92, 385, 795,

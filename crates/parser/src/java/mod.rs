@@ -1,8 +1,8 @@
-//! Java's object serialization, read without Java.
+//! A reader of Java's object serialization, without Java.
 //!
-//! Source: "Java Object Serialization Specification", chapter 6 (the grammar of the stream),
-//! protocol version 2. What the reader leaves out (proxy classes, resets, exceptions inside the
-//! stream, externalizable classes) is refused with an error.
+//! Source: "Java Object Serialization Specification", chapter 6 (the grammar of the stream), protocol version
+//! 2. Unsupported features (proxy classes, resets, exceptions in the stream, externalizable classes) are
+//! reported as errors.
 
 pub(crate) mod hash_table;
 mod objects;

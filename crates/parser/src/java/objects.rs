@@ -1,8 +1,8 @@
-//! The objects of a stream, and how their fields are asked for.
+//! The objects of a stream, and access to their fields.
 
 use crate::error::ModelError;
 
-/// A class as the stream describes it.
+/// A class description of the stream.
 #[derive(Debug)]
 pub(crate) struct Class {
     pub(crate) name: String,
@@ -12,7 +12,7 @@ pub(crate) struct Class {
     pub(crate) parent: Option<usize>,
 }
 
-/// A field's value, an array's element, or an object that a class writes by itself.
+/// A field value, an array element, or an object written by a class itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Value {
     Null,
@@ -20,18 +20,18 @@ pub(crate) enum Value {
     Integer(i64),
     Float(f32),
     Double(f64),
-    /// The number of an object in [`Objects`].
+    /// Index of an object in [`Objects`].
     Object(usize),
 }
 
-/// What a class writes beside its fields.
+/// Data that a class writes in addition to its fields.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Written {
     Bytes(Vec<u8>),
     Value(Value),
 }
 
-/// An object of the stream. Class descriptions have numbers, too, since the stream counts them.
+/// An object of the stream. Class descriptions are objects too, because the stream numbers them.
 #[derive(Debug)]
 pub(crate) enum Object {
     Pending,
@@ -43,7 +43,7 @@ pub(crate) enum Object {
     Instance { class: usize, fields: Vec<Value>, written: Vec<Written> },
 }
 
-/// All objects of a stream by their number.
+/// All objects of a stream, by number.
 #[derive(Debug, Default)]
 pub(crate) struct Objects {
     pub(crate) objects: Vec<Object>,
@@ -57,7 +57,7 @@ impl Objects {
         }
     }
 
-    /// The classes of an instance, the root of the hierarchy first.
+    /// Returns the classes of an instance, starting at the root of the hierarchy.
     pub(crate) fn lineage(&self, class: usize) -> Result<Vec<usize>, ModelError> {
         let mut lineage = vec![class];
         while let Some(parent) = self.class(lineage[lineage.len() - 1])?.parent {
@@ -70,7 +70,7 @@ impl Objects {
         Ok(lineage)
     }
 
-    /// The object that a value refers to, under a name for messages.
+    /// Returns the object that a value refers to, with a name for error messages.
     pub(crate) fn node(&self, value: Value, name: impl Into<String>) -> Result<Node<'_>, ModelError> {
         let name = name.into();
         match value {
@@ -80,7 +80,7 @@ impl Objects {
     }
 }
 
-/// An object with the way that led to it, which messages name.
+/// An object with the path that led to it, for error messages.
 #[derive(Clone, Debug)]
 pub(crate) struct Node<'a> {
     objects: &'a Objects,
@@ -97,7 +97,7 @@ impl<'a> Node<'a> {
         &self.objects.objects[self.number]
     }
 
-    /// The value of a field; a class's own field hides one of its parent.
+    /// Returns the value of a field. A class's own field hides the same field of its superclass.
     pub(crate) fn value(&self, field: &'static str) -> Result<Value, ModelError> {
         let Object::Instance { class, fields, .. } = self.object() else {
             return Err(self.wrong("an instance of a class", format!("{:?}", self.object())));
@@ -165,7 +165,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The objects that an instance of one of Java's collections wrote, after its counts.
+    /// Returns the objects that an instance of a Java collection wrote after its counts.
     fn written(&self, class: &'static str) -> Result<Vec<Node<'a>>, ModelError> {
         let Object::Instance { class: found, written, .. } = self.object() else {
             return Err(self.wrong(class, format!("{:?}", self.object())));
@@ -182,12 +182,12 @@ impl<'a> Node<'a> {
         values.enumerate().map(|(entry, value)| self.objects.node(value, name(entry))).collect()
     }
 
-    /// The elements of a `java.util.ArrayList`.
+    /// Returns the elements of a `java.util.ArrayList`.
     pub(crate) fn list(&self) -> Result<Vec<Node<'a>>, ModelError> {
         self.written("java.util.ArrayList")
     }
 
-    /// The keys and values of a `java.util.HashMap` in the order of the stream.
+    /// Returns the keys and values of a `java.util.HashMap`, in the order of the stream.
     pub(crate) fn map(&self) -> Result<Vec<(Node<'a>, Node<'a>)>, ModelError> {
         let written = self.written("java.util.HashMap")?;
         if !written.len().is_multiple_of(2) {

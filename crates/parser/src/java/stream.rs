@@ -1,4 +1,4 @@
-//! From the bytes of a stream to its objects.
+//! Parsing of a stream's bytes into objects.
 
 use super::objects::{Class, Object, Objects, Value, Written};
 use crate::error::ModelError;
@@ -19,10 +19,10 @@ const ENUM: u8 = 0x7E;
 const FIRST_HANDLE: u32 = 0x7E_0000;
 const WRITES_ITSELF: u8 = 0x01;
 const SERIALIZABLE: u8 = 0x02;
-/// Objects inside of objects; the parser's model has 12, and the reader calls itself for each.
+/// Maximum nesting depth of objects, because the reader is recursive. The parser's model needs 12.
 const DEEPEST: usize = 100;
 
-/// Read a stream that holds one object: all objects, and the one that the stream is about.
+/// Reads a stream with one top-level object. Returns all objects and the top-level value.
 pub(crate) fn read(bytes: &[u8]) -> Result<(Objects, Value), ModelError> {
     let mut reader = Reader { bytes, offset: 0, objects: Objects::default(), depth: 0 };
     let magic = reader.u32()?;
@@ -82,7 +82,7 @@ impl<'a> Reader<'a> {
         usize::try_from(length).map_err(|_| self.wrong("a length", length.to_string()))
     }
 
-    /// Java's own UTF-8, which differs in U+0000 and in characters beyond U+FFFF.
+    /// Decodes Java's modified UTF-8, which differs for U+0000 and for characters beyond U+FFFF.
     fn text(&mut self, length: usize) -> Result<String, ModelError> {
         let bytes = self.take(length)?;
         let text = std::str::from_utf8(bytes).ok().filter(|text| !text.contains('\0'));
@@ -115,7 +115,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// One object with all that belongs to it.
+    /// Reads a value with everything that belongs to it.
     fn value(&mut self) -> Result<Value, ModelError> {
         self.go_deeper()?;
         let code = self.u8()?;
@@ -150,7 +150,7 @@ impl<'a> Reader<'a> {
         Ok(Value::Object(number))
     }
 
-    /// A class description, new or seen before; `None` for no class.
+    /// Reads a new or repeated class description, or `None` for no class.
     fn class(&mut self) -> Result<Option<usize>, ModelError> {
         let number = match self.u8()? {
             NULL => return Ok(None),
@@ -210,7 +210,7 @@ impl<'a> Reader<'a> {
         Ok(number)
     }
 
-    /// What a class or an object writes beside its fields, up to its end mark.
+    /// Reads the data that a class or an object writes in addition to its fields, up to its end mark.
     fn written(&mut self) -> Result<Vec<Written>, ModelError> {
         let mut written = Vec::new();
         loop {

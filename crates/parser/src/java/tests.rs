@@ -1,11 +1,11 @@
-//! Streams written by hand after the specification.
+//! Reading of streams written by hand according to the specification.
 
 use proptest::prelude::*;
 
 use super::objects::Value;
 use super::read;
 
-/// A stream in the making.
+/// A stream under construction.
 #[derive(Default)]
 struct Stream(Vec<u8>);
 
@@ -23,7 +23,7 @@ impl Stream {
         self.bytes(&(name.len() as u16).to_be_bytes()).bytes(name.as_bytes())
     }
 
-    /// A class with primitive fields, up to its annotations' end.
+    /// Writes a class with primitive fields, up to the end of its annotations.
     fn class(self, name: &str, flags: u8, fields: &[(u8, &str)]) -> Self {
         let start = self.bytes(&[0x72]).name(name).bytes(&[0; 8]).bytes(&[flags]);
         let counted = start.bytes(&(fields.len() as u16).to_be_bytes());
@@ -45,7 +45,7 @@ fn rule() -> Vec<u8> {
         .0
 }
 
-/// An `ArrayList` of the strings "a" and "a", the second a reference to the first.
+/// An `ArrayList` of the strings "a" and "a". The second string is a reference to the first.
 fn list() -> Vec<u8> {
     Stream::start()
         .bytes(&[0x73])

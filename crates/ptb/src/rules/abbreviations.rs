@@ -1,4 +1,4 @@
-//! Abbreviations. The period after one is part of the token, a token of its own, or both.
+//! Abbreviations. The following period is part of the token, a separate token, or both.
 
 use super::characters::{digit, latin, space, space_or_line_end, upper};
 use super::contractions::short_year;
@@ -7,8 +7,10 @@ use super::web;
 use crate::pattern::{Pattern, Repeat, Set, any_word, choice, seq};
 use crate::release::Release;
 
-/// A sentence may end after these: before a capital, their period is part of the token and a token of
-/// its own. (A letter after `=` must have that case: many states are ordinary words as well.)
+/// Abbreviations that can end a sentence.
+///
+/// Before a capital, their period is part of the token and also a separate token. (A letter after `=` must
+/// have that case, because many states are ordinary words as well.)
 const SENTENCE_ENDERS: &str = "
     jan feb mar apr jun jul aug sep sept oct nov dec
     mon tue tues wed thu thurs fri
@@ -20,7 +22,7 @@ const SENTENCE_ENDERS: &str = "
     jr sr bros ed.d ph.d blvd rd esq
     etc al seq bldg";
 
-/// Titles and other abbreviations that a name comes after, so their period never ends a sentence.
+/// Titles and other abbreviations before names, whose period never ends a sentence.
 const BEFORE_NAMES: &str = "
     mr mrs ms =Miss dr drs prof profs sen sens rep reps atty attys lt col gen messrs gov govs
     adm rev maj sgt cpl pvt capt st ste ave pres lieut hon brig cmdr comdr pfc spc supt supts
@@ -28,16 +30,16 @@ const BEFORE_NAMES: &str = "
     vs alex wm jos cie a.k.a cf treas ph
     invt elec natl m=fg m=tg dept";
 
-/// Abbreviations before numbers only.
+/// Abbreviations only before numbers.
 const NUMBERED: &str = "ca. fig. figs. prop. no. nos. art. bldg. pp. op.";
 
-/// Words that, written with a capital after an acronym, show that a sentence ended there.
+/// Words that, capitalized after an acronym, indicate the end of a sentence.
 const SENTENCE_OPENERS: &str = "
     =About =According =Additionally =After =An =A =As =At =But =Earlier =He =Her =Here =However
     =If =In =It =Last =Many =More =Mr. =Ms. =Now =Once =One =Other =Our =She =Since =So =Some
     =Such =That =The =Their =Then =There =These =They =This =We =When =While =What =Yet =You";
 
-/// Letters with periods between them, without the last period; or a compound with the U.S., such as
+/// Matches letters with periods between them, without the last period, or a compound with the U.S., such as
 /// "Canada-U.S" and "U.S.-U.K".
 fn acronym(letters: Pattern) -> Pattern {
     choice![
@@ -51,12 +53,12 @@ fn letters_and_dots() -> Pattern {
     seq![".", latin()]
 }
 
-/// At least two letters.
+/// Matches at least two letters with periods.
 pub(super) fn dotted_letters() -> Pattern {
     acronym(seq![latin(), letters_and_dots().at_least_once()])
 }
 
-/// Also a single letter.
+/// Matches one or more letters with periods.
 fn initials() -> Pattern {
     acronym(seq![latin(), letters_and_dots().any_number()])
 }
@@ -87,7 +89,7 @@ pub(super) fn abbreviations(release: Release) -> Vec<Rule> {
         rule(company, End::Space(0), Action::Keep),
         rule(seq![sentence_ender(), sentence_start(release)], End::Space(0), Action::FinalAbbreviation),
         rule(seq![sentence_ender(), any_symbol(), any_symbol()], End::Before(2), Action::Keep),
-        // Only the end of the text leaves fewer than two symbols.
+        // Only at the end of the text do fewer than two symbols follow.
         rule(sentence_ender(), End::Match, Action::FinalAbbreviation),
         verbatim(seq![before_name(), "."]),
         rule(seq![before_name(), space()], End::Before(1), Action::Keep),

@@ -1,4 +1,4 @@
-//! The kinds of characters in rules.
+//! Character classes used in rules.
 
 use crate::pattern::{Pattern, Set, any_word, choice, one_of, seq};
 use crate::symbols::{
@@ -43,7 +43,7 @@ pub(super) fn space_or_line_end() -> Pattern {
     choice![space(), line_end()]
 }
 
-/// What counts as a letter in a word: also a mark, a soft hyphen, or the entity of an accented vowel.
+/// Matches a letter within a word, including marks, soft hyphens, and entities of accented vowels.
 pub(super) fn word_letter() -> Pattern {
     let entity = seq!["&", one_of("aeiouAEIOU"), any_word("acute grave uml"), ";"];
     choice![letter() | Set::of(&[MARK, SOFT_HYPHEN]), entity]
@@ -53,22 +53,22 @@ pub(super) fn apostrophe() -> Pattern {
     choice![one_of("'") | Set::of(&[APOSTROPHE]), "&apos;"]
 }
 
-/// An apostrophe, or another sign that stands for it inside words.
+/// Matches an apostrophe, or another sign used as an apostrophe within words.
 pub(super) fn apostrophe_like() -> Pattern {
     choice![apostrophe(), one_of("`") | Set::of(&[OPEN_QUOTE])]
 }
 
-/// Whether a symbol is white space within a line.
+/// Returns whether a symbol is white space within a line.
 pub(crate) fn is_space(symbol: u8) -> bool {
     matches!(symbol, b' ' | b'\t' | SPACE | NO_BREAK_SPACE)
 }
 
-/// Whether a symbol is white space or a line end.
+/// Returns whether a symbol is white space or a line end.
 pub(crate) fn is_white_space(symbol: u8) -> bool {
     is_space(symbol) || matches!(symbol, b'\n'..=b'\r' | LINE_END | NEXT_LINE)
 }
 
-/// Whether a symbol can be the apostrophe of a contraction, or the semicolon that ends its entity.
+/// Returns whether a symbol can be the apostrophe of a contraction, or the final semicolon of its entity.
 pub(crate) fn is_apostrophe(symbol: u8) -> bool {
     matches!(symbol, b'\'' | b'`' | b';' | APOSTROPHE | OPEN_QUOTE)
 }

@@ -1,4 +1,4 @@
-//! Contractions that are split, and words with an apostrophe inside.
+//! Contractions that are split, and words with an inner apostrophe.
 
 use super::characters::{apostrophe, apostrophe_like, latin, latin_digit, latin_upper, letter};
 use super::rule::{Action, End, Rule, rule};
@@ -6,17 +6,17 @@ use crate::pattern::{Pattern, Repeat, Set, any_word, choice, exact, one_of, seq}
 use crate::release::Release;
 use crate::symbols::NO_BREAK_SPACE;
 
-/// "'s", "'m", "'d", "'re", "'ve", "'ll".
+/// Matches "'s", "'m", "'d", "'re", "'ve", "'ll".
 pub(super) fn ending() -> Pattern {
     seq![apostrophe(), choice![one_of("msdMSD"), any_word("re ve ll")]]
 }
 
-/// "n't".
+/// Matches "n't".
 pub(super) fn negation() -> Pattern {
     seq!["n", apostrophe_like(), "t"]
 }
 
-/// Two words written as one. The token is the first; the next match starts at the second.
+/// Rules for two words written as one. The token is the first word, and the next match starts at the second.
 pub(super) fn joined_words() -> Vec<Rule> {
     vec![
         rule("cannot", End::Before(3), Action::Keep),
@@ -26,7 +26,7 @@ pub(super) fn joined_words() -> Vec<Rule> {
     ]
 }
 
-/// Release 3.6.0 writes their apostrophe as other quotes are written.
+/// Rules for words with an apostrophe. Release 3.6.0 converts their apostrophe like other quotes.
 pub(super) fn apostrophe_words(release: Release) -> Vec<Rule> {
     let action = match release {
         Release::V3_4_1 => Action::Keep,
@@ -34,8 +34,8 @@ pub(super) fn apostrophe_words(release: Release) -> Vec<Rule> {
     };
     let letters = || letter().any_number();
     let whole_words = any_word("cont'd cont'd. 'twas nor'easter c'mon e'er s'mores ev'ry li'l nat'l");
-    // Names such as O'Neil: a capital or n, an apostrophe, and two letters or more. After I and Y, which
-    // are pronouns ("I'll", "y'all"), the word is split.
+    // Names such as O'Neil: a capital or n, an apostrophe, and two or more letters. After the pronouns I and
+    // Y ("I'll", "y'all"), the word is split.
     let name_start = (latin_upper() - one_of("IY")) | one_of("n");
     let vowel_before = seq![letter(), letters(), one_of("aeiouyAEIOUY")];
     let with_apostrophe = choice![
@@ -55,7 +55,7 @@ pub(super) fn apostrophe_words(release: Release) -> Vec<Rule> {
     ]
 }
 
-/// Endings such as "'s" and "n't" as tokens of their own, where no Latin letter follows.
+/// Rules for endings such as "'s" and "n't" as separate tokens, if no Latin letter follows.
 pub(super) fn endings() -> Vec<Rule> {
     let closing = Action::Quotes { opening: false };
     vec![
@@ -75,7 +75,7 @@ pub(super) fn leading_and_final_apostrophes() -> Vec<Rule> {
     ]
 }
 
-/// "'98".
+/// Matches years such as "'98".
 pub(super) fn short_year() -> Pattern {
     seq![apostrophe(), latin_digit(), latin_digit()]
 }

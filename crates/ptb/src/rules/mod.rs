@@ -1,8 +1,8 @@
-//! The token rules: shapes, what of the match is the token, and how the token is written.
+//! The token rules: patterns, the end of the token within the match, and the form of the token.
 //!
-//! The longest match wins; of equally long ones, the earliest rule of [`all`]. A rule may also
-//! match what must follow the token. This counts for the length of the match but is not part of
-//! the token, whose end the rule's [`End`] gives; the next match starts there.
+//! The longest match wins. Of equally long ones, the earliest rule of [`all`] wins. A rule may also match
+//! what must follow the token. This text counts for the length of the match but is not part of the token. The
+//! rule's [`End`] determines the end of the token, where the next match starts.
 
 use crate::release::Release;
 
@@ -18,7 +18,7 @@ mod web;
 pub(crate) use characters::{is_apostrophe, is_space, is_white_space};
 pub(crate) use rule::{Action, End, Rule};
 
-/// All rules of a release, in the order in which they win.
+/// Returns all rules of a release, in order of precedence.
 pub(crate) fn all(release: Release) -> Vec<Rule> {
     [
         shapes::programming_languages(),

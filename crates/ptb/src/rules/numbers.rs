@@ -19,7 +19,7 @@ fn number() -> Pattern {
     seq![one_of("-+").optional(), choice![some(), separated]]
 }
 
-/// "3/4", "25 1/2", "25-1/2": numbers of up to four digits.
+/// Matches fractions with numbers of up to four digits: "3/4", "25 1/2", "25-1/2".
 fn fraction() -> Pattern {
     let joint = one_of("- ") | Set::of(&[NO_BREAK_SPACE]);
     let slash = choice![seq![literal("\\").optional(), "/"], Set::of(&[FRACTION_SLASH])];

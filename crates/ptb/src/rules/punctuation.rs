@@ -37,13 +37,13 @@ pub(super) fn faces_and_brackets() -> Vec<Rule> {
     ]
 }
 
-/// "-_-", "(^_^)", "(>-<)".
+/// Matches faces such as "-_-", "(^_^)", "(>-<)".
 fn eastern_face() -> Pattern {
     let eye = || one_of("^x=~<>");
     let slit = || eye() | one_of("-'");
     let wink = || eye() | one_of("'");
     let mouth = one_of("_.").optional();
-    // The reference meant a face with a dot for a mouth, but matches this.
+    // The reference tokenizer was meant to match a face with a dot for a mouth, but matches this.
     let dotted = seq![eye(), literal(".[^x="), (!one_of("<")).any_number(), literal("<>]"),];
     choice![
         dotted,
@@ -69,8 +69,10 @@ pub(super) fn marks(release: Release) -> Vec<Rule> {
     rules
 }
 
-/// Release 3.6.0 takes any number of dots for an ellipsis, but the last one for a full stop where a
-/// space and a letter follow.
+/// Rules for ellipses.
+///
+/// Release 3.6.0 matches any number of dots, but treats the last one as a full stop if a space and a letter
+/// follow.
 fn ellipses(release: Release) -> Vec<Rule> {
     let blank = || one_of(" ") | Set::of(&[NO_BREAK_SPACE]);
     let character = || Set::of(&[ELLIPSIS, NEXT_LINE]);

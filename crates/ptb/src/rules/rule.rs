@@ -1,8 +1,8 @@
-//! A rule: a shape, where the token ends, and how the token is written.
+//! A rule: a pattern, the end of the token, and the form of the token.
 
 use crate::pattern::Pattern;
 
-/// Where the token ends within a match.
+/// The end of the token within a match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     /// At the end of the match.
@@ -19,37 +19,38 @@ pub(crate) enum End {
     Apostrophe(usize),
 }
 
-/// How the token of a match is written.
+/// Form of the token of a match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
-    /// There is no token: the match is white space, or a character unknown to the tokenizer.
+    /// No token: the match is white space, or a character unknown to the tokenizer.
     Skip,
-    /// As the text.
+    /// The text unchanged.
     Keep,
-    /// As this, whatever the text.
+    /// A fixed text.
     Write(&'static str),
-    /// Without soft hyphens, or as a hyphen where there is nothing else.
+    /// The text without soft hyphens, or a hyphen if nothing else is left.
     DropSoftHyphens,
-    /// With ampersands for their entities.
+    /// The text with ampersands in place of their entities.
     Ampersand,
-    /// With no-break spaces for spaces.
+    /// The text with no-break spaces in place of spaces.
     NoBreak,
-    /// With the Treebank's names for round brackets.
+    /// The text with the Treebank's names of round brackets.
     Brackets,
-    /// With no-break spaces, and names for round brackets.
+    /// The text with no-break spaces, and with names of round brackets.
     Phone,
-    /// As digits and a slash, for the character of a fraction.
+    /// Digits and a slash in place of a fraction character.
     Fraction,
-    /// With the Treebank's forms of currency signs, where it has one.
+    /// The Treebank's form of a currency sign, if it has one.
     Currency,
-    /// As quotes of LaTeX. Straight quotes become opening ones if `opening`, and otherwise closing ones.
+    /// Quotes in LaTeX form. Straight quotes become opening ones if `opening`, and otherwise closing ones.
     Quotes { opening: bool },
-    /// As two hyphens, for three or four.
+    /// Two hyphens in place of three or four.
     Hyphens,
-    /// As the text, which is an abbreviation that ends a sentence: its period is part of the token,
-    /// and also the next token.
+    /// The text of an abbreviation that ends a sentence.
+    ///
+    /// Its period is part of the token, and is also the next token.
     FinalAbbreviation,
-    /// The same for letters with periods; the period of a single letter is only the next token.
+    /// The same for letters with periods, except that the period of a single letter is only the next token.
     FinalAcronym,
 }
 
@@ -63,7 +64,7 @@ pub(super) fn rule(pattern: impl Into<Pattern>, end: End, action: Action) -> Rul
     Rule { pattern: pattern.into(), end, action }
 }
 
-/// A rule whose token is the whole match, as it is.
+/// Creates a rule whose token is the whole match, unchanged.
 pub(super) fn verbatim(pattern: impl Into<Pattern>) -> Rule {
     rule(pattern, End::Match, Action::Keep)
 }

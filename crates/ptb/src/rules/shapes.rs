@@ -11,7 +11,7 @@ use crate::pattern::{Pattern, Repeat, Set, any_word, choice, literal, one_of, se
 use crate::release::Release;
 use crate::symbols::{COMMA, HYPHEN, SOFT_HYPHEN};
 
-/// Commas, colons and semicolons. A period before one of them is part of the word before it.
+/// Matches commas, colons and semicolons. A period before one of them is part of the preceding word.
 fn inner_punctuation() -> Set {
     one_of(",;:") | Set::of(&[COMMA])
 }
@@ -20,7 +20,9 @@ fn alphanumeric() -> Pattern {
     choice![word_letter(), digit()]
 }
 
-/// Letters, then letters and digits; a period, exclamation or question mark may join two.
+/// Matches letters, then letters and digits.
+///
+/// Periods, exclamation marks and question marks may join two such parts.
 pub(super) fn word() -> Pattern {
     let run = || seq![word_letter(), alphanumeric().any_number()];
     seq![run(), seq![one_of(".!?"), run()].any_number()]
@@ -31,7 +33,7 @@ pub(super) fn programming_languages() -> Vec<Rule> {
 }
 
 pub(super) fn words() -> Vec<Rule> {
-    // "n't" takes its n from the word before, which then must not end in another n.
+    // "n't" includes the n of the preceding word, which then must not end in another n.
     let negated = seq![
         (latin() | Set::of(&[SOFT_HYPHEN])).any_number(),
         latin() - one_of("nN"),
@@ -44,7 +46,7 @@ pub(super) fn words() -> Vec<Rule> {
     ]
 }
 
-/// Forms that are peculiar to the Treebank, and words joined by slashes.
+/// Rules for forms specific to the Treebank, and for words joined by slashes.
 pub(super) fn treebank_compounds(release: Release) -> Vec<Rule> {
     let standard_and_poor = || seq!["s", any_word("& &amp;")];
     let special = choice![
@@ -69,7 +71,7 @@ pub(super) fn treebank_compounds(release: Release) -> Vec<Rule> {
     rules
 }
 
-/// Swear words with stars for letters, and names with an exclamation mark.
+/// Rules for swear words with asterisks in place of letters, and for names with an exclamation mark.
 fn with_signs_inside() -> [Rule; 3] {
     let first = seq!["f*", one_of("cC*"), "k"];
     let endings = choice![any_word("in' ing ed er"), ""];
@@ -82,7 +84,7 @@ fn with_signs_inside() -> [Rule; 3] {
     ]
 }
 
-/// File names, and words with a period, which are recognized by what follows them.
+/// Rules for file names and words with a period, which are recognized by the following symbols.
 pub(super) fn before_punctuation(release: Release) -> Vec<Rule> {
     let mut extension = any_word(
         "bat bmp c class cgi cpp dll doc docx exe gif gz h htm html jar java jpeg jpg mov mp3 \
@@ -101,9 +103,11 @@ pub(super) fn before_punctuation(release: Release) -> Vec<Rule> {
     ]
 }
 
-/// Words and numbers joined by hyphens or ampersands. A period after one is part of it before a comma.
+/// Rules for words and numbers joined by hyphens or ampersands.
 ///
-/// Release 3.6.0 writes an apostrophe in a compound as other quotes are written.
+/// Before a comma, a final period is part of the token.
+///
+/// Release 3.6.0 converts an apostrophe in a compound like other quotes.
 pub(super) fn compounds(release: Release) -> Vec<Rule> {
     let with_elision = match release {
         Release::V3_4_1 => Action::Keep,
@@ -123,7 +127,7 @@ pub(super) fn compounds(release: Release) -> Vec<Rule> {
         .collect()
 }
 
-/// Latin letters, digits, periods and commas before a hyphen, such as "U.S.-based".
+/// Matches Latin letters, digits, periods and commas before a hyphen, such as "U.S.-based".
 fn hyphenated_with_dots() -> Pattern {
     let plain = latin() | latin_digit();
     let soft = Set::of(&[SOFT_HYPHEN]);
@@ -131,7 +135,7 @@ fn hyphenated_with_dots() -> Pattern {
     seq![plain, (plain | one_of(".,") | soft).any_number(), seq!["-", tail].at_least_once(),]
 }
 
-/// Letters and digits of any script joined by hyphens or low lines, with French elisions.
+/// Matches letters and digits of any script joined by hyphens or underscores, with French elisions.
 fn hyphenated() -> Pattern {
     let sign = letter() | digit();
     let elided = || seq![one_of("dDoOlL"), apostrophe_like(), sign].optional();
@@ -140,7 +144,7 @@ fn hyphenated() -> Pattern {
     seq![part(), seq![hyphen, part()].any_number()]
 }
 
-/// "AT&T", "R+D".
+/// Matches "AT&T", "R+D".
 fn joined_capitals() -> Pattern {
     let capitals = || latin_upper().at_least_once();
     let joint = choice![one_of("+&"), "&amp;"];

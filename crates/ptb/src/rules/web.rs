@@ -1,4 +1,4 @@
-//! Mark-up and entities, addresses, and the names of social networks.
+//! Markup and entities, addresses, and names on social networks.
 
 use super::characters::{latin, latin_digit, word_letter};
 use super::rule::{Action, End, Rule, rule, verbatim};
@@ -6,9 +6,9 @@ use crate::pattern::{Pattern, Repeat, Set, any_word, choice, literal, one_of, se
 use crate::release::Release;
 use crate::symbols::{DASH, NO_BREAK_SPACE};
 
-/// A tag, a declaration or a processing instruction.
+/// Matches a tag, a declaration or a processing instruction.
 ///
-/// In release 3.6.0, attributes may have values without quotes.
+/// In release 3.6.0, attributes may have unquoted values.
 pub(super) fn tag(release: Release) -> Pattern {
     let spaces = || literal(" ").any_number();
     let name_sign = latin() | latin_digit() | one_of("_:.-");
@@ -46,7 +46,7 @@ fn delimiter() -> Set {
     one_of(" \t\n\u{c}\r\"<>|")
 }
 
-/// Characters that can be inside an address but not at its end.
+/// Characters that can be within an address but not at its end.
 fn trailer() -> Set {
     delimiter() | one_of(".!?(){},-")
 }
@@ -59,12 +59,12 @@ fn full_url() -> Pattern {
     seq![any_word("http:// https://"), some(!(delimiter() | one_of("(){}"))), !trailer()]
 }
 
-/// A host without a scheme: "www." and anything, or anything and a common top-level domain.
+/// Matches a host without a scheme: "www." and anything, or anything and a common top-level domain.
 fn likely_url() -> Pattern {
     let host_end = delimiter() | one_of(".!?(){},");
     let www = seq!["www.", seq![some(!host_end), "."].at_least_once(), latin().between(2, 4),];
-    // Digits and capitals end it too: the reference excludes the range from the comma to the
-    // low line, where it meant three characters.
+    // Digits and capitals also end it: the reference tokenizer excludes the range from the comma to the
+    // underscore in place of the three intended characters.
     let domain_end = host_end | one_of("`'$") | Set::range(b',', b'_');
     let domain = seq![seq![some(!domain_end), "."].at_least_once(), any_word("com net org edu"),];
     let path = seq!["/", some(!(delimiter() | one_of("()"))), !trailer()];
