@@ -141,7 +141,7 @@ admin.site.unregister(Authenticator)
 
 @admin.register(Authenticator)
 class FactorAdmin(ReadOnlyModelAdmin):
-    """Second factors by user; deleting one helps a user who lost it."""
+    """Second factors by user; they can be deleted for users with a lost factor."""
 
     list_display = ("user", "type", "created_at", "last_used_at")
     list_filter = ("type",)

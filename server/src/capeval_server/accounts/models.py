@@ -67,7 +67,7 @@ class Token(models.Model):
         return valid.filter(digest=_digest(text)).select_related("user").first()
 
     def revoke(self) -> None:
-        """Ends the token's validity now."""
+        """Revoke the token immediately."""
         self.revoked = timezone.now()
         self.save(update_fields=["revoked"])
 
@@ -89,7 +89,7 @@ class NameKeys(models.Model):
 
 
 class NameReservation(models.Model):
-    """Name reserved by a sign-up whose address is not confirmed yet.
+    """Name reserved by a sign-up with an unconfirmed address.
 
     A sign-up reserves its name whether or not the address already has an account, so a reservation does not
     reveal whether the sign-up created an account.

@@ -83,7 +83,7 @@ class ReportedScoresDefinition(_Part):
     def _check(self) -> Self:
         if self.url and not safe_link(self.url):
             raise ValueError(
-                f"url must be the address of a web page that begins with http:// or https:// (got {self.url!r})"
+                f"url must be the address of a page, with http:// or https:// (got {self.url!r})"
             )
         return self
 

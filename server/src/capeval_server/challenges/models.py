@@ -112,7 +112,7 @@ class Split(models.Model):
         return IMAGE_ID.sub(lambda found: text.zfill(int(found[1] or 0)), self.image_url)
 
     def algorithm(self, filename: str) -> str | None:
-        """Return the algorithm in a result file's name, or None if the name does not match."""
+        """Return the algorithm in a result file's name, or None if it does not match."""
         pattern = re.escape(self.results).replace(re.escape(ALGORITHM), r"([A-Za-z0-9._-]{1,64})")
         match = re.fullmatch(pattern, filename, re.ASCII)
         return match[1] if match else None
@@ -239,7 +239,7 @@ class Phase(models.Model):
         HIDDEN = "hidden", "nobody"
 
     class CaptionsBy(models.TextChoices):
-        """Teams whose captions on the leaderboard are public."""
+        """Selection of the teams with public captions on the leaderboard."""
 
         AGREED = "agreed", "those of teams that agreed"
         STANDING = "standing", "those of all teams on the leaderboard"

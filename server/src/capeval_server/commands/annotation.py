@@ -309,7 +309,7 @@ def resume(
     worker: Annotated[str, Argument(help="The worker's pseudonym.")],
     reason: Annotated[str, Option(help="Finding that justifies it.")],
 ) -> None:
-    """Resume a worker who was paused after failed checks."""
+    """Resume a worker after a pause for failed checks."""
     set_up()
     from capeval_server.annotation.workers import training
 

@@ -47,7 +47,7 @@ def format_address(host: str, port: int) -> str:
 
 
 def set_default_address(host: str, port: int) -> None:
-    """Set the site's address to the listening address, unless a setting or a proxy defines it.
+    """Set the default of the site's URL to the listening address.
 
     Call it before Django loads its settings.
     """

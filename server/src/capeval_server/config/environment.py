@@ -170,7 +170,7 @@ def _new_key(folder: Path) -> Path:
 
 
 def earlier_keys(folder: Path) -> list[str]:
-    """Return the previous keys, whose signatures stay valid.
+    """Return the previous keys; their signatures stay valid.
 
     They are `CAPEVAL_SERVER_EARLIER_SECRET_KEY`, or the previous key in the data folder.
     """
@@ -245,7 +245,7 @@ def _patience() -> dict[str, Any]:
 
 
 def _postgresql(address: str) -> dict[str, Any]:
-    """Return the parts of the URL of a PostgreSQL database, or nothing for another URL."""
+    """Return the parts of a PostgreSQL database's URL, or nothing for another URL."""
     from psycopg import ProgrammingError
     from psycopg.conninfo import conninfo_to_dict
 

@@ -30,7 +30,7 @@ __all__ = [
 
 
 class AnswerError(CapevalError, ValueError):
-    """Invalid answer of an annotator, who sees the message."""
+    """Invalid answer of an annotator; the message is shown to them."""
 
 
 class SentenceError(AnswerError):
@@ -48,7 +48,7 @@ class SentenceError(AnswerError):
 class AssignmentError(CapevalError, ValueError):
     """Action that the annotator's assignment does not allow, at least not yet.
 
-    The annotator sees the message.
+    The message is shown to the annotator.
     """
 
 
@@ -72,7 +72,7 @@ class ConflictError(CapevalError, ValueError):
 
 
 class EntryError(CapevalError, ValueError):
-    """Rejected entry by a panel's link; the person at the link sees the message."""
+    """Rejected entry by a panel's link; the message is shown to the person."""
 
 
 class NotFoundError(CapevalError, LookupError):

@@ -24,7 +24,7 @@ new_stamp = partial(secrets.randbelow, 2**40)
 
 
 class RowVersionedQuerySet(models.QuerySet[Row]):
-    """QuerySet whose bulk updates set a new stamp."""
+    """QuerySet with bulk updates that set a new stamp."""
 
     def update(self, **values: Any) -> int:
         """Update all rows, with a new stamp."""

@@ -1,1 +1,1 @@
-"""Management of a challenge by its organizers: settings, import, export, moderation."""
+"""Management of challenges by organizers: settings, import, export, moderation."""

@@ -1,1 +1,1 @@
-"""HTTP: middleware, conditional and range requests, limits, a client for other hosts."""
+"""HTTP: middleware, conditional and range requests, limits, and a safe client."""

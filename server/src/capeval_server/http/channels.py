@@ -21,7 +21,7 @@ _spooled = SpooledBytes(settings.SPOOLED_BYTES)
 
 
 class Request(HTTPRequestParser):  # type: ignore[misc]
-    """Request whose headers determine the maximum size of its body.
+    """Request with a maximum body size that depends on its headers.
 
     Attributes:
         is_head: Whether the method is HEAD.

@@ -115,7 +115,7 @@ KINDS: dict[str, type[PublicHTTPConnection]] = {"http": PublicHTTPConnection, "h
 
 
 def _connected(host: str, port: int, seconds: float | None) -> socket.socket:
-    """Connect to a host whose addresses are all public.
+    """Connect to a host, provided that all its addresses are public.
 
     Raises:
         OSError: An address is not public, or the host cannot be reached.

@@ -47,7 +47,7 @@ _IDLE: dict[str, Any] = {"lease": None, "owner": "", "begun": None, "progress": 
 
 
 class LostLeaseError(Exception):
-    """Lost lease: another worker has the job, or it was cancelled."""
+    """Lost lease: another worker has the job, or it was deleted."""
 
 
 def database_time() -> datetime:

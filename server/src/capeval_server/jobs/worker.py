@@ -161,7 +161,7 @@ def _work(
             pause = min(2 * pause, _LONGEST_PAUSE)
             continue
         if pause > _FIRST_PAUSE:
-            _log.info("the database answers again: the worker goes on")
+            _log.info("the database answers again: the worker continues")
             pause = _FIRST_PAUSE
         if not worked:
             close_old_connections()
@@ -200,7 +200,7 @@ def work_once(opened: Mapping[str, Handler] | None = None, beat: Callable[[], No
     try:
         _do(job, opened[job.kind], beat)
     except LostLeaseError:
-        _log.warning("%s: taken over by another worker, or cancelled", job)
+        _log.warning("%s: taken over by another worker, or canceled", job)
     return True
 
 

@@ -1,1 +1,1 @@
-"""Leaderboards: which submissions are on them, in which order."""
+"""Leaderboards: queries, ranking, rendering cache and exports."""

@@ -1,4 +1,4 @@
-"""Cache of a process with a bounded size."""
+"""Bounded in-process cache."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ Value = TypeVar("Value")
 
 
 class BoundedCache(Generic[Key, Value]):
-    """Values of groups by their keys; the least recently used are dropped first. Threads may share it.
+    """Thread-safe cache of values by group and key, with LRU eviction.
 
     Args:
-        most: The greatest total size of the values.
-        size_of: Returns the size of a value; by default, all have the size 1.
+        most: The maximum total size of the values.
+        size_of: Returns the size of a value; by default, each value has size 1.
     """
 
     def __init__(self, *, most: int, size_of: Callable[[Value], int] = lambda _: 1) -> None:
@@ -40,7 +40,7 @@ class BoundedCache(Generic[Key, Value]):
         return found
 
     def add(self, group: str, values: Mapping[Key, Value]) -> None:
-        """Add values of a group. Values that are already cached stay."""
+        """Add values of a group. Values that are already cached are kept."""
         with self._lock:
             for key, value in values.items():
                 if (group, key) not in self._values:

@@ -1,8 +1,8 @@
-"""Citing a leaderboard: its address at a time, and a fingerprint that tells whether it has changed since.
+"""Citations of leaderboards: a URL with a time, and a fingerprint of the content.
 
 A citation does not freeze a leaderboard: teams may still replace or withdraw a submission, and organizers may
-hide one. So the address says what was asked for, and has a fingerprint of the answer. The page compares it
-with the answer of today.
+hide one. Therefore the URL contains the query and a fingerprint of its result. The page compares it with the
+current result.
 """
 
 from __future__ import annotations
@@ -26,23 +26,25 @@ _SPECIAL = {
 
 
 def fingerprint(board: Leaderboard) -> str:
-    """A fingerprint of the submissions on a leaderboard and all of their scores, in whatever order.
+    """Return a fingerprint of the submissions on a leaderboard with all their scores.
+
+    The order of the rows does not matter.
 
     Args:
-        board: All rows of a leaderboard.
+        board: The leaderboard, with all rows.
     """
     rows = {str(row.submission): dict(row.scores) for row in board.rows}
     return hashlib.sha256(json.dumps(rows, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def bibtex(question: LeaderboardQuery, *, rows: int, address: str, at: datetime, mark: str) -> str:
-    """An entry for a bibliography.
+    """Return a BibTeX entry.
 
     Args:
-        question: The question that the leaderboard answers.
+        question: The query of the leaderboard.
         rows: The number of its rows.
-        address: Its address.
-        at: When it was looked at.
+        address: Its URL.
+        at: The time of access.
         mark: Its fingerprint.
     """
     phase = question.phase

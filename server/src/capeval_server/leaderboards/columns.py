@@ -1,6 +1,6 @@
-"""Registry of the columns of leaderboards that show no scores.
+"""Registry of leaderboard columns other than scores.
 
-A registered column is on the page, in the CSV, in the API with its schema, and in final results.
+A registered column is shown on the page, in the CSV, in the API with its schema, and in final results.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ def _text(value: Any) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class EntryColumn:
-    """A column of every leaderboard that shows no scores.
+    """Column of every leaderboard that does not show a score.
 
-    A column with `lookups` is read from submissions and stored in final results. Its value needs no field of
-    `LeaderboardEntry`. Other columns show a field of `LeaderboardEntry` of the same name.
+    A column with `lookups` is read from submissions and stored in final results. It does not need a field in
+    `LeaderboardEntry`. Other columns show the field of `LeaderboardEntry` with the same name.
 
     Attributes:
         name: Name in the API and in stored final results.
@@ -39,11 +39,11 @@ class EntryColumn:
         description: Description of the values in the API.
         lookups: Fields of a submission, such as `team__created`, which are the arguments of `read`.
         read: Returns the value.
-        default: Value in final results that were stored before the column existed.
+        default: Value for final results that were stored before the column existed.
         csv: Formats a value for the CSV.
         page: Formats a value for the page; None if the page does not show it.
         heading: Heading of its own column on the page; empty if another cell contains the value.
-        reported: Formats the value of scores that were reported elsewhere for the CSV.
+        reported: Formats the value of externally reported scores for the CSV.
         final_only: Whether only the CSV of final results contains it.
     """
 
@@ -80,14 +80,14 @@ class EntryColumn:
 _columns: dict[str, EntryColumn] = {}
 
 COLUMNS: Mapping[str, EntryColumn] = MappingProxyType(_columns)
-"""The registered columns by their names, in the order of the CSV."""
+"""The registered columns by name, in the order of the CSV."""
 
 
 def register(column: EntryColumn) -> EntryColumn:
     """Add a column to all leaderboards.
 
     Raises:
-        ValueError: Another column has its name.
+        ValueError: The name is already registered.
     """
     if column.name in _columns:
         raise ValueError(f"a column's name must be new (got {column.name!r} again)")

@@ -1,4 +1,4 @@
-"""Tests whether two submissions differ, in every score that both have by the same references."""
+"""Paired tests of two submissions, in every score that both have."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ __all__ = ["ComparedSet", "ScoreComparison", "compared"]
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreComparison:
-    """A score of two submissions, and their difference with its 95% interval (paired bootstrap over images).
+    """One score of two submissions, and the 95% interval of their difference.
+
+    The interval is from a paired bootstrap over images.
 
     Attributes:
         split: Name of the split.
@@ -52,19 +54,19 @@ class ScoreComparison:
 
 @dataclass(frozen=True, kw_only=True)
 class ComparedSet:
-    """What two submissions have in common by the current references of a set; rounded if private."""
+    """Comparison of two submissions by one reference set; rounded if it is private."""
 
     references: ReferenceSet
     rows: list[ScoreComparison]
 
 
 def compared(first: Submission, second: Submission, *, full: bool = False) -> list[ComparedSet]:
-    """The comparison of two submissions, for each reference set that both are scored by.
+    """Compare two submissions by each reference set that has scores of both.
 
     Args:
         first: A submission.
-        second: Another of the same challenge.
-        full: Whether to show all digits by private references too, as to organizers.
+        second: Another submission to the same challenge.
+        full: Whether to show all digits of scores by private references, as for organizers.
     """
     scores = Score.objects.filter(
         result__submission__in=(first.pk, second.pk),
@@ -98,7 +100,7 @@ def _row(
     try:
         found: Comparison = difference(one, other)
     except MismatchError:
-        # The number of resamples is a setting: it was another one when one of the two was scored.
+        # The number of resamples is a setting, which changed between the scoring of the two.
         return None
     first, second, low, high = (_shown(value, full) for value in (found.a, found.b, found.low, found.high))
     return ScoreComparison(
@@ -109,7 +111,7 @@ def _row(
         subset=key[0],
         first=first,
         second=second,
-        # Of what is shown: the difference of all digits would tell more of private references.
+        # Computed from the rounded scores: a precise difference would reveal more of private references.
         difference=_shown(first - second, full),
         low=low,
         high=high,
@@ -126,6 +128,6 @@ def _shown(value: float, full: bool) -> float:
 
 
 def _in_order(references: ReferenceSet, rows: list[ScoreComparison]) -> list[ScoreComparison]:
-    """All images before the subsets; scores in the order of the split's metrics."""
+    """Sort rows: all images before subsets, then in the order of the split's metrics."""
     names = score_names(references.split)
     return sorted(rows, key=lambda row: (row.subset != "", row.subset, names.index(row.name)))

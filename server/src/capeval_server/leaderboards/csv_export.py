@@ -1,4 +1,4 @@
-"""Leaderboards as CSV."""
+"""CSV export of leaderboards."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ __all__ = ["to_csv"]
 
 
 def to_csv(board: Leaderboard) -> str:
-    """Return a leaderboard as CSV, with numbers in full and without formulas.
+    """Return a leaderboard as CSV, with full precision and escaped formulas.
 
-    Scores that were reported elsewhere come last, with their source.
+    Externally reported scores come last, with their source.
     """
     fields = board.question.phase.challenge.fields
     declared = [field["name"] for field in fields if field.get("shown", True)]

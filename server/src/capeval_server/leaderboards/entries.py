@@ -1,4 +1,4 @@
-"""Leaderboards as data: their rows, which final results, pages, API and CSV show."""
+"""Data classes of leaderboards, shared by final results, pages, API and CSV."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class LeaderboardEntry:
     """Submission on a leaderboard, or a human baseline, which has no rank.
 
     Attributes:
-        rank: Rank from 1. Equal scores have equal ranks. Missing for a human baseline and without a score.
+        rank: Rank from 1. Equal scores have equal ranks. None for a human baseline and without a score.
         submission: Id of the submission.
         team: Name of the team.
         algorithm: Name of the method.
@@ -46,7 +46,7 @@ class LeaderboardEntry:
         p_value: P-value of the difference to the next row (paired bootstrap), in the score that ranks.
         differs_from_next: True if the p-value is below 0.05.
         note: Change of the submission after the results became final.
-        extra: Values of registered columns that are not among these fields, by their names.
+        extra: Values of registered columns that have no field here, by column name.
     """
 
     rank: int | None = None
@@ -72,14 +72,14 @@ class Leaderboard:
     """Rows of a leaderboard, or one page of them.
 
     Attributes:
-        question: The query that the leaderboard answers.
-        columns: Labels of the columns of scores.
+        question: The query of the leaderboard.
+        columns: Labels of the score columns.
         total: Number of all rows.
-        page: Number of the page, from 1; missing if `rows` has all rows.
+        page: Number of the page, from 1; None if `rows` contains all rows.
         pages: Number of pages.
         rescoring: Number of submissions that wait for scores by the current references.
-        rows: All rows, or those of the page.
-        reported: Scores that were reported elsewhere. They are not rows, and only on the first page.
+        rows: All rows, or the rows of the page.
+        reported: Externally reported scores. They are not rows, and are on the first page only.
         final: Time at which the results became final.
     """
 
@@ -97,8 +97,8 @@ class Leaderboard:
 class RankedSubmission(NamedTuple):
     """Submission with the score that ranks it.
 
-    `key` is the submission's id as the database writes it: reading the ids of thousands takes much longer.
-    `stamp` is its row version; none in final results. `score_id` is the key of the score.
+    `key` is the submission's id in the database's own format, which is much faster to read for thousands of
+    rows. `stamp` is its row version; None in final results. `score_id` is the primary key of the score.
     """
 
     key: str
@@ -110,7 +110,7 @@ class RankedSubmission(NamedTuple):
 
     @property
     def sample(self) -> tuple[str, int] | None:
-        """Key of its score in each resample."""
+        """Key of its bootstrap replicates."""
         return None if self.score_id is None else (self.key, self.score_id)
 
     @property
@@ -120,7 +120,7 @@ class RankedSubmission(NamedTuple):
 
 
 class SubmissionStanding(NamedTuple):
-    """Submission with its rank, and the test of its difference to the next row."""
+    """Submission with its rank and the test of its difference to the next row."""
 
     place: RankedSubmission
     rank: int | None
@@ -129,7 +129,7 @@ class SubmissionStanding(NamedTuple):
 
 
 class ShownScores(NamedTuple):
-    """Scores of a submission in the columns of a leaderboard, as `LeaderboardEntry` has them."""
+    """Scores of a submission in a leaderboard's columns, as in `LeaderboardEntry`."""
 
     failed: list[str]
     scores: dict[str, float | None]
@@ -148,8 +148,8 @@ def shown_scores(
     Args:
         columns: The columns.
         failed: Names of the scores that could not be computed.
-        numbers: Value and ends of the interval by name and subset.
-        full: Whether all digits may be shown.
+        numbers: Value and interval ends by score name and subset.
+        full: Whether to show all digits.
     """
     scores: dict[str, float | None] = {}
     intervals: dict[str, Interval | None] = {}

@@ -1,7 +1,7 @@
-"""Final results: the leaderboards of a phase as they were when an organizer made them final.
+"""Final results: snapshots of a phase's leaderboards.
 
-They are stored as a whole, with the p-values of neighbors. Later changes (withdrawn or newly scored
-submissions, new references) do not change them. A note in the row describes the change.
+A snapshot contains all rows and the p-values of neighbors. Later changes (withdrawn or newly scored
+submissions, new references) do not affect it. A note in the row describes the change.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from capeval_server.submissions.models import FinalBoard, Submission
 
 __all__ = ["FinalRows", "pack", "stored"]
 
-# Name and subset of a score, and two submissions in the order of their ids.
+# Name and subset of a score, and the ids of two submissions in order.
 _Pair = tuple[str, str, str, str]
-# A row as it is stored: names and values of columns, and `scores` with name, subset, value, low and high.
+# A stored row: values by column name, and `scores` with name, subset, value, low and high.
 _Stored = dict[str, Any]
 
 
@@ -42,7 +42,7 @@ def _pair(name: str, subset: str, first: object, second: object) -> _Pair:
 
 @dataclass(frozen=True)
 class FinalRows:
-    """Rows of final results by the ids of submissions, and p-values of rows that were neighbors."""
+    """Rows of final results by submission id, and p-values of neighboring rows."""
 
     question: LeaderboardQuery
     rows: dict[str, _Stored]
@@ -92,23 +92,24 @@ class FinalRows:
             )
 
     def rescoring(self) -> int:
-        """Return 0: final results wait for no scores."""
+        """Return 0, because final results never wait for scores."""
         return 0
 
 
 def pack(board: Leaderboard, tests: Iterable[tuple[str, str, UUID, UUID, float]]) -> bytes:
-    """Return a leaderboard as it is stored.
+    """Return a leaderboard in its stored form.
 
     Args:
-        board: All rows, with all digits, and each score of each subset (layout `both`).
-        tests: Name and subset of a score, two submissions that are neighbors by it, and their p-value.
+        board: The leaderboard with all rows, all digits, and each score of each subset (layout `both`).
+        tests: Tuples of score name, subset, two submissions that are neighbors by the score, and their
+            p-value.
     """
     columns = board.question.columns
     rows = [
         {
             "submission": row.submission,
             "team": "" if row.baseline else row.team,
-            # Names keep the order of earlier versions, so that exports of the same results are equal.
+            # Keys keep the order of earlier versions, so that exports of equal results are identical.
             "algorithm": row.algorithm,
             "declared": row.declared,
             **{column.name: column.value(row) for column in stored_columns()},

@@ -1,4 +1,4 @@
-"""Leaderboards as plots: the best submissions, each a dot with its interval."""
+"""Plots of leaderboards: the best submissions as dots with intervals."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from capeval_server.leaderboards.entries import Leaderboard
 
 __all__ = ["TOP", "Plot", "plot"]
 
-# The most rows of a plot.
+# Maximum number of rows of a plot.
 TOP = 30
-# The width in inches, and the most characters of a team's name; for pages, and for phones.
+# Width in inches and maximum characters of a team's name, for desktops and phones.
 _WIDE, _NARROW = (7.6, 34), (3.9, 18)
 
 
 @dataclass(frozen=True)
 class Dot:
-    """A row of a plot."""
+    """Row of a plot."""
 
     label: str
     score: float
@@ -32,7 +32,7 @@ class Dot:
 
 @dataclass(frozen=True)
 class Plot:
-    """All that a plot shows."""
+    """Content of a plot."""
 
     score: str
     theme: Theme
@@ -41,16 +41,16 @@ class Plot:
 
     @property
     def etag(self) -> str:
-        """The ETag: equal for plots that look the same."""
+        """ETag; equal for plots that look the same."""
         return f'"{hashlib.sha256(repr(astuple(self)).encode()).hexdigest()[:32]}"'
 
     def svg(self) -> bytes:
-        """The plot as SVG."""
+        """Return the plot as SVG."""
         return _drawn(self)
 
 
 def plot(board: Leaderboard, theme: Theme, *, narrow: bool = False) -> Plot:
-    """The plot of the first rows of a leaderboard that have the score that is sorted by.
+    """Return the plot of the first rows that have the score to sort by.
 
     Args:
         board: The leaderboard.

@@ -1,4 +1,4 @@
-"""Questions: which leaderboard is asked for, and who may see it."""
+"""Leaderboard queries, and their access check."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from capeval_server.submissions.selectors.scores import higher_is_better, score_
 
 __all__ = ["LAYOUTS", "Layout", "LeaderboardColumn", "LeaderboardQuery", "ask", "may_see"]
 
-# The columns of a leaderboard: each score of one subset (or of all images), one score of all images and each
-# subset, or each score of these.
+# Columns of a leaderboard: all scores of one subset (or of all images), one score of all images and of each
+# subset, or all scores of all images and of each subset.
 Layout = Literal["scores", "subsets", "both"]
 LAYOUTS: tuple[Layout, ...] = get_args(Layout)
 
@@ -30,12 +30,12 @@ Row = TypeVar("Row", Split, ReferenceSet)
 
 @dataclass(frozen=True)
 class LeaderboardColumn:
-    """A column of a leaderboard.
+    """Score column of a leaderboard.
 
     Attributes:
-        name: The name of a score.
-        subset: The subset that it is of; all images if there is no name.
-        label: What JSON and CSV call it.
+        name: The name of the score.
+        subset: The subset; empty for all images.
+        label: The name of the column in JSON and CSV.
     """
 
     name: str
@@ -45,19 +45,19 @@ class LeaderboardColumn:
 
 @dataclass(frozen=True, kw_only=True)
 class LeaderboardQuery:
-    """What a leaderboard is of, and how it is sorted.
+    """Selection and order of a leaderboard.
 
     Attributes:
         phase: The phase.
         split: One of its splits.
         reference_set: One of the split's reference sets.
-        version: The version of the references that scores are of.
-        subset: One of the split's subsets; all images if there is no name.
+        version: The version of the references for the scores.
+        subset: One of the split's subsets; empty for all images.
         sort_by: The name of a score.
         best_first: Whether the best score comes first.
-        as_of: Only what was submitted until then counts; no such limit if None.
-        layout: Which columns it has.
-        split_names: The names of all splits that can be asked for, in order; none where there is no choice.
+        as_of: Only submissions up to this time count; None for no limit.
+        layout: The selection of columns.
+        split_names: The names of the phase's splits in order; empty in queries without a choice.
     """
 
     phase: Phase
@@ -73,7 +73,7 @@ class LeaderboardQuery:
 
     @cached_property
     def columns(self) -> list[LeaderboardColumn]:
-        """The columns: scores in the order of the split's metrics, all images before the subsets."""
+        """Columns in the order of the split's metrics, with all images before subsets."""
         if self.layout == "scores":
             return [LeaderboardColumn(name, self.subset, name) for name in score_names(self.split)]
         names = [self.sort_by] if self.layout == "subsets" else score_names(self.split)
@@ -86,7 +86,7 @@ class LeaderboardQuery:
 
     @property
     def sorted_column(self) -> str:
-        """The label of the column that the rows are sorted by."""
+        """Label of the column by which the rows are sorted."""
         return next(
             one.label for one in self.columns if (one.name, one.subset) == (self.sort_by, self.subset)
         )
@@ -108,7 +108,7 @@ class LeaderboardQuery:
 
     @property
     def plain(self) -> bool:
-        """Whether only the phase, the split and the reference set are chosen."""
+        """Whether the query selects only a phase, a split and a reference set."""
         chosen = (self.as_of, self.subset, self.sort_by, self.best_first, self.layout)
         return self.current and chosen == (None, "", self.split.sort_by, True, "scores")
 
@@ -119,7 +119,10 @@ class LeaderboardQuery:
 
 
 def may_see(user: User | AnonymousUser, phase: Phase) -> bool:
-    """Whether a user may see the leaderboard of a phase: it is public, or they organize the challenge."""
+    """Return whether a user may see the leaderboard of a phase.
+
+    Everybody may if it is public, otherwise only the organizers.
+    """
     return phase.shows_leaderboard(timezone.now()) or organizes(user, phase.challenge)
 
 
@@ -135,11 +138,14 @@ def ask(
     as_of: datetime | None = None,
     layout: str = "",
 ) -> LeaderboardQuery:
-    """A question from names. By default it is the first split and reference set, and the current version.
+    """Return a query from names.
+
+    By default, it uses the first split and reference set, and the current version or that of the final
+    results.
 
     Raises:
-        NotFoundError: Nothing has one of the names.
-        QuestionError: A score or an order is not one that can be sorted by, or there is no such layout.
+        NotFoundError: A name does not exist.
+        LeaderboardQueryError: The score, the order or the layout is invalid.
     """
     try:
         as_of = as_of and as_of.astimezone(UTC)
@@ -174,8 +180,8 @@ def ask(
 
 
 def _counted(phase: Phase, split: Split, references: str, version: int | None) -> ReferenceVersion:
-    """The version of a split's references."""
-    # All sets at once, as a leaderboard also names the others.
+    """Return the requested version of a split's references."""
+    # All sets are fetched at once, because a leaderboard also lists the others.
     prefetch_related_objects([split], "reference_sets")
     sets = sorted(split.reference_sets.all(), key=lambda one: one.pk)
     reference_set = _named_or_first(sets, references)
@@ -189,7 +195,7 @@ def _counted(phase: Phase, split: Split, references: str, version: int | None) -
 
 
 def _default_version(phase: Phase, reference_set: ReferenceSet) -> int:
-    """The version that counts: that of the final results where there are some."""
+    """Return the version of the final results, if any, or else the current version."""
     boards = phase.final_boards.filter(version__reference_set=reference_set) if phase.final else None
     final = boards.values_list("version__number", flat=True).first() if boards is not None else None
     return reference_set.version if final is None else final

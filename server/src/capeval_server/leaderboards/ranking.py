@@ -1,4 +1,4 @@
-"""Ranks: the submissions of a phase that are on its leaderboard, in the order of one score."""
+"""Ranking: the submissions on a phase's leaderboard, ordered by one score."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ PAGE = 50
 def leaderboard(
     question: LeaderboardQuery, *, page: int | None = None, compared: bool = True, full: bool = False
 ) -> Leaderboard:
-    """Return the submissions that are on the leaderboard, with the human baselines of the references.
+    """Return the submissions on the leaderboard, with the references' human baselines.
 
     A submission without the score to sort by comes last in either order. The number of queries does not
-    depend on the number of rows. Final results are as they were stored, with notes of later changes.
+    depend on the number of rows. Final results are returned as stored, with notes of later changes.
 
     Args:
         question: The query.
         page: The page, from 1; by default, all rows. There are no rows after the last page.
         compared: Whether to compare each row with the next.
-        full: Whether to show all digits of scores by private references, as to organizers. The order always
+        full: Whether to show all digits of scores by private references, as for organizers. The order always
             depends on all digits.
     """
     full = full or question.reference_set.public
@@ -63,7 +63,7 @@ def leaderboard(
 
 
 def places(question: LeaderboardQuery) -> list[RankedSubmission]:
-    """Return the rows of `leaderboard` in the same order, each with only the score that ranks it."""
+    """Return the rows of `leaderboard` in the same order, with only the ranking score."""
     full = question.reference_set.public
     found = _in_order(question, _source(question).places())
     return [place._replace(score=shown(place.score, full=full)) for place in found]

@@ -1,7 +1,7 @@
-"""Cache of rendered leaderboards: each state of a leaderboard is rendered once and kept in memory.
+"""In-process cache of rendered leaderboards.
 
-A key stands for all that a leaderboard depends on. It is looked up anew for each request, so nothing has to
-be told that a leaderboard changed, and each process of the server may keep what it made.
+A key represents the complete state of a leaderboard. It is looked up for each request, so the cache needs no
+invalidation, and each server process can have its own.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from capeval_server.leaderboards.query import LeaderboardQuery
 __all__ = ["CachedView", "kept", "kept_by", "key_of", "redated", "shown_phases"]
 
 _MOST_BYTES = 64 * 2**20
-# The most threads of a process that compute, or wait for, views that clients can vary without end. The other
-# threads stay free: by default a process has eight.
+# Maximum number of threads of a process that compute or wait for views with arbitrary parameters. The other
+# threads stay free; by default, a process has eight.
 _MOST_VARIED = 3
 
 
 @dataclass(frozen=True)
 class CachedView:
-    """A cached view in one state: content, ETag, and the `as_of` time in the content, if any."""
+    """Cached view: content, ETag, and the `as_of` time in the content, if any."""
 
     content: bytes
     etag: str
@@ -43,7 +43,7 @@ class CachedView:
 
 
 def shown_phases(challenge: Challenge) -> list[Phase]:
-    """The phases whose leaderboards everybody may see now, in their order."""
+    """Return the phases with public leaderboards, in order."""
     now = timezone.now()
     prefetch_related_objects([challenge], "phases")
     found = sorted(challenge.phases.all(), key=lambda phase: (phase.opens, phase.pk))
@@ -51,13 +51,13 @@ def shown_phases(challenge: Challenge) -> list[Phase]:
 
 
 def key_of(question: LeaderboardQuery, *, full: bool) -> str:
-    """The key of the state that a leaderboard is in: another one after each change of what it shows.
+    """Return the key of a leaderboard's state, which changes with its content.
 
-    The settings are those that the question found, by which the leaderboard is made. Stamps are looked up
-    each time.
+    The key contains the settings that the query has already loaded, because the leaderboard is computed from
+    them. Stamps are looked up each time.
 
     Args:
-        question: What is asked for.
+        question: The query.
         full: Whether all digits are shown.
     """
     phase, split = question.phase, question.split
@@ -67,8 +67,8 @@ def key_of(question: LeaderboardQuery, *, full: bool) -> str:
         (_fields(found), tuple(found.scored_subsets(subsets)) if subsets else ())
         for found in sorted(split.reference_sets.all(), key=lambda found: found.pk)
     ]
-    # Between two submissions, all times have the same state. Final results are not read for the key, so each
-    # time has one of its own.
+    # All times between two submissions have the same state. Final results are not read for the key, so each
+    # time has its own state.
     as_of = question.as_of is not None if phase.final is None else question.as_of
     asked = (question.subset, question.sort_by, question.best_first, as_of, question.layout)
     parts = (
@@ -86,13 +86,13 @@ def key_of(question: LeaderboardQuery, *, full: bool) -> str:
 
 
 def _fields(row: Model) -> list[Any]:
-    """All fields of a row but those of all its images, which are many, and which leaderboards don't show."""
+    """Return all fields of a row except image lists, which leaderboards don't show."""
     fields = row._meta.concrete_fields
     return [getattr(row, field.attname) for field in fields if field.attname not in ("image_ids", "part")]
 
 
-# Written by hand: it is asked with each request, and Django would take longer to make it than the database to
-# run it.
+# Raw SQL: it runs in each request, and Django's ORM would take longer to compile it than the database takes
+# to run it.
 _STANDING = """
 SELECT 1, COUNT(*), SUM(submission.stamp), SUM(team.stamp)
 FROM submissions_submission submission LEFT JOIN teams_team team ON team.id = submission.team_id
@@ -106,10 +106,10 @@ WHERE reported.reference_set_id = %s {until_reported}"""
 
 
 def _standing(question: LeaderboardQuery) -> list[tuple[int, ...]]:
-    """Numbers of rows and sums of stamps: of what stands and its teams, of baselines, of reported rows.
+    """Return counts and stamp sums: submissions and teams, baselines, reported rows.
 
-    Beside final results are notes of what happened later, also to what does not stand any more. Scores are
-    written, and deleted, together with a change of their submission or of the settings above.
+    For final results, withdrawn and replaced submissions are included, because notes describe them. Scores
+    are only written or deleted together with a change of their submission or of the settings above.
     """
     only = "AND submission.stands" if question.phase.final is None else ""
     until, until_reported, times = "", "", []
@@ -125,7 +125,7 @@ def _standing(question: LeaderboardQuery) -> list[tuple[int, ...]]:
 
 
 _views: BoundedCache[str, CachedView] = BoundedCache(most=_MOST_BYTES, size_of=lambda view: len(view.content))
-# One thread at a time computes common views, and one more the others. Requests for the same view wait for it.
+# One thread at a time computes common views, and one the others. Requests for the same view wait for it.
 _making_common, _making_varied = threading.Lock(), threading.Lock()
 _places = threading.BoundedSemaphore(_MOST_VARIED)
 
@@ -153,13 +153,13 @@ def _turn(*, common: bool) -> Iterator[None]:
 def kept(
     question: LeaderboardQuery, form: str, make: Callable[[], bytes], *, full: bool, common: bool = False
 ) -> CachedView:
-    """Return a view of a leaderboard, computed if this process has not cached it in the current state.
+    """Return a view of a leaderboard, from the cache or newly computed.
 
     All times between two submissions share one view: `redated` replaces the time in it. The caller must check
     access for each request.
 
     Args:
-        question: What is asked for.
+        question: The query.
         form: The kind of view, such as a page of the table, JSON or CSV.
         make: Computes the content.
         full: Whether all digits are shown.
@@ -179,7 +179,7 @@ def kept_by(
     common: bool = False,
     as_of: datetime | None = None,
 ) -> CachedView:
-    """Return a view of the state with a key, computed if this process has not cached it.
+    """Return a view by the key of its state, from the cache or newly computed.
 
     Args:
         key_now: Looks up the key of the current state.
@@ -199,19 +199,19 @@ def kept_by(
             if found is None:
                 content = make()
                 found = CachedView(content, etag_of(content), as_of)
-                # A state that changed during the computation has another key, so the view is not cached.
+                # If the state changed during the computation, the view is not cached.
                 if key_now() == key:
                     _views.add(key, {form: found})
     return found
 
 
 def redated(found: CachedView, as_of: datetime | None, text: Callable[[datetime], str]) -> CachedView:
-    """Return the view with another time of the same state.
+    """Return a view with a different time of the same state.
 
     Args:
         found: The cached view.
         as_of: The requested time.
-        text: Formats a time as in the content, with enough context that no other text is equal.
+        text: Formats a time as in the content, with enough context to be unique there.
     """
     if as_of is None or found.as_of is None or as_of == found.as_of:
         return found

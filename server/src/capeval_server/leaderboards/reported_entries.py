@@ -1,4 +1,4 @@
-"""Scores that were reported elsewhere. They are shown below a leaderboard, and are not part of it."""
+"""Externally reported scores, shown below a leaderboard but not part of it."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ class ReportedEntry:
     """Scores of a method that were reported elsewhere, such as in a paper.
 
     Attributes:
-        rank: Rank that the scores would have among the teams' rows, if the organizers show it.
+        rank: Hypothetical rank of the scores among the teams' rows, if the organizers show it.
         team: Name of the team.
         method: Name of the method.
         date: Date of the report, such as `2015-05-29`; empty if unknown.
-        url: Address with details; empty if there is none.
+        url: URL with details; empty if there is none.
         publication: Publication of the method.
         source: Title of the source that reported the scores.
-        source_url: Address of the source; empty if there is none.
+        source_url: URL of the source; empty if there is none.
         scores: Score of each column of the leaderboard by its label.
     """
 
@@ -41,10 +41,10 @@ class ReportedEntry:
 
 
 def reported_entries(question: LeaderboardQuery, scores: Sequence[float]) -> list[ReportedEntry]:
-    """Return the scores that were reported for the references of a leaderboard, in its order.
+    """Return the scores reported for a leaderboard's references, in its order.
 
-    Reported scores are those of all images, by no version of the references. A leaderboard of a subset, or of
-    an earlier version, has none.
+    Reported scores are of all images, and not by a specific version of the references. Therefore a
+    leaderboard of a subset or of an earlier version has none.
 
     Args:
         question: The query.

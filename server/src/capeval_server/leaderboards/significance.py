@@ -1,4 +1,4 @@
-"""Tests whether neighboring rows of a leaderboard differ significantly."""
+"""Significance tests between neighboring rows of a leaderboard."""
 
 from __future__ import annotations
 
@@ -18,24 +18,26 @@ __all__ = ["LEVEL", "Key", "differences", "resampled"]
 
 # Two submissions differ significantly if the p-value is below this.
 LEVEL = 0.05
-# A submission's id as the database writes it, and the key of its score.
+# A submission's id in the database's own format, and the primary key of its score.
 Key = tuple[str, int]
 
-# The p-values of pairs of scores, by their keys. The resamples of a score never change: what is scored again
-# has another key.
+# P-values of pairs of scores by their keys. The replicates of a score never change: a new score has a new
+# key.
 _known: BoundedCache[tuple[Key, Key], float | None] = BoundedCache(most=100_000)
 
 
 def differences(scores: Sequence[Key | None]) -> list[float | None]:
-    """The p-value of the difference between each score and the one after it.
+    """Return the p-value of the difference between each score and the next.
 
-    It is the paired bootstrap over images, two-sided.
+    The test is a two-sided paired bootstrap over images.
 
     Args:
-        scores: Scores of one name and subset by the same references; None for a submission without one.
+        scores: Keys of scores with one name and subset by the same references; None for a submission without
+            the score.
 
     Returns:
-        A p-value for each; None where it or the next has no resamples to compare, and for the last.
+        One p-value per score. It is None if the score or the next has no replicates to compare, and for the
+        last score.
     """
     pairs = list(pairwise(scores))
     tests = _tests([(first, second) for first, second in pairs if first and second])
@@ -44,7 +46,7 @@ def differences(scores: Sequence[Key | None]) -> list[float | None]:
 
 
 def _tests(pairs: Sequence[tuple[Key, Key]]) -> dict[tuple[Key, Key], float | None]:
-    """The p-value of each pair."""
+    """Return the p-value of each pair."""
     known = _known.known("", pairs)
     missing = [pair for pair in pairs if pair not in known]
     if missing:
@@ -57,7 +59,7 @@ def _tests(pairs: Sequence[tuple[Key, Key]]) -> dict[tuple[Key, Key], float | No
 
 
 def resampled(score: Score) -> Resampled | None:
-    """A score in each resample; none where they were not kept, or one is not finite."""
+    """Return a score with its bootstrap replicates, or None unless all are finite."""
     values = samples_of(score)
     if score.value is None or values is None:
         return None
@@ -72,5 +74,5 @@ def _p_value(first: Resampled | None, second: Resampled | None) -> float | None:
     try:
         return difference(first, second).p_value
     except MismatchError:
-        # The number of resamples is a setting: it was another one when one of the two was scored.
+        # The number of resamples is a setting, which changed between the scoring of the two.
         return None

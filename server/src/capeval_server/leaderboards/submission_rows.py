@@ -1,4 +1,4 @@
-"""Rows of a leaderboard that is not final, from the submissions in the database."""
+"""Rows of leaderboards that are not final, from submissions in the database."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from capeval_server.submissions.scoring.score_arrays import finite
 
 __all__ = ["SubmissionRows"]
 
-# The most submissions that a database query names.
+# Maximum number of submission ids in a database query.
 _FEW = 500
-# A submission's id as the database writes it, and its stamp, which changes with its scores.
+# A submission's id in the database's own format, and its stamp, which changes with its scores.
 _Stamped = tuple[str, int]
 
 
@@ -43,25 +43,25 @@ class _Numbers(NamedTuple):
 
 
 class _Ranking(NamedTuple):
-    """Key and value of the score that ranks a submission."""
+    """Primary key and value of the score that ranks a submission."""
 
     score_id: int | None = None
     value: float | None = None
 
 
-# Reading the scores of a thousand submissions takes most of the time of a leaderboard, and after a change
-# nearly all are the same.
+# Reading the scores of a thousand submissions takes most of the time of a leaderboard, and nearly all are
+# unchanged after an update.
 _ranking: BoundedCache[_Stamped, _Ranking] = BoundedCache(most=200_000)
 _numbers: BoundedCache[_Stamped, _Numbers] = BoundedCache(most=20_000)
 
 
 def _key(name: str) -> Cast:
-    """Return an expression for a submission's id as the database writes it."""
+    """Return a query expression for a submission's id in the database's own format."""
     return Cast(name, CharField())
 
 
 class SubmissionRows:
-    """Submissions that are on the leaderboard of a phase, with the human baselines of the references."""
+    """Submissions on a phase's leaderboard, with human baselines of the references."""
 
     final: datetime | None = None
 
@@ -80,7 +80,7 @@ class SubmissionRows:
         return found.exclude(mark=Submission.Mark.HIDDEN)
 
     def _named(self, wanted: Sequence[_Stamped]) -> QuerySet[Submission]:
-        """Return submissions for a database query: if they are many, all of the leaderboard."""
+        """Return the requested submissions; if they are many, all of the leaderboard."""
         if len(wanted) > _FEW:
             return self._submissions
         return Submission.objects.filter(pk__in=[UUID(key) for key, _ in wanted])

@@ -1,4 +1,4 @@
-"""Announcements and webhooks, for the staff of the site: to see. Secrets are not shown."""
+"""Read-only admin pages of announcements and webhooks, without secrets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["AnnouncementAdmin", "DeliveryAdmin", "WebhookAdmin"]
 
 @admin.register(Announcement)
 class AnnouncementAdmin(ReadOnlyModelAdmin):
-    """What organizers announced."""
+    """Announcements of organizers."""
 
     list_display = ("created", "title", "challenge")
     list_filter = ("challenge",)
@@ -24,24 +24,24 @@ class AnnouncementAdmin(ReadOnlyModelAdmin):
 
 @admin.register(Webhook)
 class WebhookAdmin(ReadOnlyModelAdmin):
-    """Which addresses are told what happens."""
+    """Webhooks, without their secrets."""
 
     list_display = fields = readonly_fields = ("url", "challenge", "created")
     list_filter = ("challenge",)
 
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
-        """No lookups by secret."""
+        """Reject lookups by secret."""
         return not lookup.startswith("secret") and super().lookup_allowed(lookup, value, request)
 
 
 @admin.register(Delivery)
 class DeliveryAdmin(ReadOnlyModelAdmin):
-    """What webhooks were told, and what came of it."""
+    """Webhook deliveries and their outcomes."""
 
     list_display = ("created", "webhook", "event", "attempts", "due", "outcome")
     list_filter = ("event",)
     fields = readonly_fields = (*list_display, "body")
 
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
-        """No lookups by a webhook's secret."""
+        """Reject lookups by a webhook's secret."""
         return "secret" not in lookup and super().lookup_allowed(lookup, value, request)

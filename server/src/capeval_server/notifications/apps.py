@@ -1,13 +1,13 @@
-"""The application for Django."""
+"""Django app configuration."""
 
 from django.apps import AppConfig
 
 
 class NotificationsConfig(AppConfig):
-    """The application's name and place."""
+    """Configuration of the notifications app."""
 
     name = "capeval_server.notifications"
-    # The label is part of the names of tables and migrations.
+    # Tables and migrations contain the label, so it keeps its old name.
     label = "notices"
 
     def ready(self) -> None:

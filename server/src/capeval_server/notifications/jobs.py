@@ -1,4 +1,4 @@
-"""Jobs that recur every few seconds: mail that waits, phases that open and close, webhooks."""
+"""Recurring jobs: waiting mail, notifications about phases, webhook deliveries."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ _log = logging.getLogger(__name__)
 
 @register
 class NoticesHandler(Handler):
-    """Sends what waits. While the mail server takes nothing, it is asked less and less often."""
+    """Handler of the job that sends mail and notifications about phases.
+
+    While the mail server fails, the pause between attempts grows.
+    """
 
     kind = "notices"
     every = timedelta(seconds=15)
@@ -35,7 +38,7 @@ class NoticesHandler(Handler):
     waits_for_hosts = True
 
     def run(self, job: Job, renew: Callable[[], None]) -> None:
-        """Tells of phases, sends mail, and has the job wait for the next time."""
+        """Create notifications about phases, send mail, and schedule the next run."""
         tell_phases()
         try:
             send(renew)
@@ -48,7 +51,7 @@ class NoticesHandler(Handler):
 
 @register
 class WebhooksHandler(Handler):
-    """Posts to webhooks what waits for them."""
+    """Handler of the job that posts deliveries to webhooks."""
 
     kind = "webhooks"
     every = timedelta(seconds=15)
@@ -56,16 +59,16 @@ class WebhooksHandler(Handler):
     waits_for_hosts = True
 
     def run(self, job: Job, renew: Callable[[], None]) -> None:
-        """Tries some deliveries, and has the job wait for the next time."""
+        """Try some deliveries, and schedule the next run."""
         deliver_due(renew)
         leases.finish(job, again_after=self.every)
 
 
 def send(renew: Callable[[], None] = lambda: None) -> int:
-    """Sends all mail that waits; returns how many.
+    """Send all waiting mail, and return the number of sent messages.
 
     Raises:
-        OSError: The mail server doesn't take it; what was not sent still waits.
+        OSError: The mail server fails; unsent mail still waits.
     """
     sent = 0
     waiting = list(Mail.objects.order_by("pk").values_list("pk", flat=True))
@@ -77,7 +80,7 @@ def send(renew: Callable[[], None] = lambda: None) -> int:
             mail = Mail.objects.select_related("user").filter(pk=pk).first()
             if mail is not None:
                 sent += _sent(mail, connection)
-                # Only now: a mail that comes twice is better than none.
+                # Deleted after sending: receiving a mail twice is better than never.
                 mail.delete()
     return sent
 
@@ -100,7 +103,7 @@ def _sent(mail: Mail, connection: Any) -> bool:
     try:
         _message(mail, address.email, connection).send()
     except smtplib.SMTPRecipientsRefused:
-        # Its address is not said, which logs are no place for.
+        # Addresses must not be in logs.
         _log.warning("a mail is not sent, as the mail server doesn't take mail to its address")
         return False
     return True

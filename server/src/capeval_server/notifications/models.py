@@ -1,4 +1,4 @@
-"""What is told to whom: announcements, mail that waits to be sent, webhooks and their deliveries."""
+"""Announcements, outgoing mail, preferences, webhooks and their deliveries."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Announcement", "Delivery", "Mail", "PhaseTold", "Preferences", "Told
 
 
 class Announcement(models.Model):
-    """What an organizer tells all participants of a challenge."""
+    """Announcement of an organizer to all participants of a challenge."""
 
     challenge = models.ForeignKey(Challenge, on_delete=models.CASCADE, related_name="announcements")
     title = models.CharField(max_length=200)
@@ -29,7 +29,7 @@ class Announcement(models.Model):
 
 
 class Preferences(models.Model):
-    """What a user wants mail about; a user without a row wants all."""
+    """A user's preferences for mail; users without a row get all mail."""
 
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, primary_key=True, related_name="preferences"
@@ -40,7 +40,7 @@ class Preferences(models.Model):
 
 
 class Mail(models.Model):
-    """A mail that waits to be sent. It is deleted once it is sent."""
+    """Outgoing mail; deleted after it is sent."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     subject = models.CharField(max_length=300)
@@ -49,7 +49,7 @@ class Mail(models.Model):
 
 
 class Told(models.Model):
-    """The end of a submission that was told last: the same end again is no news."""
+    """Last outcome of a submission that was notified, to avoid duplicates."""
 
     submission = models.OneToOneField(
         Submission, on_delete=models.CASCADE, primary_key=True, related_name="told"
@@ -58,7 +58,7 @@ class Told(models.Model):
 
 
 class PhaseTold(models.Model):
-    """That a phase opened or is about to close, at a time, was told."""
+    """Sent notification that a phase opened or is about to close at a time."""
 
     phase = models.ForeignKey(Phase, on_delete=models.CASCADE, related_name="+")
     what = models.CharField(max_length=20)
@@ -69,11 +69,11 @@ class PhaseTold(models.Model):
 
 
 class Webhook(models.Model):
-    """An address that is told what happens in a challenge."""
+    """URL that receives the events of a challenge."""
 
     challenge = models.ForeignKey(Challenge, on_delete=models.CASCADE, related_name="webhooks")
     url = models.CharField(max_length=500)
-    # In plain text, since each delivery is signed with it; it is shown once.
+    # Stored in plain text, because it signs each delivery; shown once.
     secret = models.CharField(max_length=64, default=partial(secrets.token_urlsafe, 32))
     created = models.DateTimeField(default=timezone.now)
 
@@ -85,16 +85,16 @@ class Webhook(models.Model):
 
 
 class Delivery(models.Model):
-    """One thing that a webhook is told; it is tried until it is taken, or given up."""
+    """Event for a webhook; retried until it is accepted or given up."""
 
     webhook = models.ForeignKey(Webhook, on_delete=models.CASCADE, related_name="deliveries")
     event = models.CharField(max_length=50)
     body = models.TextField()
     created = models.DateTimeField(default=timezone.now)
     attempts = models.PositiveIntegerField(default=0)
-    # When it is tried next; none once it is taken or given up.
+    # Time of the next attempt; None after it was accepted or given up.
     due = models.DateTimeField(null=True, default=timezone.now)
-    # What the last attempt gave: a status, or why there was none.
+    # Outcome of the last attempt: the HTTP status, or the error.
     outcome = models.CharField(max_length=300, blank=True)
 
     class Meta:

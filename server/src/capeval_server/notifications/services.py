@@ -1,4 +1,4 @@
-"""What happens, as mail and for webhooks, written in the transaction in which it happens."""
+"""Notifications by mail and webhook, written in the transaction of the event."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ from capeval_server.submissions.models import Submission
 __all__ = ["LONGEST_TEXT", "LONGEST_TITLE", "announce", "take_back", "tell_end", "tell_phases"]
 
 LONGEST_TITLE, LONGEST_TEXT = 200, 10_000
-# How long before its end a phase is about to close. What happened longer ago is no news either.
+# A phase is about to close this long before its end. Openings are notified for as long.
 _SOON = timedelta(days=1)
 _Kind = Literal["submissions", "phases", "announcements"]
 
 
 def announce(user: User | None, challenge: Challenge, title: str, text: str) -> Announcement:
-    """Announces something on a challenge's page, and by mail to all who take part.
+    """Publish an announcement on a challenge's page, and mail it to all participants.
 
     Raises:
-        ChallengeError: There is no title or no text, or one is too long.
+        ChallengeError: The title or the text is missing or too long.
     """
     title, text = " ".join(title.split()), text.strip().replace("\r\n", "\n")
     for name, given, longest in (("title", title, LONGEST_TITLE), ("text", text, LONGEST_TEXT)):
         if not 0 < len(given) <= longest or "\0" in given:
-            raise ChallengeError(f"{name!r} must be text of 1 to {longest:,} characters")
+            raise ChallengeError(f"{name!r} must be a text of 1 to {longest:,} characters")
     with transaction.atomic():
         made = Announcement.objects.create(challenge=challenge, title=title, text=text)
         place = settings.ADDRESS + reverse("announcements", args=[challenge.slug])
@@ -57,14 +57,14 @@ def announce(user: User | None, challenge: Challenge, title: str, text: str) -> 
 
 
 def take_back(user: User, announcement: Announcement) -> None:
-    """Takes an announcement off the challenge's page; mail that was sent stays sent."""
+    """Remove an announcement from the challenge's page. Sent mail is not recalled."""
     with transaction.atomic():
         record(user, announcement.challenge, f"took back the announcement: {announcement.title}")
         announcement.delete()
 
 
 def tell_end(*, submission: Submission, **_: object) -> None:
-    """Tells a user that their submission is scored or has failed, unless that was told before."""
+    """Notify a user that their submission was scored or failed, unless already done."""
     phase, user = submission.phase, submission.user
     before = Told.objects.filter(submission=submission).first()
     if phase is None or (before is not None and before.state == submission.state):
@@ -88,11 +88,11 @@ def tell_end(*, submission: Submission, **_: object) -> None:
     _deliver(phase.challenge, f"submission.{submission.state}", {"submission": about})
 
 
-_ENDS: dict[str, str] = {Submission.State.SCORED: "is scored", Submission.State.FAILED: "failed"}
+_ENDS: dict[str, str] = {Submission.State.SCORED: "was scored", Submission.State.FAILED: "failed"}
 
 
 def tell_phases() -> None:
-    """Tells participants which phases have opened and which are about to close."""
+    """Notify participants of phases that opened or are about to close."""
     now = timezone.now()
     opened = Phase.objects.filter(opens__lte=now, opens__gt=now - _SOON, closes__gt=now)
     closing = Phase.objects.filter(closes__gt=now, closes__lte=now + _SOON, opens__lte=now)
@@ -109,9 +109,8 @@ def _tell_phase(phase: Phase, what: str) -> None:
             return
         said = "is open" if what == "opened" else "closes soon"
         place = settings.ADDRESS + reverse("submit", args=[phase.challenge.slug, phase.name])
-        text = (
-            f"Phase {phase.name} of {phase.challenge.title} {said}: it takes submissions until {_utc(phase)}."
-        )
+        name = f"Phase {phase.name} of {phase.challenge.title}"
+        text = f"{name} {said}: it accepts submissions until {_utc(phase)}."
         subject = f"{phase.challenge.title}: phase {phase.name} {said}"
         _mail(_participants(phase.challenge), "phases", subject, f"{text}\n\n{place}")
         times = {"opens": phase.opens.isoformat(), "closes": phase.closes.isoformat()}
@@ -127,7 +126,7 @@ def _participants(challenge: Challenge) -> QuerySet[User]:
 
 
 def _mail(users: Iterable[User], kind: _Kind, subject: str, text: str) -> None:
-    """Has a mail sent to users with a verified address who want mail of this kind."""
+    """Queue a mail to users with a verified address, according to their preferences."""
     keys = [user.pk for user in users if user.is_active]
     unwanted = Preferences.objects.filter(user__in=keys, **{kind: False}).values_list("user", flat=True)
     known = EmailAddress.objects.filter(user__in=keys, primary=True, verified=True)
@@ -136,7 +135,7 @@ def _mail(users: Iterable[User], kind: _Kind, subject: str, text: str) -> None:
 
 
 def _deliver(challenge: Challenge, event: str, content: dict[str, Any]) -> None:
-    """Has all webhooks of a challenge told what happened."""
+    """Queue an event for all webhooks of a challenge."""
     about = {"event": event, "challenge": challenge.slug, "time": timezone.now().isoformat()}
     body = json.dumps({**about, **content}, ensure_ascii=False)
     hooks = Webhook.objects.filter(challenge=challenge)

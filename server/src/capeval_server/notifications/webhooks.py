@@ -1,7 +1,7 @@
-"""Webhooks: what happens in a challenge is posted, signed, to hosts that the server's settings allow.
+"""Webhooks: signed POST requests with the events of a challenge.
 
-Who can enter an address here must not reach what only the server can: hosts are listed in the settings, and
-their addresses must be public. They are checked of the very address that is then connected to.
+Users who can enter a URL must not reach hosts that only the server can reach: hosts are listed in the
+settings, and their addresses must be public. The connection itself uses the checked address.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ from capeval_server.notifications.models import Delivery, Webhook
 __all__ = ["add", "deliver", "deliver_due", "remove", "signature"]
 
 _log = logging.getLogger(__name__)
-# How many webhooks a challenge may have.
+# Maximum number of webhooks of a challenge.
 _MOST = 10
-# For how many seconds an attempt may last; and how often one is tried, the pause doubling from a minute.
+# Maximum duration of an attempt in seconds; maximum number of attempts; first pause, which doubles each time.
 _SECONDS, _ATTEMPTS, _PAUSE = 10.0, 8, timedelta(minutes=1)
-# How many are tried in a run: mail waits meanwhile.
+# Maximum number of deliveries in a run: mail waits in the meantime.
 _AT_ONCE = 5
-# How long deliveries are kept for organizers to look at.
+# How long deliveries are kept for organizers.
 _KEPT = timedelta(days=30)
 
 
 def deliver_due(renew: Callable[[], None]) -> None:
-    """Try deliveries that are due, and delete old ones that are not due any more."""
+    """Try deliveries that are due, and delete old finished ones."""
     Delivery.objects.filter(due=None, created__lt=timezone.now() - _KEPT).delete()
     due = Delivery.objects.select_related("webhook").filter(due__lte=timezone.now())
     for delivery in due.order_by("due", "pk")[:_AT_ONCE]:
@@ -51,34 +51,35 @@ def deliver_due(renew: Callable[[], None]) -> None:
 
 
 def add(user: User, challenge: Challenge, url: str) -> Webhook:
-    """Adds a webhook; its secret is shown once.
+    """Add a webhook; its secret is shown once.
 
     Raises:
-        ChallengeError: The address is of a host that the settings don't allow, or is there already.
+        ChallengeError: The settings don't allow the host, the URL already exists, or there are too many
+            webhooks.
     """
     if problem := _problem_of(url):
         raise ChallengeError(problem)
     with transaction.atomic():
         if challenge.webhooks.count() >= _MOST:
-            raise ChallengeError(f"a challenge may have {_MOST} webhooks")
+            raise ChallengeError(f"a challenge may have at most {_MOST} webhooks: remove one first")
         try:
             with transaction.atomic():
                 made = Webhook.objects.create(challenge=challenge, url=url)
         except IntegrityError:
-            raise ChallengeError(f"'url' must be new in the challenge (got {url!r})") from None
+            raise ChallengeError(f"the challenge already has a webhook with the 'url' {url!r}") from None
         record(user, challenge, f"added the webhook {url}")
     return made
 
 
 def remove(user: User, webhook: Webhook) -> None:
-    """Removes a webhook, with what it was not told yet."""
+    """Remove a webhook, with its pending deliveries."""
     with transaction.atomic():
         record(user, webhook.challenge, f"removed the webhook {webhook.url}")
         webhook.delete()
 
 
 def _problem_of(url: str) -> str:
-    """Why an address can't be a webhook's; empty if it can."""
+    """Return the reason why a URL can't be a webhook's, or ""."""
     if not safe_link(url) or len(url) > 500:
         return f"'url' must be an address with http:// or https:// (got {url[:100]!r})"
     problem = safe_client.problem_of(url, settings.WEBHOOK_HOSTS)
@@ -86,12 +87,12 @@ def _problem_of(url: str) -> str:
 
 
 def signature(secret: str, at: int, body: str) -> str:
-    """What proves that a body comes from this server: of its time, a dot, and the body."""
+    """Return the signature of a body: HMAC-SHA256 of its time, a dot, and the body."""
     return hmac.new(secret.encode(), f"{at}.{body}".encode(), hashlib.sha256).hexdigest()
 
 
 def deliver(delivery: Delivery) -> None:
-    """Tries to tell a webhook something, and notes what came of it."""
+    """Try to deliver an event, and store the outcome."""
     delivery.attempts += 1
     try:
         status = _post(delivery)
@@ -109,10 +110,10 @@ def deliver(delivery: Delivery) -> None:
 
 
 def _post(delivery: Delivery) -> int:
-    """Posts a delivery; returns the status of the answer, of which no more is read.
+    """Post a delivery, and return the status of the response. Its body is not read.
 
     Raises:
-        OSError: It can't be sent, or there is no answer in time.
+        OSError: The request can't be sent, or there is no response in time.
     """
     url = delivery.webhook.url
     # The settings may have changed since the webhook was added.
@@ -137,12 +138,15 @@ def _post(delivery: Delivery) -> int:
 
 
 def _status(connected: socket.socket, deadline: float) -> int:
-    """The status in the first line of an answer. Who sends it byte by byte has no more time for it."""
+    """Read the status line of a response.
+
+    The deadline also applies to hosts that send it byte by byte.
+    """
     data = b""
     while b"\n" not in data and len(data) < 1000:
         left = deadline - time.monotonic()
         if left <= 0:
-            raise HostUnreachableError(f"there was no answer within {_SECONDS:g} s")
+            raise HostUnreachableError(f"no response within {_SECONDS:g} s")
         connected.settimeout(left)
         received = connected.recv(1000)
         if not received:
@@ -150,5 +154,5 @@ def _status(connected: socket.socket, deadline: float) -> int:
         data += received
     words = data.split()
     if len(words) < 2 or not words[0].startswith(b"HTTP/") or not words[1].isdigit() or len(words[1]) != 3:
-        raise HostUnreachableError("the answer must be HTTP (got something else)")
+        raise HostUnreachableError("the response is not HTTP")
     return int(words[1])

@@ -1,1 +1,1 @@
-"""Whether the server is well: probes, metrics, an access log, and a check of the installation."""
+"""Operations: health checks, metrics, logging, installation checks and processes."""

@@ -1,4 +1,4 @@
-"""The access log: each request has an id, which its answer and all lines of the log about it carry."""
+"""Access log: each request has an id, which is in its response and log lines."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
 
 
 class AccessLogMiddleware:
-    """Middleware: gives a request its id, and logs and counts its answer."""
+    """Middleware that assigns a request its id, and logs and counts its response."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """The answer, with the id of the request."""
+        """Return the response, with the id of the request."""
         began = time.perf_counter()
         name = _id_of(request)
         with request_named(name, request):
@@ -41,7 +41,7 @@ class AccessLogMiddleware:
 
 
 def _id_of(request: HttpRequest) -> str:
-    """The id that a proxy gave the request, or a new one."""
+    """Return the id that a proxy assigned to the request, or a new one."""
     given = request.headers.get("X-Request-ID", "") if settings.HTTPS else ""
     return given if _ID.fullmatch(given) else uuid.uuid4().hex
 
@@ -49,7 +49,7 @@ def _id_of(request: HttpRequest) -> str:
 def _note(request: HttpRequest, answer: HttpResponse, seconds: float) -> None:
     access = {
         "method": request.method,
-        # Not the path: its parameters may be secrets.
+        # The route instead of the path, whose parameters may be secrets.
         "route": route_of(request),
         "status": answer.status_code,
         "milliseconds": round(1000 * seconds, 1),

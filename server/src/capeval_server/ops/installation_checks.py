@@ -1,4 +1,4 @@
-"""The checks of `capeval server check`: whether an installation is as it must be, in plain words."""
+"""Checks of `capeval server check`: configuration, services and reachability."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ __all__ = ["InstallationCheckResult", "findings"]
 _GIBIBYTE = 2**30
 _ENOUGH_BYTES = 5 * _GIBIBYTE
 _SECONDS = 10
-# How long to wait for a proxy that may refuse a large body; one that takes it says nothing.
+# Timeout for a proxy that may reject a large body; a proxy that accepts it sends no response.
 _BODY_SECONDS = 2
-# An address for documents, which no client has.
+# An address reserved for documentation, which no client has.
 _INVENTED = "192.0.2.1"
 
 
 @dataclass(frozen=True)
 class InstallationCheckResult:
-    """What a check found.
+    """Result of a check.
 
     Attributes:
-        level: `ok`; `warning`, where the server works and may not be what is wanted; or `problem`.
-        about: What was checked.
-        text: What was found, and what to do.
+        level: `ok`; `warning` if the server works but may be misconfigured; or `problem`.
+        about: The subject of the check.
+        text: The finding, with the fix.
     """
 
     level: Literal["ok", "warning", "problem"]
@@ -53,10 +53,10 @@ class InstallationCheckResult:
 
 
 def findings(*, started: bool) -> Iterator[InstallationCheckResult]:
-    """Checks the installation.
+    """Yield the results of all checks.
 
     Args:
-        started: Whether the server and its workers are meant to run already.
+        started: Whether the server and its workers should be running.
     """
     yield from _settings()
     database = list(_database())
@@ -76,17 +76,17 @@ def _settings() -> Iterator[InstallationCheckResult]:
     local = host in ("localhost", "127.0.0.1", "::1")
     about = "settings"
     if not validate_host(f"[{host}]" if ":" in host else host, settings.ALLOWED_HOSTS):
-        text = f"the site's address is {settings.ADDRESS}, but CAPEVAL_SERVER_HOSTS does not have {host!r}"
+        text = f"the site's address is {settings.ADDRESS}, but CAPEVAL_SERVER_HOSTS does not contain {host!r}"
         yield InstallationCheckResult("problem", about, text)
     elif settings.HTTPS and address.scheme != "https":
         text = f"CAPEVAL_SERVER_HTTPS is 1, but the site's address is {settings.ADDRESS}"
         yield InstallationCheckResult("problem", about, text)
     elif not settings.HTTPS and not local:
-        text = f"{settings.ADDRESS} is served without HTTPS: passwords can be read on their way"
+        text = f"{settings.ADDRESS} is served without HTTPS: passwords can be intercepted"
         yield InstallationCheckResult("warning", about, text)
     elif "*" in settings.ALLOWED_HOSTS:
         yield InstallationCheckResult(
-            "warning", about, "CAPEVAL_SERVER_HOSTS has '*': the server answers for any host name"
+            "warning", about, "CAPEVAL_SERVER_HOSTS contains '*': the server accepts any host name"
         )
     else:
         yield InstallationCheckResult("ok", about, f"the site's address is {settings.ADDRESS}")
@@ -124,7 +124,7 @@ def _disk() -> Iterator[InstallationCheckResult]:
 
 def _mail() -> Iterator[InstallationCheckResult]:
     if settings.EMAIL_BACKEND.endswith("console.EmailBackend"):
-        text = "CAPEVAL_SERVER_EMAIL is not set: mail goes to the log, and nobody who signs up gets any"
+        text = "CAPEVAL_SERVER_EMAIL is not set: mail is only written to the log, so nobody can sign up"
         yield InstallationCheckResult("warning", "mail", text)
         return
     server = f"{settings.EMAIL_HOST}:{settings.EMAIL_PORT}"
@@ -133,11 +133,11 @@ def _mail() -> Iterator[InstallationCheckResult]:
         mail.open()
         mail.close()
     except (OSError, smtplib.SMTPException) as error:
-        yield InstallationCheckResult("problem", "mail", f"{server} does not take mail ({_short(error)})")
+        yield InstallationCheckResult("problem", "mail", f"{server} does not accept mail ({_short(error)})")
         return
     if settings.DEFAULT_FROM_EMAIL.endswith("@localhost"):
         text = (
-            f"{server} answers, but CAPEVAL_SERVER_EMAIL_FROM is not set: mail is from a sender on localhost"
+            f"{server} answers, but CAPEVAL_SERVER_EMAIL_FROM is not set: the sender of mail is on localhost"
         )
         yield InstallationCheckResult("warning", "mail", text)
         return
@@ -150,26 +150,26 @@ def _workers() -> Iterator[InstallationCheckResult]:
     try:
         found = jobs(database_time())
     except (DatabaseError, InterfaceError):
-        yield InstallationCheckResult("problem", "workers", "the database failed while they were looked for")
+        yield InstallationCheckResult("problem", "workers", "the database failed during the check")
         return
-    waiting = f"submissions that wait: {found.waiting}"
+    waiting = f"waiting submissions: {found.waiting}"
     if found.workers:
         yield InstallationCheckResult(
             "ok", "workers", f"seen within the last minute: {len(found.workers)}; {waiting}"
         )
     else:
-        text = f"none was seen within the last minute: start `capeval server worker`; {waiting}"
+        text = f"no worker was seen within the last minute: start `capeval server worker`; {waiting}"
         yield InstallationCheckResult("problem", "workers", text)
 
 
 def _site() -> Iterator[InstallationCheckResult]:
-    """Asks the site at its own address, as users do: through the proxy, if there is one."""
+    """Request the site at its public URL, through the proxy if there is one."""
     about = settings.ADDRESS
     try:
         answer, body = _get(f"/{PATH}?question={question()}")
     except (OSError, http.client.HTTPException) as error:
         yield InstallationCheckResult(
-            "problem", about, f"it does not answer ({_short(error)}): does `capeval server start` run?"
+            "problem", about, f"no response ({_short(error)}): is `capeval server start` running?"
         )
         return
     problem = _refusal(answer)
@@ -180,11 +180,12 @@ def _site() -> Iterator[InstallationCheckResult]:
         seen = json.loads(body)
         address = seen["address"]
     except (ValueError, KeyError, TypeError):
-        yield InstallationCheckResult("problem", about, "something else than this server answers there")
+        yield InstallationCheckResult("problem", about, "the response is not from this server")
         return
     if address == _INVENTED:
         text = (
-            "the proxy passes on the X-Forwarded-For of clients, who can invent it: it must add their address"
+            "the proxy passes on the X-Forwarded-For header of clients, who can forge it: it must append the"
+            " client's address"
         )
         yield InstallationCheckResult("problem", about, text)
     else:
@@ -201,36 +202,37 @@ def _refusal(answer: http.client.HTTPResponse) -> str:
             return "it redirects to itself: the proxy must set X-Forwarded-Proto"
         return f"it redirects to {to}"
     if answer.status == 400:
-        return (
-            "the server does not know the host that the proxy names: the proxy must pass the Host header on"
-        )
+        return "the server does not accept the host from the proxy: the proxy must pass on the Host header"
     if answer.status in (502, 503, 504):
         return f"{answer.status}: the proxy does not reach the server, or the server is not ready"
-    return f"the answer is {answer.status}: another server, or one with another secret key"
+    return f"the status is {answer.status}: this is a different server, or its secret key is different"
 
 
 def _body() -> Iterator[InstallationCheckResult]:
-    """Whether the proxy takes the largest upload: one that does not says so when it reads how large it is."""
+    """Check whether the proxy accepts the largest upload.
+
+    A proxy with a lower limit responds as soon as it reads the Content-Length.
+    """
     size = settings.UPLOAD_BYTES
     connected = _connection(_BODY_SECONDS)
     try:
-        # Only routes of uploads accept as much, and only with a token; its form is enough while the body is
-        # missing.
+        # Only upload routes accept as much, and only with a token. As long as the body is missing, a
+        # well-formed token suffices.
         connected.putrequest("POST", reverse("api:submit", args=[PATH, PATH]))
         connected.putheader("Authorization", f"Bearer {PREFIX}{'x' * 43}")
         connected.putheader("Content-Length", str(size))
         connected.endheaders()
         refused = connected.getresponse().status == 413
     except (OSError, http.client.HTTPException):
-        # It waits for the body.
+        # The proxy waits for the body.
         refused = False
     finally:
         connected.close()
     if refused:
-        text = f"the proxy refuses uploads of {size:,} bytes, which CAPEVAL_SERVER_UPLOAD_BYTES allows"
+        text = f"the proxy rejects uploads of {size:,} bytes, which CAPEVAL_SERVER_UPLOAD_BYTES allows"
         yield InstallationCheckResult("problem", settings.ADDRESS, text)
     else:
-        yield InstallationCheckResult("ok", settings.ADDRESS, f"uploads of {size:,} bytes are not refused")
+        yield InstallationCheckResult("ok", settings.ADDRESS, f"uploads of {size:,} bytes are accepted")
 
 
 def _get(path: str) -> tuple[http.client.HTTPResponse, bytes]:

@@ -1,4 +1,4 @@
-"""Log lines: their form, the id of their request, and the removal of addresses and secrets."""
+"""Log formatters and filters: request ids, and removal of addresses and secrets."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from capeval_server.core import transient_errors
 
 __all__ = ["JsonFormatter", "LineFormatter", "RouteNameFilter", "ShortOutages", "request_named", "route_of"]
 
-# The id of the request that is being answered; empty outside of requests.
+# The id of the current request; empty outside of requests.
 _request: ContextVar[str] = ContextVar("request", default="")
 _answered: ContextVar[HttpRequest | None] = ContextVar("answered", default=None)
 _HIDDEN = "[hidden]"
-# Shorter texts are parts of other words. Only the codes of authenticator apps are secrets as short.
+# Shorter texts occur in other words. The only secrets as short are the codes of authenticator apps.
 _SHORTEST = 8
-# The shortest secret in an address that no route matches; fixed words of addresses are shorter.
+# The shortest secret in a path that no route matches; fixed path segments are shorter.
 _SHORTEST_UNMATCHED = 16
 _URL = re.compile(
     r"""(?P<scheme>[A-Za-z][A-Za-z0-9+.-]{0,20}://)(?P<user>[^\s/?#'"<>]*@)?(?P<host>[^\s/?#'"<>]*)(?P<rest>[^\s'"<>]*)"""
@@ -33,7 +33,7 @@ _URL = re.compile(
 
 @contextmanager
 def request_named(name: str, request: HttpRequest | None = None) -> Iterator[None]:
-    """Add the id of a request to all log lines of a context, and hide the secrets of the request in them."""
+    """Add a request's id to all log lines of a context, and hide its secrets in them."""
     token, answered = _request.set(name), _answered.set(request)
     try:
         yield
@@ -43,7 +43,7 @@ def request_named(name: str, request: HttpRequest | None = None) -> Iterator[Non
 
 
 def route_of(request: HttpRequest) -> str:
-    """Return the name of the request's route, or its pattern if it has no name; never a parameter."""
+    """Return the name of a request's route, or its pattern; never parameter values."""
     match = request.resolver_match
     if match is not None:
         return match.view_name if match.url_name else match.route
@@ -51,7 +51,7 @@ def route_of(request: HttpRequest) -> str:
 
 
 def _clean(text: str) -> str:
-    """Remove the secrets of the request from a text, and all but scheme and host from its URLs."""
+    """Remove the request's secrets from a text, and reduce URLs to scheme and host."""
     request = _answered.get()
     for secret in _secrets_of(request) if request is not None else ():
         text = text.replace(secret, _HIDDEN)
@@ -64,7 +64,7 @@ def _origin(found: re.Match[str]) -> str:
 
 
 def _secrets_of(request: HttpRequest) -> list[str]:
-    """Return all texts of a request that may be secrets, the longest first."""
+    """Return all texts of a request that may be secrets, longest first."""
     match, meta = request.resolver_match, request.META
     given = [
         meta.get("QUERY_STRING", ""),
@@ -73,7 +73,7 @@ def _secrets_of(request: HttpRequest) -> list[str]:
         *(value for _, value in parse_qsl(meta.get("QUERY_STRING", ""))),
         *request.COOKIES.values(),
     ]
-    # Reading the form here could fail again.
+    # Only a form that was already parsed: parsing it here could fail again.
     form = getattr(request, "_post", None)
     if form is not None:
         given += [value for values in form.lists() for value in values[1]]
@@ -87,7 +87,7 @@ def _secrets_of(request: HttpRequest) -> list[str]:
 
 
 class LineFormatter(logging.Formatter):
-    """One line: time, level, logger, message, and the id of the request."""
+    """Formatter of one line per record: time, level, logger, message and request id."""
 
     def __init__(self) -> None:
         super().__init__("{asctime} {levelname} {name}: {message}", style="{")
@@ -96,17 +96,17 @@ class LineFormatter(logging.Formatter):
         """Return the line, with any traceback."""
         return _clean(super().format(record))
 
-    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's name.
-        """The line without a traceback."""
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - name in logging.
+        """Return the line without a traceback."""
         request = _request.get()
         return super().formatMessage(record) + (f" [{request}]" if request else "")
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object in a line; the access log adds its own fields."""
+    """Formatter of one JSON object per line; the access log adds its own fields."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line."""
+        """Return the line."""
         found: dict[str, object] = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname,
@@ -122,26 +122,32 @@ class JsonFormatter(logging.Formatter):
 
 
 class RouteNameFilter(logging.Filter):
-    """Replaces paths, which may contain secrets, by names of routes in messages of Django and waitress."""
+    """Filter that replaces paths, which may contain secrets, by route names.
+
+    It applies to messages of Django and waitress.
+    """
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Change a record, and keep it."""
+        """Change the record, and keep it."""
         request = getattr(record, "request", None)
         if isinstance(request, HttpRequest) and isinstance(record.args, tuple):
-            # Django escapes what it logs.
+            # Django escapes the path in its messages.
             paths = (request.path, request.path.encode("unicode_escape").decode())
             record.args = tuple(route_of(request) if arg in paths else arg for arg in record.args)
         if record.name == "waitress":
-            # These messages end in the path.
+            # These messages end with the path.
             record.msg = re.sub(r"(?s)(while serving) .*", r"\1 a request", str(record.msg))
         return True
 
 
 class ShortOutages(logging.Filter):
-    """Has one line in place of a traceback where a temporary failure was logged, which may go on for long."""
+    """Filter that replaces tracebacks of transient errors by one line.
+
+    An outage can cause very many of them.
+    """
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Shortens a record, and keeps it."""
+        """Shorten the record, and keep it."""
         error = record.exc_info[1] if record.exc_info else None
         if text := transient_errors.text_of(error):
             record.msg = f"{record.getMessage()}: {text} ({_first_line(error)})"

@@ -1,4 +1,4 @@
-"""Metrics for Prometheus: the requests of all processes of a server, and the queue."""
+"""Prometheus metrics: requests of all server processes, and the queue."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SECONDS = Histogram("capeval_request_seconds", "Time to answer a request.", ["p
 
 
 class _Queue(Collector):
-    """What waits and who works, counted in the database when it is asked for."""
+    """Collector of queue and workers, counted in the database on each scrape."""
 
     def collect(self) -> Iterator[Metric]:
         up = GaugeMetricFamily("capeval_database_up", "Whether the database answers.")
@@ -64,8 +64,8 @@ _OF_THE_DATABASE.register(_Queue())
 
 
 def count(request: HttpRequest, status: int, seconds: float) -> None:
-    """Counts a request that was answered."""
-    # Names of pages are few; addresses are as many as clients like.
+    """Count a finished request."""
+    # Label by route name: the number of routes is limited, the number of paths is not.
     page = (request.resolver_match.view_name if request.resolver_match else "") or "other"
     method = request.method if request.method in _METHODS else "other"
     _ANSWERS.labels(method, page, str(status)).inc()
@@ -73,10 +73,10 @@ def count(request: HttpRequest, status: int, seconds: float) -> None:
 
 
 def text() -> bytes:
-    """All metrics, as Prometheus reads them."""
+    """Return all metrics in the text format of Prometheus."""
     registry = _REGISTRY
     if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
-        # Each process writes its counts to files there, and any of them adds them up.
+        # Each process writes its counts to files in that folder; any process can sum them.
         registry = CollectorRegistry()
         MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
     return generate_latest(registry) + generate_latest(_OF_THE_DATABASE)

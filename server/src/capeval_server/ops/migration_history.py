@@ -1,4 +1,4 @@
-"""Migrations of the database: whether its tables are of this version, or can be upgraded to it."""
+"""State of the database schema: current, upgradable, too old or missing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ _TOO_OLD = (
 
 
 def is_too_old() -> bool:
-    """Return whether the database has only some of the migrations that an app's first one replaces."""
+    """Return whether the database has an unsupported, partial migration history.
+
+    This is so if only some of the migrations are applied that an app's first migration replaces.
+    """
     applied = set(MigrationRecorder(connection).applied_migrations())
     for config in apps.get_app_configs():
         migrations = f"{config.name}.migrations"
@@ -32,10 +35,10 @@ def is_too_old() -> bool:
 
 
 def schema_problem(*, upgradable: bool = False) -> str:
-    """Return the reason why the tables of the database can't be used; empty if they can.
+    """Return the reason why the tables of the database can't be used, or "".
 
     Args:
-        upgradable: Whether tables that `migrate` creates or upgrades are no problem.
+        upgradable: Whether to accept tables that `migrate` creates or upgrades.
 
     Raises:
         DatabaseError: The database can't be read.

@@ -1,4 +1,4 @@
-"""Several processes that answer requests at the same sockets: one alone uses one processor."""
+"""Pre-fork server: several processes on shared sockets, to use all processors."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from collections.abc import Callable
 
 __all__ = ["in_processes", "processors"]
 
-# A process that ends is started again, but not more often than this.
+# Minimum pause between restarts of processes, in seconds.
 _PAUSE_SECONDS = 1.0
 
 
 def processors() -> int:
-    """How many processors this process may use."""
+    """Return the number of processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def in_processes(number: int, serve: Callable[[], None]) -> None:
-    """Has so many processes serve, until this one is stopped; one that ends is started again.
+    """Serve in several processes until this one is stopped; restart those that end.
 
-    Call it before there are threads or connections, which processes can't share. When this process ends, in
-    whatever way, so do the others.
+    Call this before creating threads or connections, which processes can't share. When this process ends, for
+    whatever reason, the others end too.
 
     Args:
-        number: How many; one serves in this process itself.
+        number: The number of processes; with 1, this process serves itself.
         serve: Serves until it is interrupted.
     """
     if number == 1:
         serve()
         return
-    # Nothing is ever written: who reads is told when the last writer, which is this process, ends.
+    # Nothing is ever written to the pipe: readers see its end when the last writer, this process, ends.
     reader, writer = os.pipe()
     running: set[int] = set()
     try:
@@ -47,7 +47,7 @@ def in_processes(number: int, serve: Callable[[], None]) -> None:
                 running.remove(ended)
                 time.sleep(_PAUSE_SECONDS)
     except KeyboardInterrupt:
-        # Ctrl-C is for all processes of the terminal.
+        # The terminal sends Ctrl-C to all processes.
         pass
     finally:
         _stop(running)
@@ -56,8 +56,8 @@ def in_processes(number: int, serve: Callable[[], None]) -> None:
 
 
 def _started(serve: Callable[[], None], reader: int, writer: int) -> int:
-    """Starts a process that serves."""
-    # What a handler raises in the middle of a fork is lost: a signal that says to stop waits for its end.
+    """Start a process that serves."""
+    # Exceptions of a signal handler during a fork are lost, so stop signals are blocked until its end.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
     started = -1
     try:
@@ -78,12 +78,12 @@ def _started(serve: Callable[[], None], reader: int, writer: int) -> int:
     except Exception:
         traceback.print_exc()
     finally:
-        # Without what the first process does at its end.
+        # Skips the exit handlers and cleanup of the first process.
         os._exit(status)
 
 
 def _end_with(reader: int) -> None:
-    """Ends this process as soon as the first one has ended."""
+    """End this process as soon as the first one has ended."""
     os.read(reader, 1)
     os._exit(1)
 

@@ -1,4 +1,4 @@
-"""Addresses for what watches the server, which answer whatever host they are asked for."""
+"""Health check and metrics endpoints, exempt from ALLOWED_HOSTS."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _KEPT_SECONDS = 2
 
 
 class HealthCheckMiddleware:
-    """Middleware, the first: answers `/healthz`, `/readyz` and, where they are set up, `/metrics`."""
+    """Outermost middleware: `/healthz`, `/readyz` and, if configured, `/metrics`."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self._get_response = get_response
@@ -38,7 +38,7 @@ class HealthCheckMiddleware:
             self._probes["/metrics"] = _metrics
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """The answer."""
+        """Return the response of an endpoint, or of the application."""
         probe = self._probes.get(request.path)
         return self._get_response(request) if probe is None else probe(request)
 
@@ -59,20 +59,20 @@ def _ready(_: HttpRequest) -> HttpResponse:
 
 @functools.lru_cache(maxsize=1)
 def _problems(_: int) -> list[str]:
-    """What is wrong now. It is looked for once in a while, however often anybody asks."""
+    """Return the current problems, cached for a short time to limit the load."""
     return [problem for problem in (database_problem(), storage_problem()) if problem]
 
 
 def _metrics(request: HttpRequest) -> HttpResponse:
     given = request.headers.get("Authorization", "").encode()
     if not hmac.compare_digest(given, f"Bearer {settings.METRICS}".encode()):
-        return _plain("the token of CAPEVAL_SERVER_METRICS is needed", 401)
+        return _plain("the token of CAPEVAL_SERVER_METRICS is required", 401)
     headers = {"Cache-Control": "no-store"}
     return HttpResponse(metrics.text(), content_type=metrics.CONTENT_TYPE, headers=headers)
 
 
 def database_problem(*, with_cause: bool = False) -> str:
-    """Return the reason why the database can't be used; empty if it can.
+    """Return the reason why the database can't be used, or "".
 
     Args:
         with_cause: Whether to add the driver's message, which is for administrators only.
@@ -86,7 +86,7 @@ def database_problem(*, with_cause: bool = False) -> str:
 
 
 def storage_problem() -> str:
-    """Why files can't be stored; empty if they can."""
+    """Return the reason why files can't be stored, or ""."""
     places = {settings.DATA, *_folder_of_files()}
     try:
         for place in places:
@@ -94,7 +94,7 @@ def storage_problem() -> str:
                 file.write(bytes(4096))
                 file.flush()
                 os.fsync(file.fileno())
-        # A store that is no folder says itself whether it answers.
+        # Object stores have their own check.
         getattr(default_storage, "check", lambda: None)()
     except OSError as error:
         return transient_errors.text_of(error)
@@ -106,6 +106,6 @@ def storage_problem() -> str:
 
 
 def _folder_of_files() -> Iterator[Path]:
-    """The folder of files, where they are in one, and it was made."""
+    """Yield the folder of the file storage, if it is a folder that exists."""
     if isinstance(default_storage, FileSystemStorage) and Path(default_storage.location).exists():
         yield Path(default_storage.location)

@@ -1,4 +1,7 @@
-"""What a request looks like when it arrives, for `capeval server check`: nobody else can ask for it."""
+"""Endpoint that shows a request as the server sees it, for `capeval server check`.
+
+It requires a signed token.
+"""
 
 from __future__ import annotations
 
@@ -15,16 +18,16 @@ _SALT, _SECONDS = "capeval.reached", 60
 
 
 def question() -> str:
-    """A text by which the server knows that its own command asks."""
+    """Return a signed token that identifies the server's own command."""
     return signing.dumps("reached", salt=_SALT)
 
 
 @never_cache
 def reached(request: HttpRequest) -> HttpResponse:
-    """The address of the client and the host, as the server sees them.
+    """Return the client address and host of the request, as the server sees them.
 
     Raises:
-        NotFoundError: Somebody else asks.
+        NotFoundError: The token is missing or invalid.
     """
     try:
         signing.loads(request.GET.get("question", ""), salt=_SALT, max_age=_SECONDS)

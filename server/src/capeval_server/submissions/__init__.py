@@ -1,1 +1,1 @@
-"""Submissions: accepting them, scoring them, showing them."""
+"""Submissions: upload, scoring, quotas, and access to results."""

@@ -1,15 +1,15 @@
-"""The application for Django."""
+"""Django app configuration."""
 
 from django.apps import AppConfig
 
 
 class SubmissionsConfig(AppConfig):
-    """The application's name and place."""
+    """Configuration of the submissions app."""
 
     name = "capeval_server.submissions"
 
     def ready(self) -> None:
-        """Keep the quotas that former members of teams have used."""
+        """Track the quota used by former members of teams."""
         from django.conf import settings
         from django.db.models.signals import post_save, pre_delete
 
@@ -17,6 +17,6 @@ class SubmissionsConfig(AppConfig):
         from capeval_server.teams.services.membership import left
 
         left.connect(note_leaving, dispatch_uid="who leaves a team")
-        # After the room of teams had its users leave them.
+        # The teams app first removes deleted users from their teams.
         pre_delete.connect(note_deletion, sender=settings.AUTH_USER_MODEL, dispatch_uid="deleted accounts")
         post_save.connect(note_return, sender="teams.Membership", dispatch_uid="returns")

@@ -1,4 +1,4 @@
-"""Jobs that score submissions, and the one that deletes unused files and rows."""
+"""Jobs that score submissions, and the job that deletes unused files and rows."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from capeval_server.submissions.services.cleanup import SCRATCH, delete_scratch,
 
 __all__ = ["ScoringHandler", "TidyingHandler"]
 
-# Between two notes of how far scoring is, in seconds: most submissions are scored in less.
+# Minimum interval between progress updates, in seconds; most submissions are scored in less.
 _PAUSE = 1.0
 
 
 @register
 class ScoringHandler(Handler):
-    """Scores one submission after the other, and keeps the references that it prepared for the next."""
+    """Handler of scoring jobs, which keeps prepared references for later submissions."""
 
     kind = lifecycle.SCORING
 
@@ -43,11 +43,11 @@ class ScoringHandler(Handler):
         self._scorer.close()
 
     def run(self, job: Job, renew: Callable[[], None]) -> None:
-        """Scores a submission, and writes its scores."""
+        """Score a submission and write its scores."""
         parts = unscored(lifecycle.start(job))
         progress = _Progress(job, sum(len(part.metrics) for part in parts))
         outcomes: dict[int, list[MetricOutcome]] = {}
-        # Those whose references are prepared come first, before others take their place.
+        # Parts with prepared references come first, before other references replace those.
         for number in sorted(
             range(len(parts)), key=lambda number: parts[number].version.pk not in self._scorer
         ):
@@ -58,11 +58,11 @@ class ScoringHandler(Handler):
         write(job, in_order)
 
     def wait(self, job: Job, log: str) -> None:
-        """Has the submission wait."""
+        """Set the submission to waiting."""
         lifecycle.put_back(job, log)
 
     def give_up(self, job: Job, reason: str, log: str) -> None:
-        """Fails the submission."""
+        """Set the submission to failed."""
         lifecycle.fail(job, reason, log)
 
     def _score(
@@ -73,7 +73,7 @@ class ScoringHandler(Handler):
             folder = Path(name)
 
             def references(place: Path) -> Path:
-                # The ending of the name says in which format the file is.
+                # The file extensions determine the format.
                 return _copy(stored, place / f"references{''.join(Path(str(stored)).suffixes)}")
 
             task = ScoringRequest(
@@ -92,14 +92,14 @@ class ScoringHandler(Handler):
 
 
 class _Progress:
-    """Writes which metric of a submission is being computed, not more than once within a second."""
+    """Progress of a submission's scoring, stored at most once per second."""
 
     def __init__(self, job: Job, total: int) -> None:
         self.done = 0
         self._job, self._total, self._written = job, total, -_PAUSE
 
     def started(self, part: PendingMetrics, metric: str) -> None:
-        """Notes that a metric of a file begins."""
+        """Store that a metric of a file begins."""
         if time.monotonic() < self._written + _PAUSE:
             return
         self._written = time.monotonic()
@@ -115,7 +115,7 @@ class _Progress:
 
 
 def _copy(stored: FieldFile, path: Path) -> Path:
-    """A copy of a stored file, which need not be on a disk of this machine."""
+    """Copy a stored file, which may not be on a disk of this machine, to a local path."""
     with stored.open("rb") as source, path.open("wb") as target:
         shutil.copyfileobj(source, target)
     return path
@@ -123,7 +123,10 @@ def _copy(stored: FieldFile, path: Path) -> Path:
 
 @register
 class TidyingHandler(Handler):
-    """Tidies every hour. Workers start with the scratch folders of their own machine."""
+    """Handler of the hourly cleanup.
+
+    When it is created, it deletes the scratch folders of the worker's machine.
+    """
 
     kind = "tidying"
     every = timedelta(hours=1)
@@ -132,6 +135,6 @@ class TidyingHandler(Handler):
         delete_scratch()
 
     def run(self, job: Job, renew: Callable[[], None]) -> None:
-        """Tidies, and has the job wait for the next time."""
+        """Clean up, and schedule the next run."""
         tidy(renew)
         leases.finish(job, again_after=self.every)

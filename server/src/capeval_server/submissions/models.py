@@ -1,4 +1,4 @@
-"""Submissions and their scores."""
+"""Submissions, their scores, and their use of quotas."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ __all__ = [
     "SubmissionFile",
 ]
 
-# The most characters of the reason for a mark.
+# Maximum length of the reason for a mark.
 LONGEST_REASON = 500
 
 
 class Submission(RowVersionedModel):
-    """Results that a team submitted to a phase, or the human baseline of a reference set.
+    """Results of a team for a phase, or the human baseline of a reference set.
 
-    `lifecycle.py` has the ways from one state to another, and no other module changes a state.
+    `lifecycle.py` defines the transitions between states; no other module changes a state.
     """
 
     class State(models.TextChoices):
-        """What happens with a submission."""
+        """State of a submission."""
 
         WAITING = "waiting"
         RUNNING = "running"
@@ -48,7 +48,7 @@ class Submission(RowVersionedModel):
         WITHDRAWN = "withdrawn"
 
     class Mark(models.TextChoices):
-        """What an organizer marked a submission as."""
+        """Mark of a submission by an organizer."""
 
         NONE = "", "nothing"
         FLAGGED = "flagged", "shown on the leaderboard with the reason"
@@ -57,11 +57,11 @@ class Submission(RowVersionedModel):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     team = models.ForeignKey(Team, on_delete=models.PROTECT, null=True, related_name="submissions")
     phase = models.ForeignKey(Phase, on_delete=models.PROTECT, null=True, related_name="submissions")
-    # The reference set that a human baseline is of: such a submission has no team and no phase.
+    # The reference set of a human baseline, which has no team and no phase.
     baseline_of = models.ForeignKey(
         ReferenceSet, on_delete=models.PROTECT, null=True, related_name="baselines"
     )
-    # Who sent it, as long as they have an account.
+    # The user who sent it; None after their account is deleted.
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="submissions"
     )
@@ -72,9 +72,9 @@ class Submission(RowVersionedModel):
     idempotency_key = models.CharField(max_length=100, null=True)
     state = models.CharField(max_length=10, choices=State, default=State.WAITING)
     finished = models.DateTimeField(null=True)
-    # What went wrong, for its team; never an error's text, which may quote references.
+    # Reason of a failure for the team; never the text of an exception, which may quote references.
     reason = models.CharField(max_length=300, blank=True)
-    # What went wrong, in full, for those who run the server.
+    # Full log of failures, for administrators of the server.
     log = models.TextField(blank=True)
     counts_for_quota = models.BooleanField(default=True)
     stands = models.BooleanField(default=False)
@@ -95,7 +95,7 @@ class Submission(RowVersionedModel):
         ]
         indexes = [
             models.Index(fields=["state", "created"], name="submission_queue"),
-            # All that is asked of what stands to know whether a leaderboard changed.
+            # Covers the query that detects changes of a leaderboard.
             models.Index(
                 fields=["phase", "team", "stamp"],
                 condition=models.Q(stands=True),
@@ -105,19 +105,19 @@ class Submission(RowVersionedModel):
 
     @property
     def entrant(self) -> str:
-        """Whose captions they are, as people see it."""
+        """Public name of the submitter: the team, or "human"."""
         return "human" if self.team is None else self.team.name
 
     @property
     def challenge(self) -> Challenge:
-        """The challenge that it is part of."""
+        """Challenge of the submission."""
         if self.phase is not None:
             return self.phase.challenge
-        # The table's own constraint: what has no phase is a baseline.
+        # A table constraint guarantees that a submission without a phase is a baseline.
         return cast(ReferenceSet, self.baseline_of).split.challenge
 
     def current_versions(self) -> list[ReferenceVersion]:
-        """The current versions of references, of all sets that its files are scored by."""
+        """Return the current versions of all reference sets for the submission's files."""
         sets = ReferenceSet.objects.filter(split__submissionfile__submission=self)
         if self.baseline_of_id is not None:
             sets = sets.filter(pk=self.baseline_of_id)
@@ -134,7 +134,7 @@ UNFINISHED = (Submission.State.WAITING, Submission.State.RUNNING)
 
 
 class SubmissionFile(models.Model):
-    """The results of one split."""
+    """Results file of one split."""
 
     submission = models.ForeignKey(Submission, on_delete=models.CASCADE, related_name="files")
     split = models.ForeignKey(Split, on_delete=models.PROTECT)
@@ -145,14 +145,14 @@ class SubmissionFile(models.Model):
 
 
 class Result(models.Model):
-    """What one metric gave with one version of references: scores, or a failure of its own."""
+    """Outcome of one metric with one version of references: scores or a failure."""
 
     submission = models.ForeignKey(Submission, on_delete=models.CASCADE, related_name="results")
     reference_version = models.ForeignKey(ReferenceVersion, on_delete=models.PROTECT)
     metric = models.CharField(max_length=50)
     signature = models.CharField(max_length=500, blank=True)
     failure = models.CharField(max_length=300, blank=True)
-    # Whether the submission's own content is why, not the references or the system.
+    # Whether the submission's content caused the failure, not the references or the system.
     by_content = models.BooleanField(default=False)
     log = models.TextField(blank=True)
 
@@ -163,17 +163,17 @@ class Result(models.Model):
 
 
 class Score(models.Model):
-    """One number of a result: of all images (no subset named) or of a subset."""
+    """One score of a result, for all images (empty subset) or for a subset."""
 
     result = models.ForeignKey(Result, on_delete=models.CASCADE, related_name="scores")
     subset = models.CharField(max_length=100, blank=True)
     name = models.CharField(max_length=50)
-    # None where a metric gave no finite number.
+    # None if the metric's value is not finite.
     value = models.FloatField(null=True)
     low = models.FloatField(null=True)
     high = models.FloatField(null=True)
-    # The score of each bootstrap resample, as float32. The resamples of the same images are the same for
-    # all submissions: the differences of two submissions' samples are a paired bootstrap.
+    # The bootstrap replicates, as float32. The resamples of the same images are the same for all submissions,
+    # so the differences of two submissions' replicates are a paired bootstrap.
     samples = models.BinaryField(default=b"")
 
     class Meta:
@@ -181,20 +181,20 @@ class Score(models.Model):
 
 
 class ImageScores(models.Model):
-    """The scores of each image, stored only if the references are public, so that others can't leak."""
+    """Scores of each image, stored only for public references so others can't leak."""
 
     result = models.OneToOneField(Result, on_delete=models.CASCADE, related_name="image_scores")
     names = models.JSONField()
-    # Float64, a row for each image of the reference set in its order, a column for each name; deflated.
+    # Compressed float64 array: one row per image of the reference set in its order, one column per name.
     values = models.BinaryField()
 
 
 class FinalBoard(models.Model):
-    """A leaderboard of a phase by one version of references, as it was when its results became final."""
+    """Snapshot of a phase's leaderboard for one reference version, with final results."""
 
     phase = models.ForeignKey(Phase, on_delete=models.CASCADE, related_name="final_boards")
     version = models.ForeignKey(ReferenceVersion, on_delete=models.PROTECT, related_name="+")
-    # Rows, and p-values of pairs of neighbors, as `leaderboards/final_snapshot.py` writes them, deflated.
+    # Compressed rows and p-values of neighbors, in the format of `leaderboards/final_snapshot.py`.
     content = models.BinaryField()
 
     class Meta:
@@ -202,41 +202,41 @@ class FinalBoard(models.Model):
 
 
 class RefusedUpload(models.Model):
-    """An upload that made no submission. A user may send only some within a time."""
+    """Rejected upload, for the limit of rejected uploads per user and time."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     time = models.DateTimeField()
 
 
 class FormerMember(models.Model):
-    """Somebody who left a team that had submitted, or whose account was deleted.
+    """Former member of a team that had submitted, possibly with a deleted account.
 
-    What the team used counts for the team that they join next. Of a deleted account, only keyed hashes of its
-    addresses tell that a new account is of the same person.
+    The team's used quota also counts for the team that the user joins next. After an account is deleted, only
+    keyed hashes of its addresses identify a new account of the same person.
     """
 
     challenge = models.ForeignKey(Challenge, on_delete=models.CASCADE, related_name="+")
     # None once the account is deleted.
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
-    # For which it counts now; none until its owner takes part again.
+    # The team for which the usage counts now; None until the user participates again.
     team = models.ForeignKey(Team, on_delete=models.SET_NULL, null=True, related_name="former_members")
 
 
 class FormerAddress(models.Model):
-    """A keyed hash of a challenge and an address of a former member."""
+    """Keyed hash of a challenge and an address of a former member."""
 
     member = models.ForeignKey(FormerMember, on_delete=models.CASCADE, related_name="addresses")
     digest = models.CharField(max_length=64, db_index=True)
 
 
 class FormerUse(models.Model):
-    """What a team of a former member had used of a phase's quota when they left it."""
+    """Quota of a phase that a former member's team had used when they left."""
 
     member = models.ForeignKey(FormerMember, on_delete=models.CASCADE, related_name="uses")
     phase = models.ForeignKey(Phase, on_delete=models.CASCADE, related_name="+")
-    # The team that used it: it counts once for all who left that team, and not for the team itself.
+    # The team that used it. It counts once for all former members of that team, and not for the team itself.
     source = models.ForeignKey(Team, on_delete=models.SET_NULL, null=True, related_name="+")
     used = models.PositiveIntegerField()
-    # The day on which they left, and what was used on it.
+    # The day on which they left, and the usage on that day.
     day = models.DateField()
     today = models.PositiveIntegerField()

@@ -1,1 +1,1 @@
-"""Who takes part in a challenge: teams, which submissions, quotas and standings belong to."""
+"""Participation in challenges: teams, members and blocks."""

@@ -1,4 +1,4 @@
-"""Keyed hashes of users' addresses: by them a new account is known to be of who had another one."""
+"""Keyed hashes of email addresses, to recognize returning users."""
 
 from __future__ import annotations
 
@@ -11,23 +11,29 @@ from capeval_server.challenges.models import Challenge
 
 __all__ = ["digests", "known_digests"]
 
-# Of the module that made the first of them; with another one, these would be known no more.
+# The name of the module that created the first hashes. A different salt would invalidate stored hashes.
 _SALT = "capeval_server.submissions.former"
 
 
 def digests(user: User, challenge: Challenge) -> list[str]:
-    """Hashes of a user's verified addresses, which say nothing without the server's key, to be stored."""
+    """Return hashes of a user's verified addresses, for storage.
+
+    Without the server's key, they reveal nothing.
+    """
     return _made(user, challenge, [settings.SECRET_KEY])
 
 
 def known_digests(user: User, challenge: Challenge) -> list[str]:
-    """The hashes by which a user's addresses may be stored, also by the key before the server's."""
+    """Return the hashes under which a user's addresses may be stored.
+
+    They are computed with the current and the previous server key.
+    """
     return _made(user, challenge, [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS])
 
 
 def _made(user: User, challenge: Challenge, keys: list[str]) -> list[str]:
     addresses = EmailAddress.objects.filter(user=user, verified=True).values_list("email", flat=True)
-    # They differ by challenge, so that they can't be compared.
+    # Hashes differ by challenge, so that they can't be compared between challenges.
     texts = [f"{challenge.pk} {address.lower()}" for address in addresses]
     made = (salted_hmac(_SALT, text, key, algorithm="sha256") for text in texts for key in keys)
     return [one.hexdigest() for one in made]

@@ -1,4 +1,4 @@
-"""Teams, for the staff of the site: their names can be changed. The code that lets one in is not shown."""
+"""Admin page of teams, with editable names and without invitation codes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class _Raises(ReadOnlyInline):
 
 @admin.register(Team)
 class TeamAdmin(AuditedModelAdmin):
-    """A team with its members and raises."""
+    """Teams with their members and extra quota."""
 
     list_display = ("name", "challenge", "created")
     list_filter = ("challenge",)
@@ -37,13 +37,13 @@ class TeamAdmin(AuditedModelAdmin):
     told = ("name",)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Users make teams."""
+        """Return False: users create teams."""
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """A team ends with its last member."""
+        """Return False: a team ends with its last member."""
         return False
 
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
-        """Nobody searches for codes, which would tell them letter by letter."""
+        """Reject lookups by code, which would reveal it character by character."""
         return not lookup.startswith("code") and super().lookup_allowed(lookup, value, request)

@@ -1,15 +1,15 @@
-"""The application for Django."""
+"""Django app configuration."""
 
 from django.apps import AppConfig
 
 
 class TeamsConfig(AppConfig):
-    """The application's name and place."""
+    """Configuration of the teams app."""
 
     name = "capeval_server.teams"
 
     def ready(self) -> None:
-        """Has blocks kept, and teams left, when an account is deleted."""
+        """Before an account is deleted, keep its blocks and remove it from its teams."""
         from django.conf import settings
         from django.db.models.signals import pre_delete
 

@@ -1,4 +1,4 @@
-"""Teams: a user takes part in a challenge as a member of one, possibly as its only member."""
+"""Teams: a user participates in a challenge as a member of a team, possibly alone."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ __all__ = ["Block", "BlockedAddress", "Membership", "Raise", "Team", "new_code"]
 
 
 def new_code() -> str:
-    """A code that nobody can guess, with which others join a team."""
+    """Return a random invitation code, with which others join a team."""
     return secrets.token_urlsafe(12)
 
 
 class Team(RowVersionedModel):
-    """Users who submit together: submissions and quotas belong to the team."""
+    """Team of users; submissions and quotas belong to the team."""
 
     challenge = models.ForeignKey(Challenge, on_delete=models.CASCADE, related_name="teams")
     name = models.CharField(max_length=60)
-    # The keys by which its name looks like others. A team from before there were keys, whose name looks like
-    # that of an earlier one, has none.
+    # Confusable keys of the name. A team created before the keys existed has none if its name looks like that
+    # of an earlier team.
     folded = models.CharField(max_length=LONGEST_KEY, null=True, editable=False)
     look = models.CharField(max_length=LONGEST_KEY, null=True, editable=False)
-    # With which others join until it expires; none if there is no invitation.
+    # The invitation code, with which others join until it expires; None without an invitation.
     code = models.CharField(max_length=32, unique=True, null=True)
     code_expires = models.DateTimeField(null=True)
     created = models.DateTimeField(default=timezone.now)
-    # Whether it agreed that everybody may read the captions of its submissions on leaderboards.
+    # Whether the team agreed to publish the captions of its submissions on leaderboards.
     shows_captions = models.BooleanField(default=False)
 
     class Meta:
@@ -50,10 +50,10 @@ class Team(RowVersionedModel):
         return self.name
 
     def clean(self) -> None:
-        """Checks that the name can be had, and looks like no other team's of the challenge.
+        """Validate the name, including its similarity to other teams of the challenge.
 
         Raises:
-            ValidationError: It can't, or does.
+            ValidationError: The name is invalid, taken, or looks like another team's name.
         """
         if problem := problem_of(self.name):
             raise ValidationError({"name": f"the name {problem}"})
@@ -71,7 +71,7 @@ class Team(RowVersionedModel):
             )
 
     def save(self, *args: Any, update_fields: Iterable[str] | None = None, **kwargs: Any) -> None:
-        """Stores it, with the keys of its name."""
+        """Save the team with the keys of its name."""
         if update_fields is None or "name" in update_fields:
             self.folded, self.look = keys_of(self.name)
             update_fields = update_fields and {*update_fields, "folded", "look"}
@@ -79,16 +79,20 @@ class Team(RowVersionedModel):
 
 
 class Membership(models.Model):
-    """A user in a team. A user is in only one team of a challenge: several would add up their quotas."""
+    """Membership of a user in a team.
+
+    A user can be in only one team of a challenge, because quotas of several would add up.
+    """
 
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="memberships")
-    # The team's own, repeated here for the constraint.
+    # The team's challenge, repeated here for the constraint.
     challenge = models.ForeignKey(Challenge, on_delete=models.CASCADE, related_name="memberships")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memberships")
     joined = models.DateTimeField(default=timezone.now)
-    # Whether they may submit and see what the team submitted. In some challenges, an organizer says so.
+    # Whether the member may submit and see the team's submissions. Some challenges require an organizer's
+    # approval.
     approved = models.BooleanField(default=True)
-    # Whether they invite and remove members. A team with members has one owner.
+    # Whether the member may invite and remove members. A team with members has one owner.
     owner = models.BooleanField(default=False)
 
     class Meta:
@@ -99,7 +103,7 @@ class Membership(models.Model):
 
 
 class Raise(models.Model):
-    """What a team may submit to a phase beyond the phase's quota."""
+    """Extra quota of a team in a phase."""
 
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="raises")
     phase = models.ForeignKey(Phase, on_delete=models.CASCADE, related_name="+")
@@ -111,14 +115,17 @@ class Raise(models.Model):
 
 
 class Block(models.Model):
-    """Somebody who can't take part in a challenge, also not by another account with the same address."""
+    """Block of a user in a challenge.
+
+    The block also applies to other accounts with the same address.
+    """
 
     challenge = models.ForeignKey(Challenge, on_delete=models.CASCADE, related_name="blocks")
     # None once the account is deleted.
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
-    # The user's name at that time.
+    # The username at that time.
     who = models.CharField(max_length=150)
-    # Which the user sees.
+    # Shown to the user.
     reason = models.CharField(max_length=500)
     created = models.DateTimeField(default=timezone.now)
 
@@ -130,7 +137,7 @@ class Block(models.Model):
 
 
 class BlockedAddress(models.Model):
-    """A keyed hash of a challenge and an address of who is blocked in it."""
+    """Keyed hash of a challenge and an address of a blocked user."""
 
     block = models.ForeignKey(Block, on_delete=models.CASCADE, related_name="addresses")
     digest = models.CharField(max_length=64, db_index=True)

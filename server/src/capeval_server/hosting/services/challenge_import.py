@@ -1,4 +1,4 @@
-"""Import of challenge files into the database; repeating an import changes nothing."""
+"""Idempotent import of challenge files into the database."""
 
 from __future__ import annotations
 
@@ -157,8 +157,8 @@ def _read(
         if unknown:
             named = sorted(unknown, key=str)[0]
             raise ChallengeError(
-                f"{split.subsets or 'subsets'}: subset {subset!r} may contain only images of split {split.name!r}"
-                f" (got {named!r})"
+                f"{split.subsets or 'subsets'}: subset {subset!r} must contain only images of split"
+                f" {split.name!r} (got {named!r})"
             )
     return SplitFiles(
         image_ids=ids,  # type: ignore[arg-type]
@@ -263,7 +263,7 @@ def _read_images(
 def _read_constraints(
     read: Read, split: definition.SplitDefinition, ids: Sequence[ImageId]
 ) -> dict[ImageId, ImageConstraints] | None:
-    """Return the words that captions of each image must mention, or None if not listed."""
+    """Return the names that captions of each image must mention, or None if not given."""
     if split.constraints is None:
         return None
     name, data = read(split.constraints)
@@ -284,7 +284,7 @@ def _part(name: str, found: Sequence[ImageId], images: Sequence[ImageId], split:
 
 
 def _check_resources(split: definition.SplitDefinition) -> None:
-    """Reject metrics whose resources are missing on this server."""
+    """Reject metrics with missing resources on this server."""
     for metric in split.metrics:
         for resource in METRICS[metric]().needs:
             if resource.by_command and resource.found() is None:
@@ -517,7 +517,10 @@ def _import_human(reference_set: ReferenceSet, data: bytes, stored: list[str]) -
 
 
 def _delete(baselines: QuerySet[Submission]) -> None:
-    """Delete human baselines. A worker that scores one finds it missing and writes nothing."""
+    """Delete human baselines.
+
+    A worker that scores one of them finds it missing and writes nothing.
+    """
     for baseline in baselines.select_for_update(of=("self",), no_key=True).order_by("pk"):
         for part in baseline.files.all():
             transaction.on_commit(partial(default_storage.delete, str(part.file)))

@@ -250,7 +250,7 @@ def _changing_by_zip(
 
 @contextmanager
 def _changing(found: _Import, files: dict[str, SplitFiles]) -> Iterator[tuple[Challenge, DefinitionPreview]]:
-    """Yield a challenge that is changed in a transaction, with a preview of the changes.
+    """Change a challenge in a transaction; yield it with a preview of the changes.
 
     After a rollback, its stored files are deleted.
     """

@@ -46,7 +46,7 @@ class Merge:
     deleted: set[str] = field(default_factory=set)
 
     def __call__(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return the complete definition, without files whose content is kept.
+        """Return the complete definition, without files of kept content.
 
         Raises:
             ChallengeError: A place to delete does not exist, or is in the definition.

@@ -1,4 +1,4 @@
-"""Description of a challenge as its `challenge.toml`, and comparison of descriptions."""
+"""Description of a challenge as a `challenge.toml`, and comparison of two of them."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def blocked(challenge: Challenge) -> QuerySet[Block]:
 
 
 def approve(user: User | None, challenge: Challenge, name: str) -> None:
-    """Approve a participant, who may then submit.
+    """Approve a participant, which allows them to submit.
 
     Raises:
         TeamError: The user does not participate, or is already approved.
@@ -45,7 +45,7 @@ def approve(user: User | None, challenge: Challenge, name: str) -> None:
 
 
 def approve_all(user: User | None, challenge: Challenge) -> int:
-    """Approve all participants who wait for it, and return their number."""
+    """Approve all waiting participants, and return their number."""
     with held(challenge):
         number = enrollment.approve_all(challenge)
         if number:
@@ -97,7 +97,7 @@ def block(user: User | None, challenge: Challenge, name: str, reason: str) -> No
 
 
 def unblock(user: User | None, challenge: Challenge, name: str) -> None:
-    """Unblock a user, who may then join again.
+    """Unblock a user; they may join again.
 
     Raises:
         TeamError: The user is not blocked.

@@ -1,4 +1,7 @@
-"""Quotas of who leaves a team, or deletes their account and signs up again: what they used still counts."""
+"""Quota used by former members of teams, including deleted accounts.
+
+It still counts when they join another team or sign up again.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +22,9 @@ __all__ = ["forget", "note_deletion", "note_leaving", "note_return"]
 
 
 def note_leaving(*, membership: Membership, **_: object) -> None:
-    """Notes what the team of a member has used, before the member leaves it."""
+    """Store the quota used by a member's team, before the member leaves it."""
     user, team, challenge = membership.user, membership.team, membership.challenge
-    # The same upload with the same key is another submission in another team.
+    # In another team, the same upload with the same key is a new submission.
     Submission.objects.filter(team=team, user=user).update(idempotency_key=None)
     uses = list(_uses(membership))
     if uses:
@@ -33,7 +36,7 @@ def note_leaving(*, membership: Membership, **_: object) -> None:
 
 
 def _uses(membership: Membership) -> Iterator[FormerUse]:
-    """What a team used itself, and what counts for it of the teams of which others came."""
+    """Yield the quota that a team used, and the quota that its members brought along."""
     now, team = timezone.now(), membership.team
     phases = membership.challenge.phases.all()
     for (_, phase), (used, today) in counted([team.pk], phases, now).items():
@@ -46,11 +49,11 @@ def _uses(membership: Membership) -> Iterator[FormerUse]:
 
 
 def note_deletion(*, instance: User, **_: object) -> None:
-    """Has only hashes of a user's addresses tell what the user used, before the user is deleted."""
+    """Replace a user's stored quota usage by address hashes before a deletion."""
     members = FormerMember.objects.filter(user=instance)
     for member in members.select_related("challenge"):
         _keep_addresses(member, instance)
-    # Without an address, nothing can tell whose it was.
+    # Without an address, nothing identifies the person later.
     members.filter(addresses=None).delete()
     members.update(user=None)
 
@@ -62,13 +65,16 @@ def _keep_addresses(member: FormerMember, user: User) -> None:
 
 
 def note_return(*, instance: Membership, created: bool, raw: bool = False, **_: object) -> None:
-    """Has what a user used in another team, or by another account, count for the team that they join."""
+    """Carry over used quota to the team that a user joins.
+
+    It may come from a former team, or from a deleted account with the same address.
+    """
     if not created or raw:
         return
     user, challenge = instance.user, instance.challenge
     same = Q(user=user) | Q(addresses__digest__in=known_digests(user, challenge))
     found = FormerMember.objects.filter(same, challenge=challenge)
-    # The last one: it has what those before it have.
+    # The last row includes the usage of the earlier ones.
     members = FormerMember.objects.filter(pk__in=found.values("pk")).order_by("-pk")
     member = members.first()
     if member is not None:
@@ -78,6 +84,6 @@ def note_return(*, instance: Membership, created: bool, raw: bool = False, **_: 
 
 
 def forget(now: datetime) -> None:
-    """Deletes what can't count any more, since all phases of the challenge are closed."""
+    """Delete stored usage of challenges without open or upcoming phases."""
     going_on = Challenge.objects.filter(phases__closes__gt=now)
     FormerMember.objects.exclude(challenge__in=going_on).delete()

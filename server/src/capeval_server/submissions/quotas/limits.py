@@ -1,4 +1,4 @@
-"""Quotas: how often teams may submit to a phase, and how often they have. They are counted only here."""
+"""Quotas of teams in phases, and their usage. Only this module counts usage."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ __all__ = ["Quota", "QuotaUsage", "allowance", "counted", "quota", "spend", "use
 
 @dataclass(frozen=True, kw_only=True)
 class QuotaUsage:
-    """What a team used of a phase's quota, today and in all, and what it may use.
+    """A team's usage of a phase's quota, today and in total, with the limits.
 
     Attributes:
         phase: The phase.
-        today: How many submissions it made since midnight, UTC.
-        per_day: How many it may make a day.
-        used: How many it made in all.
-        total: How many it may make in all.
-        raised: What the team was given beyond the phase's quota; none if nothing.
+        today: The number of submissions since midnight, UTC.
+        per_day: The limit per day.
+        used: The number of submissions in total.
+        total: The limit in total.
+        raised: The team's extra quota, which the limits include; None if it has none.
     """
 
     phase: Phase
@@ -39,12 +39,12 @@ class QuotaUsage:
 
 @dataclass(frozen=True, kw_only=True)
 class Quota:
-    """What a team may still submit to a phase.
+    """A team's remaining quota in a phase.
 
     Attributes:
-        left_today: How many more until midnight, UTC.
-        left: How many more in all.
-        allowed_from: When the next one is allowed: now, a later time, or never (none).
+        left_today: The number of submissions left until midnight, UTC.
+        left: The number of submissions left in total.
+        allowed_from: The time of the next allowed submission, possibly now; None if never.
     """
 
     left_today: int
@@ -57,12 +57,12 @@ def _midnight(now: datetime) -> datetime:
 
 
 def _on_the_day_of(now: datetime) -> Q:
-    # What arrived after midnight may be counted before what arrived before it.
+    # Bounded on both sides: an upload from after midnight may be counted before one from before midnight.
     return Q(created__gte=_midnight(now), created__lt=_midnight(now) + timedelta(days=1))
 
 
 def uses(teams: Iterable[Team], phases: Iterable[Phase], now: datetime) -> dict[int, list[QuotaUsage]]:
-    """The use of the quota of each phase by each team, by the teams' keys, in three queries."""
+    """Return each team's usage of each phase's quota by team id, in three queries."""
     keys, phases = [team.pk for team in teams], list(phases)
     used = counted(keys, phases, now)
     for place, (total, today) in _brought(keys, phases, now):
@@ -79,7 +79,10 @@ def uses(teams: Iterable[Team], phases: Iterable[Phase], now: datetime) -> dict[
 def counted(
     teams: Iterable[int], phases: Iterable[Phase], now: datetime
 ) -> dict[tuple[int, int], tuple[int, int]]:
-    """How often teams themselves submitted to phases, in all and today, by the keys of both."""
+    """Return the teams' own numbers of submissions, in total and today.
+
+    The keys are pairs of team id and phase id.
+    """
     rows = (
         Submission.objects.filter(team__in=list(teams), phase__in=phases, counts_for_quota=True)
         .order_by()
@@ -92,14 +95,15 @@ def counted(
 def _brought(
     teams: Iterable[int], phases: Iterable[Phase], now: datetime
 ) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
-    """What members used before, in all and today, by the keys of their team now and of the phase.
+    """Yield the usage that members brought from former teams, in total and today.
 
-    What several of them used in one team is counted once.
+    Each item has the ids of the member's current team and of the phase. Usage that several members brought
+    from one team is counted once.
     """
     rows = FormerUse.objects.filter(member__team__in=teams, phase__in=phases)
     by_source: dict[tuple[int, int, int], tuple[int, int]] = {}
     for row in rows.exclude(source=F("member__team")).select_related("member").order_by("pk"):
-        # What is of a team that is gone can't be told apart, and so is counted on its own.
+        # Rows of deleted teams can't be matched, so each one counts separately.
         source = row.source_id or -row.pk
         key = (row.member.team_id or 0, row.phase_id, source)
         before = by_source.get(key, (0, 0))
@@ -126,13 +130,13 @@ def _use_of(team: Team, phase: Phase, now: datetime) -> QuotaUsage:
 
 
 def allowance(team: Team, phase: Phase, now: datetime) -> tuple[int, int]:
-    """How many submissions a team may make a day, and in all."""
+    """Return a team's limits of submissions per day and in total."""
     use = _use_of(team, phase, now)
     return use.per_day, use.total
 
 
 def quota(team: Team, phase: Phase, now: datetime) -> Quota:
-    """What a team may still submit to a phase."""
+    """Return a team's remaining quota in a phase."""
     return _left(_use_of(team, phase, now), now)
 
 
@@ -147,7 +151,7 @@ def _left(use: QuotaUsage, now: datetime) -> Quota:
 
 
 def spend(team: Team, phase: Phase, now: datetime) -> None:
-    """Checks that a team may make a submission now; its row must be locked.
+    """Check that a team may make a submission now; the team's row must be locked.
 
     Raises:
         QuotaError: The quota is used up.
@@ -156,6 +160,10 @@ def spend(team: Team, phase: Phase, now: datetime) -> None:
     there = _left(use, now)
     if there.left_today:
         return
-    which = f"{use.per_day} a day" if there.left else f"{use.total} in all"
-    then = f"the next is allowed from {there.allowed_from.isoformat()}" if there.allowed_from else "no more"
+    which = f"{use.per_day} per day" if there.left else f"{use.total} in total"
+    then = (
+        f"the next submission is allowed from {there.allowed_from.isoformat()}"
+        if there.allowed_from
+        else "no more submissions are allowed"
+    )
     raise QuotaError(f"the quota of {which} is used up; {then}", allowed_from=there.allowed_from)

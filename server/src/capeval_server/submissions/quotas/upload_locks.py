@@ -1,7 +1,8 @@
-"""Turns of uploads: one of a user at a time, and only a few are unpacked at once in all processes.
+"""Upload concurrency limits, by file locks.
 
-A turn is a lock of a file in the data folder. The operating system frees it when its process ends, however
-it does; and all threads, all processes and both kinds of databases know it.
+Each user has one upload at a time, and all processes together check only a few. A lock is a lock of a file in
+the data folder. The operating system releases it when its process ends, for whatever reason. It applies to
+all threads, processes and database types.
 """
 
 from __future__ import annotations
@@ -27,9 +28,10 @@ _PAUSE = 0.05
 
 @contextmanager
 def turn_of(user: User) -> Iterator[bool]:
-    """The turn of a user's only upload: whether it is free. A second upload waits for it, a third does not.
+    """Lock the uploads of a user, and yield whether the lock was acquired.
 
-    Who sends a form twice by a double click so gets the answer of the form sent first.
+    A second upload waits for the lock, a third does not. After a double click on a form, the second request
+    therefore returns the result of the first.
     """
     turn = _taken(f"upload-{user.pk}")
     if turn is None:
@@ -48,10 +50,10 @@ def turn_of(user: User) -> Iterator[bool]:
 
 @contextmanager
 def unpacking() -> Iterator[None]:
-    """One of the few places to unpack and check an upload in.
+    """Hold one of the few slots for unpacking and checking an upload.
 
     Raises:
-        BusyError: None became free for a while.
+        BusyError: No slot became free in time.
     """
     names = [f"unpacking-{place}" for place in range(settings.UNPACKED_AT_ONCE)]
 
@@ -72,7 +74,7 @@ def unpacking() -> Iterator[None]:
 
 
 def _awaited(take: Callable[[], Found | None]) -> Found | None:
-    """What could be taken in the time that an upload may wait; none if nothing could."""
+    """Retry until something is acquired; return None after an upload's maximum wait."""
     end = time.monotonic() + settings.TURN_SECONDS
     while (found := take()) is None and time.monotonic() < end:
         time.sleep(_PAUSE)
@@ -86,12 +88,12 @@ def _place(name: str) -> Path:
 
 
 def _taken(name: str) -> int | None:
-    """The descriptor of the file of a turn, now locked; none if somebody else has it."""
+    """Lock a file and return its descriptor, or None if the lock is held elsewhere."""
     path = _place(name)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        # Who had it before may have deleted the file: a lock of a file without a name holds nobody off.
+        # The previous holder may have deleted the file; a lock of a deleted file has no effect.
         if os.fstat(descriptor).st_ino == path.stat().st_ino:
             return descriptor
     except (BlockingIOError, FileNotFoundError):

@@ -1,9 +1,9 @@
-"""Scores files of results against one file of references, metric by metric, in a process of its own.
+"""Child process that scores result files against one file of references.
 
-It does not use the server's code. Lines of JSON on standard input say what to do: the first one has the
-references and the limits, each other one the name of a file with a job. Lines of JSON on standard output say
-what is done; arrays are written to files. References are prepared once for each metric, when it is first
-needed. The process ends when standard input ends, since its worker is gone then.
+It does not use the server's code. It reads JSON lines from standard input: the first one has the references
+and the limits, each other one the name of a job file. It writes its progress as JSON lines to standard
+output; arrays are written to files. References are prepared once for each metric, at its first use. The
+process ends when standard input ends, because its worker no longer exists then.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
-# A stored failure has 300 characters at most, and ids of images can be long.
+# A stored failure has at most 300 characters, and image ids can be long.
 _LONGEST_REASON = 250
 
 
 def main() -> None:
-    """Does what standard input asks for."""
+    """Process the requests on standard input."""
     asked: queue.Queue[str] = queue.Queue()
     threading.Thread(target=_listen, args=(asked,), daemon=True).start()
-    # Anything that is printed must not mix with the answers.
+    # Printed output must not mix with the answers.
     answers = os.dup(sys.stdout.fileno())
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     about = json.loads(asked.get())
@@ -55,7 +55,7 @@ def main() -> None:
 
 
 def _tell_of_stores(answer: Any) -> None:
-    """Send warnings about the store of parses, whose text has no captions, to the worker's log."""
+    """Send warnings about the parse store to the worker's log."""
     from capeval.resources.parse_store import ParseStoreWarning
 
     shown = warnings.showwarning
@@ -81,21 +81,21 @@ def _do(job: dict[str, Any], scoring: _Scoring, answer: Any) -> None:
     from capeval.toolkit import progress_to
 
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-    # Never less than before: what was prepared for the metrics of other jobs stays in memory.
+    # Never below the current limit: data prepared for metrics of earlier jobs stays in memory.
     _limit_memory(max(job["memory"], limit))
     submitted = _Submitted(capeval.load_candidates(Path(job["candidates"]), strict=True))
     for number, metric in enumerate(job["metrics"]):
         answer(started=metric)
         prepared = False
         try:
-            # Long work that tells how far it is has not stopped: the time of a metric begins again.
+            # Progress shows that long work has not stopped, so it restarts the time limit of the metric.
             with progress_to(lambda *_: answer(started=metric)):  # noqa: B023
                 scoring.prepare(metric)
                 prepared = True
                 answer(prepared=True)
                 found, arrays = scoring.of(metric, submitted, job["subsets"], job["images"])
         except Exception as error:
-            # What fails before it looks at the candidates, or by the machine, is not their fault.
+            # Failures before the candidates are used, or of the machine, are not caused by the content.
             by_content = prepared and not isinstance(error, (ImportError, OSError, ResourceError))
             failure = type(error).__name__
             if prepared and isinstance(error, UnscoredError):
@@ -110,14 +110,14 @@ def _do(job: dict[str, Any], scoring: _Scoring, answer: Any) -> None:
         try:
             _save(Path(job["folder"]) / f"{number}.npz", arrays)
         except OSError:
-            # A full disk is no fault of the metric.
+            # A full disk is not a failure of the metric.
             answer(finished=metric, broken=traceback.format_exc())
             return
         answer(finished=metric, arrays=f"{number}.npz", **found)
 
 
 def _unscored(error: UnscoredError, *, named: bool) -> str:
-    """Return the reason for which images have no score; `named` adds their ids."""
+    """Return the reason why images have no score; `named` adds their ids."""
     text = str(error)
     return text if named and len(text) <= _LONGEST_REASON else f"images are {error.reason}"
 
@@ -134,7 +134,7 @@ def _save(path: Path, arrays: dict[str, Any]) -> None:
 
 
 class _Scoring:
-    """References and their resamples, prepared as metrics need them."""
+    """References and their resamples, prepared when metrics need them."""
 
     def __init__(self, references: Path, samples: int, kept: Path) -> None:
         import capeval
@@ -144,7 +144,7 @@ class _Scoring:
         try:
             self._references = capeval.load_references(references)
         except FormatError as error:
-            # Its text may quote the file, which must not be in a log.
+            # The message may quote the references, which must not be in a log.
             sys.exit(f"the file of references can't be read ({error.kind})")
         self._resampler = Resampler(samples=samples)
         self._kept = kept
@@ -152,7 +152,7 @@ class _Scoring:
         self._tokens: TokenizedReferences | None = None
 
     def prepare(self, metric: str) -> None:
-        """Prepares the references for a metric, unless they are."""
+        """Prepare the references for a metric, unless already done."""
         from capeval.metrics import METRICS
         from capeval.scoring.evaluator import Evaluator
         from capeval.tokenizers import TokenizedReferences
@@ -165,7 +165,10 @@ class _Scoring:
             self._evaluators[metric] = Evaluator(self._tokens, [made])
 
     def is_of_all(self, submitted: _Submitted) -> bool:
-        """Return whether the references have all submitted images: a part of them may be private."""
+        """Return whether the references cover all submitted images.
+
+        If they cover only some, which ones may be private.
+        """
         return len(self._references) == submitted.images
 
     def of(
@@ -175,7 +178,7 @@ class _Scoring:
         subsets: dict[str, list[int | str]],
         images: list[int | str] | None,
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """What a prepared metric gives: scores, as JSON can hold them, and arrays in the same order."""
+        """Return the scores of a prepared metric, and arrays in the same order."""
         import numpy as np
 
         evaluator = self._evaluators[metric]
@@ -196,7 +199,10 @@ class _Scoring:
 
 
 class _Submitted:
-    """The candidates of a submission: the first metric tokenizes them for all; if that fails, each tries."""
+    """Candidates of a submission, tokenized once by the first metric.
+
+    If that fails, the next metric tries again.
+    """
 
     def __init__(self, candidates: capeval.Candidates) -> None:
         self._candidates = candidates
@@ -204,22 +210,22 @@ class _Submitted:
 
     @property
     def images(self) -> int:
-        """The number of images of the submission."""
+        """Number of images in the submission."""
         return len(self._candidates)
 
     def tokens(self, evaluator: Evaluator) -> TokenizedCandidates:
-        """The tokens, for an evaluator and all of the same references."""
+        """Return the tokens for an evaluator; those of equal references share them."""
         if self._tokens is None:
             candidates, images = self._candidates, evaluator.references.image_ids
             if len(images) < len(candidates):
-                # Results are of all images of a split, of which these references have a part.
+                # Results cover all images of a split, but these references only some of them.
                 candidates = candidates.select(images)
             self._tokens = evaluator.tokenized(candidates)
         return self._tokens
 
 
 def _per_image(report: Report, images: list[int | str]) -> Any:
-    """The score of each image by each name, images in the order asked for."""
+    """Return the scores of each image: a row per image, a column per score."""
     import numpy as np
 
     rows = {image: row for row, image in enumerate(report.image_ids)}

@@ -1,7 +1,7 @@
-"""Scoring in child processes: a metric that ends its process does not affect the other metrics.
+"""Scoring in child processes: a metric that crashes does not affect other metrics.
 
-A child prepares a file of references once, and is kept for the next submission. The children used last are
-kept, except those in which anything went wrong.
+A child process prepares one file of references, and is reused for later submissions. The most recently used
+children are kept, except after a failure.
 """
 
 from __future__ import annotations
@@ -42,33 +42,33 @@ __all__ = [
 
 _log = logging.getLogger(__name__)
 
-# How often `alive` is called, in seconds.
+# Interval between calls of `alive`, in seconds.
 _ALIVE_SECONDS = 0.5
-# Sums of resamples are narrow products, in which more threads only wait for each other; and with one, their
-# last bits are the same whatever number of processors a worker has.
+# The sums of resamples are products of narrow matrices, which more threads do not make faster. With one
+# thread, their last bits do not depend on the number of processors.
 _ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1"}
 
-# What a process gets for what it does itself: a wrong access, or an allocation beyond its limit.
+# Signals caused by the child itself: an invalid access, or an allocation beyond its limit.
 _OWN_SIGNALS = (signal.SIGABRT, signal.SIGFPE, signal.SIGILL, signal.SIGSEGV)
 
 
 class ScoringError(Exception):
-    """Scoring could not start or go on, for a reason other than a metric; the message is only for the log."""
+    """Scoring failure that is not caused by a metric; the message is only for the log."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScoringRequest:
-    """A file of results to score.
+    """Results file to score.
 
     Attributes:
-        key: The key of the references: the same key means the same file.
-        references: Puts the file of references into a folder, and returns where it is.
-        candidates: The file of results.
-        folder: A folder for arrays, which the task has to itself.
+        key: The key of the references; equal keys mean equal files.
+        references: Writes the references file to a folder and returns its path.
+        candidates: The results file.
+        folder: A folder for arrays, for this request only.
         metrics: The metrics, by name.
-        subsets: Subsets of the images to score too.
-        images: All images, in the order in which their scores are wanted; none where they are not.
-        started: Called with the name of each metric when it begins, again if it has to begin anew.
+        subsets: Subsets of the images to score as well.
+        images: All images, in the requested order of image scores; None for no image scores.
+        started: Called with the name of each metric when it begins, and again if it restarts.
     """
 
     key: int | str
@@ -83,17 +83,17 @@ class ScoringRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class MetricOutcome:
-    """What one metric gave.
+    """Outcome of one metric.
 
     Attributes:
         metric: The metric.
-        scores: Its numbers: subset, name, value, low, high and samples.
-        names: The names of its scores.
-        images: The scores of each image, a column for each name; none where they are not wanted.
-        signature: What they depend on.
-        failure: Why there are none, for the submitter.
-        by_content: Whether the submission's own content is why, not the references or the system.
-        log: Why there are none, in full.
+        scores: The scores: subset, name, value, low, high and samples.
+        names: The names of the scores.
+        images: The scores of each image, one column per name; None if not requested.
+        signature: The signature of the metric.
+        failure: The reason of a failure for the submitter.
+        by_content: Whether the submission's content caused the failure, not the references or the system.
+        log: The full reason of a failure.
     """
 
     metric: str
@@ -108,14 +108,14 @@ class MetricOutcome:
 
 @dataclass(frozen=True, kw_only=True)
 class _End:
-    """How a process ended before it was done; and whether what it was busy with may be why."""
+    """Premature end of a process, and whether its current work may be the cause."""
 
     reason: str
     by_itself: bool
 
 
 class SubmissionScorer:
-    """Scores one file after the other, and keeps what it prepared for the next."""
+    """Scorer of results files, which keeps prepared child processes for later files."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[int | str, _Child] = OrderedDict()
@@ -127,20 +127,20 @@ class SubmissionScorer:
         self.close()
 
     def close(self) -> None:
-        """Ends the processes."""
+        """End the processes."""
         while self._kept:
             self._kept.popitem()[1].end()
 
     def __contains__(self, key: object) -> bool:
-        """Whether references are prepared."""
+        """Return whether references are prepared."""
         return key in self._kept
 
     def score(self, task: ScoringRequest, alive: Callable[[], None]) -> list[MetricOutcome]:
-        """Scores a file of results with several metrics.
+        """Score a results file with several metrics.
 
         Args:
-            task: What to score.
-            alive: Called regularly while scoring goes on; an exception from it ends the scoring.
+            task: The results file and metrics.
+            alive: Called regularly during scoring; an exception from it ends the scoring.
 
         Returns:
             The outcome of each metric, in order.
@@ -153,13 +153,13 @@ class SubmissionScorer:
             kept = self._kept.pop(task.key, None)
             child = kept or _Child(task)
             try:
-                # If the process ends within a metric, only that one fails: another process goes on.
+                # If the process ends during a metric, only that metric fails; a new process continues.
                 done = child.score(task, task.metrics[len(outcomes) :], alive)
                 outcomes += done
                 if len(outcomes) == len(task.metrics) and not any(outcome.failure for outcome in done):
                     self._keep(task.key, child)
             except _EarlyEndError as error:
-                # An idle process may have been killed meanwhile: a new one is tried.
+                # An idle process may have been killed in the meantime, so a new one is tried.
                 if kept is None:
                     raise ScoringError(str(error)) from None
             finally:
@@ -174,16 +174,16 @@ class SubmissionScorer:
 
 
 class _EarlyEndError(Exception):
-    """A process ended before it began with a metric."""
+    """End of a process before it began with a metric."""
 
 
 class _Child:
-    """A process that has read a file of references."""
+    """Process that has read a file of references."""
 
     def __init__(self, task: ScoringRequest) -> None:
         # Read once, with the first file of results.
         references = task.references(task.folder)
-        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - it is closed with the process.
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process.
         self._answers: queue.Queue[bytes] = queue.Queue()
         about = {
             "references": str(references),
@@ -202,12 +202,12 @@ class _Child:
         self._asked = self._ask(about)
 
     def end(self) -> None:
-        """Ends the process."""
+        """End the process."""
         self._process.kill()
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
-                # What it had not read yet is lost with it.
+                # Flushing unread input fails.
                 with suppress(BrokenPipeError):
                     pipe.close()
         self._errors.close()
@@ -215,11 +215,13 @@ class _Child:
     def score(
         self, task: ScoringRequest, metrics: Sequence[str], alive: Callable[[], None]
     ) -> list[MetricOutcome]:
-        """The outcomes until the process is done or ends, with that of the metric in which it ended.
+        """Return the outcomes until the process is done or ends.
+
+        They include the outcome of the metric during which the process ended.
 
         Raises:
-            ScoringError: Its arrays could not be written.
-            _EarlyEndError: It ended, or took too long, before it began with the first metric.
+            ScoringError: The arrays could not be written.
+            _EarlyEndError: The process ended, or took too long, before it began with the first metric.
         """
         job = {
             "candidates": str(task.candidates),
@@ -251,13 +253,13 @@ class _Child:
             prepared = answer.get("prepared", prepared)
             if "finished" in answer:
                 outcomes.append(_outcome(answer, task.folder))
-                # If it ends now, no metric fails: another process goes on.
+                # If the process ends now, no metric fails; a new process continues.
                 started, prepared = None, False
         return outcomes
 
     def _lines(self, job: dict[str, Any], alive: Callable[[], None]) -> Iterator[dict[str, Any] | _End]:
-        """The answers until all is done; if the process ended, the last one says why."""
-        # By a file, since writing much to a pipe that is not read would block.
+        """Yield the answers until all is done; after a premature end, the last is `_End`."""
+        # A file, because writing much data to a pipe that is not read would block.
         path = Path(job["folder"]) / "job.json"
         path.write_text(json.dumps(job))
         if not (self._asked and self._ask(str(path))):
@@ -286,7 +288,7 @@ class _Child:
                 return
 
     def _ask(self, content: object) -> bool:
-        assert self._process.stdin is not None  # noqa: S101 - it was opened as a pipe.
+        assert self._process.stdin is not None  # noqa: S101 - opened as a pipe.
         try:
             self._process.stdin.write(json.dumps(content).encode() + b"\n")
             self._process.stdin.flush()
@@ -295,12 +297,12 @@ class _Child:
         return True
 
     def _read(self) -> None:
-        assert self._process.stdout is not None  # noqa: S101 - it was opened as a pipe.
+        assert self._process.stdout is not None  # noqa: S101 - opened as a pipe.
         try:
             for line in self._process.stdout:
                 self._answers.put(line)
         except ValueError:
-            # Closed while it was read: the answers are not needed any more.
+            # Closed while it was read; the answers are no longer needed.
             return
         self._answers.put(b"")
 
@@ -311,12 +313,18 @@ class _Child:
 
 
 def memory_limit(metrics: Iterable[str]) -> int:
-    """How much address space a process may take: the setting, and what the resources of some metrics take."""
+    """Return the address space limit of a process in bytes.
+
+    It is the sum of the setting and of the needs of the metrics' resources.
+    """
     return settings.MEMORY_BYTES + sum(resource.memory for resource in _needs(metrics))
 
 
 def time_limit(metric: str) -> int:
-    """How many seconds a metric may take: the setting, and what its resources take to be made and read."""
+    """Return the time limit of a metric in seconds.
+
+    It is the sum of the setting and of the time to build and read the metric's resources.
+    """
     return settings.METRIC_SECONDS + sum(resource.seconds for resource in _needs([metric]))
 
 
@@ -346,7 +354,8 @@ def _outcome(answer: dict[str, Any], folder: Path) -> MetricOutcome:
 
 
 def _ending(code: int) -> _End:
-    # Who kills a process from outside, such as a system without memory, uses other signals than its faults.
+    # A process that is killed from outside, such as by the out-of-memory killer, gets other signals than for
+    # its own faults.
     if code < 0:
         found = signal.Signals(-code)
         return _End(reason=f"was stopped by {found.name}", by_itself=found in _OWN_SIGNALS)

@@ -1,4 +1,4 @@
-"""Arrays of scores as bytes in the tables, and back."""
+"""Conversion between score arrays and bytes in the database."""
 
 from __future__ import annotations
 
@@ -12,35 +12,35 @@ from capeval_server.submissions.models import ImageScores, Result, Score
 
 __all__ = ["finite", "image_scores_of", "packed_image_scores", "packed_samples", "samples_of"]
 
-# One byte order, whatever machine writes and reads.
+# A fixed byte order on all machines.
 _SAMPLES, _IMAGES = np.dtype("<f4"), np.dtype("<f8")
 
 
 def finite(value: float | None) -> float | None:
-    """The value if it is finite, else None."""
+    """Return the value if it is finite, else None."""
     return value if value is not None and math.isfinite(value) else None
 
 
 def samples_of(score: Score) -> np.ndarray[tuple[int], np.dtype[np.float32]] | None:
-    """The score of each bootstrap resample; none if they were not kept.
+    """Return the bootstrap replicates of a score, or None if they are not stored.
 
-    Resamples of the same subset by the same version of references are paired: each is of the same images.
+    Replicates of one subset by one version of references are paired: each is computed on the same images.
     """
     data = bytes(score.samples)
     return np.frombuffer(data, _SAMPLES).astype(np.float32, copy=False) if data else None
 
 
 def packed_samples(values: FloatArray) -> bytes:
-    """The score of each resample, as `Score.samples` keeps them."""
+    """Return bootstrap replicates in the format of `Score.samples`."""
     return np.ascontiguousarray(values, _SAMPLES).tobytes()
 
 
 def image_scores_of(result: Result) -> tuple[list[str], FloatArray] | None:
-    """The scores of each image; none where they were not kept, as for private references.
+    """Return the scores of each image, or None if not stored (private references).
 
     Returns:
-        The names of the scores, and an array of a row for each image, in the order of the reference set's
-        `image_ids`, and a column for each name.
+        The names of the scores, and an array with one row per image, in the order of the reference set's
+        `image_ids`, and one column per name.
     """
     kept = ImageScores.objects.filter(result=result).first()
     if kept is None:
@@ -50,5 +50,5 @@ def image_scores_of(result: Result) -> tuple[list[str], FloatArray] | None:
 
 
 def packed_image_scores(values: FloatArray) -> bytes:
-    """The scores of each image, as `ImageScores.values` keeps them."""
+    """Return the scores of each image in the format of `ImageScores.values`."""
     return zlib.compress(np.ascontiguousarray(values, _IMAGES).tobytes())

@@ -1,4 +1,4 @@
-"""Finds what is still to score of a submission, and writes the scores: all of an attempt's, or none."""
+"""Unscored parts of submissions, and atomic storage of an attempt's scores."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["PendingMetrics", "unscored", "write"]
 
 @dataclass(frozen=True, kw_only=True)
 class PendingMetrics:
-    """A file of results, a version of references, and the metrics that have no result of the two yet."""
+    """Results file, a version of references, and the metrics that are still to score."""
 
     file: SubmissionFile
     version: ReferenceVersion
@@ -28,7 +28,7 @@ class PendingMetrics:
 
 
 def unscored(submission: Submission) -> list[PendingMetrics]:
-    """What of a submission is not scored yet, by the current versions of references."""
+    """Return the parts of a submission without scores by the current references."""
     done = set(submission.results.values_list("reference_version_id", "metric"))
     files = {file.split_id: file for file in submission.files.select_related("split")}
     found = []
@@ -41,14 +41,14 @@ def unscored(submission: Submission) -> list[PendingMetrics]:
 
 
 def write(job: Job, outcomes: list[tuple[ReferenceVersion, MetricOutcome]]) -> None:
-    """Writes the outcomes of an attempt, all of them or none, and ends it.
+    """Write all outcomes of an attempt or none, and end the attempt.
 
     Raises:
         LostLeaseError: The worker no longer holds the job.
     """
     with transaction.atomic():
-        # First, as an import does: new references, or references that are public no more, come before
-        # this or after it, and either sees what the other did.
+        # Locked first, as in imports: changes of references or of their visibility happen either before or
+        # after this, and each sees the changes of the other.
         sets = ReferenceSet.objects.filter(split__submissionfile__submission=UUID(job.subject))
         now = {entry.pk: entry for entry in lock_references(sets)}
         submission = lifecycle.held_by(job)
@@ -69,7 +69,7 @@ def _write(
         by_content=outcome.by_content,
         log=outcome.log,
     )
-    # Of what was scored, only what these references give now: they may have become private meanwhile.
+    # Only scores that the references allow now: they may have become private in the meantime.
     subsets = {"", *references.scored_subsets()}
     Score.objects.bulk_create(
         Score(result=result, **number) for number in outcome.scores if number["subset"] in subsets

@@ -1,6 +1,6 @@
-"""Captions of a phase that everybody may read: those of several methods for each image, filtered and sorted.
+"""Public captions of a phase, filtered and sorted: several methods per image.
 
-Scores, references and the subsets of images come with them only where references are public.
+Scores, references and subsets of images are included only if the references are public.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _TOKENIZER = Tokenizer()
 
 
 def shown_splits(phase: Phase, now: datetime) -> list[Split]:
-    """The splits of a phase whose captions everybody may read now."""
+    """Return the splits of a phase with public captions, as of now."""
     if not (phase.captions and phase.shows_leaderboard(now)):
         return []
     found = phase.splits.filter(name__in=phase.captions).prefetch_related("reference_sets", "subsets")
@@ -44,10 +44,10 @@ def shown_splits(phase: Phase, now: datetime) -> list[Split]:
 
 
 def shown_methods(phase: Phase, split: Split, now: datetime, most: int) -> list[Submission]:
-    """The submissions whose captions of a split everybody may read, the best first.
+    """Return the submissions with public captions of a split, best first.
 
-    They are on the leaderboard, and their teams agreed unless the organizers show those of all. A human
-    baseline is among them if the references that it is of are public.
+    They are on the leaderboard, and their teams agreed, unless the organizers show the captions of all teams.
+    A human baseline is included if its references are public.
     """
     of_teams = Q(phase=phase)
     if phase.captions_by == Phase.CaptionsBy.AGREED:
@@ -60,20 +60,20 @@ def shown_methods(phase: Phase, split: Split, now: datetime, most: int) -> list[
 
 @dataclass(frozen=True, kw_only=True)
 class Filter:
-    """Which images to show, and in which order.
+    """Selection and order of images.
 
     Attributes:
-        search: Texts that captions must have, each of them.
-        where: `candidates` or `references` to search these alone; empty for both, and the ids of images.
+        search: Texts that must all occur in the captions.
+        where: `candidates` or `references` to search only these; empty for both, and image ids.
         score: The score to sort by; empty for none.
-        system: The place of the method whose score it is.
-        other: The place of the method whose score is taken off; none if None.
-        subset: A subset that images must be in; empty for any.
-        constraint: What images' captions must have to mention; empty for anything.
-        mentioned: `all` or `some`: whether the method mentions all that it has to mention, or not; empty
-            for either.
-        least: The least score, or difference of scores; none if None.
-        most: The most.
+        system: The index of the method with that score.
+        other: The index of the method whose score is subtracted; None for none.
+        subset: A subset that must contain the images; empty for any.
+        constraint: A name that captions of the images must mention; empty for any.
+        mentioned: `all` or `some`: whether the method's caption mentions all required names; empty for
+            either.
+        least: The minimum score, or difference of scores; None for no limit.
+        most: The maximum score, or difference of scores; None for no limit.
         order: `highest`, `lowest`, or `file`.
     """
 
@@ -92,15 +92,15 @@ class Filter:
 
 @dataclass(kw_only=True)
 class ShownCaptions:
-    """The captions of a split by some methods.
+    """Captions of a split by some methods.
 
     Attributes:
         split: One of `shown_splits`.
-        references: A public reference set of it; None where there is none.
+        references: One of its public reference sets; None if there is none.
         shown: Some of `shown_methods`.
-        names: The names of the scores of images, in order.
-        subsets: The images of each subset; none where a reference set is private.
-        constraints: What captions of an image shall mention.
+        names: The names of the image scores, in order.
+        subsets: The images of each subset; empty if any reference set is private.
+        constraints: The names that captions of each image must mention.
     """
 
     split: Split
@@ -136,11 +136,11 @@ class ShownCaptions:
 
     @property
     def objects(self) -> list[str]:
-        """All that captions of any image shall mention."""
+        """All names that captions of any image must mention."""
         return sorted({name for found in self.constraints.values() for name in found})
 
     def places(self, wanted: Filter) -> list[int]:
-        """The places of the images that pass a filter, in its order."""
+        """Return the indices of the images that pass a filter, in its order."""
         values = self._sorted_by(wanted)
         passing = np.ones(len(self._ids), bool)
         if wanted.subset:
@@ -149,7 +149,7 @@ class ShownCaptions:
         if wanted.constraint:
             named = self.constraints
             passing &= np.array([wanted.constraint in named.get(image, ()) for image in self._ids], bool)
-        # Rounded as they are shown. An image without a score is not inside of any range.
+        # Rounded as shown. An image without a score is outside of every range.
         rounded = np.round(values, 3)
         if wanted.least is not None:
             passing &= rounded >= wanted.least
@@ -165,7 +165,7 @@ class ShownCaptions:
         return self._searched(found.tolist(), wanted)
 
     def _sorted_by(self, wanted: Filter) -> FloatArray:
-        """The score, or the difference of scores, of each image."""
+        """Return the score, or the difference of scores, of each image."""
         if not wanted.score or not self.shown:
             return np.full(len(self._ids), np.nan)
         column = self.names.index(wanted.score)
@@ -188,11 +188,17 @@ class ShownCaptions:
         return [place for place in places if fits(place)]
 
     def _said(self, system: int) -> Mapping[ImageId, Sequence[str]]:
-        """The captions of a method. A human baseline has those of the images of its references alone."""
+        """Return the captions of a method.
+
+        A human baseline covers only the images of its references.
+        """
         return candidates_in(str(self._files[self.shown[system].pk]))
 
     def _mentions_all(self, system: int) -> list[bool | None]:
-        """Whether a method's caption of each image mentions all that it shall; None where that is nothing."""
+        """Return whether a method's captions mention all required names, by image.
+
+        The value is None for an image without required names.
+        """
         tokens = _tokens(str(self._files[self.shown[system].pk]))
         return [
             all(any(f" {words} " in tokens.get(image, "") for words in phrases) for phrases in found)
@@ -202,7 +208,7 @@ class ShownCaptions:
         ]
 
     def data(self, places: Sequence[int], wanted: Filter) -> dict[str, Any]:
-        """Some images, as the script of the page reads them."""
+        """Return some images in the format of the page's script."""
         ids = [self._ids[place] for place in places]
         said = [
             SystemCaptions(
@@ -234,7 +240,7 @@ class ShownCaptions:
 
 @lru_cache(maxsize=24)
 def _tokens(name: str) -> Mapping[ImageId, str]:
-    """The tokens of the captions in a stored file, each between spaces."""
+    """Return the tokens of the captions in a stored file, separated by spaces."""
     found = candidates_in(name)
     rows = tokenize([captions[0] for captions in found.values()], _TOKENIZER)
     return {image: f" {' '.join(row)} " for image, row in zip(found, rows, strict=True)}
@@ -242,5 +248,5 @@ def _tokens(name: str) -> Mapping[ImageId, str]:
 
 @lru_cache(maxsize=10_000)
 def _phrases(phrases: tuple[str, ...]) -> tuple[str, ...]:
-    """The tokens of phrases."""
+    """Return phrases as tokens, separated by spaces."""
     return tuple(" ".join(row) for row in tokenize(list(phrases), _TOKENIZER))

@@ -1,7 +1,6 @@
-"""Images one by one: the captions of methods beside the references, where all of those are public.
+"""Browser of single images: captions of methods and references, if all are public.
 
-What is read from files is kept between requests, by the files' names: a file of references or results never
-changes, and what changed is another file.
+File contents are cached between requests by file name, because stored references and results never change.
 """
 
 from __future__ import annotations
@@ -42,25 +41,24 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True)
 class ImageTable:
-    """The scores of each image.
+    """Scores of each image.
 
     Attributes:
         names: The scores, in the order of the split's metrics.
-        values: A row for each image, in the order of the split's; a column for each score. NaN where there
-            is none.
+        values: One row per image, in the split's order; one column per score. NaN for a missing score.
     """
 
     names: list[str]
     values: FloatArray
 
     def column(self, name: str) -> FloatArray:
-        """One score of all images."""
+        """Return one score of all images."""
         return self.values[:, self.names.index(name)]
 
 
 @dataclass(frozen=True, kw_only=True)
 class MethodCaptions:
-    """The captions of an image by one method, and their scores by name, in the order asked for."""
+    """One method's captions of an image, with their scores by name."""
 
     submission: Submission
     captions: Sequence[str]
@@ -69,7 +67,7 @@ class MethodCaptions:
 
 @dataclass(frozen=True, kw_only=True)
 class ImageExample:
-    """An image with its references and the captions of methods."""
+    """Image with its references and the captions of methods."""
 
     image: ImageId
     address: str
@@ -78,7 +76,7 @@ class ImageExample:
 
 
 def splits_of(submission: Submission) -> list[Split]:
-    """The splits of a submission that can be browsed: those whose reference sets are all public."""
+    """Return the splits of a submission with public reference sets only."""
     private = ReferenceSet.objects.filter(split=OuterRef("pk"), public=False)
     there = ReferenceSet.objects.filter(split=OuterRef("pk"))
     found = Split.objects.filter(Exists(there), ~Exists(private), submissionfile__submission=submission)
@@ -86,7 +84,7 @@ def splits_of(submission: Submission) -> list[Split]:
 
 
 def image_table(submission: Submission, references: ReferenceSet) -> ImageTable | None:
-    """The scores of each image by the current references; none where none are kept.
+    """Return the image scores by the current references, or None if there are none.
 
     Scores by private references are not stored; scores by references that became private are not shown.
     """
@@ -111,27 +109,27 @@ def image_table(submission: Submission, references: ReferenceSet) -> ImageTable 
 
 
 def _of_the_split(values: FloatArray, references: ReferenceSet) -> FloatArray:
-    """Scores with a row for each image of the split, where references are of a part of them."""
+    """Return scores with one row per image of the split, also for partial references."""
     if references.part is None:
         return values
     covered = set(references.part)
     found = np.full((len(references.split.image_ids), values.shape[1]), np.nan)
-    # Both are in the order of the split's images.
+    # Both are in the split's order.
     found[[image in covered for image in references.split.image_ids]] = values
     return found
 
 
 @lru_cache(maxsize=64)
 def _image_scores(result: int, *_: int | str) -> tuple[list[str], FloatArray] | None:
-    """The scores of the images of a result.
+    """Return the image scores of a result.
 
-    The other arguments are only part of the cache's key: the number of a deleted row may be used again.
+    The other arguments are only part of the cache key, because the id of a deleted row may be reused.
     """
     return image_scores_of(Result.objects.get(pk=result))
 
 
 def ordered(table: ImageTable | None, sort_by: str, descending: bool, images: int) -> np.ndarray[Any, Any]:
-    """The places of the images in the order of a score; those without it come last, in either order."""
+    """Return the image indices in the order of a score; missing scores come last."""
     if table is None or sort_by not in table.names:
         return np.arange(images)
     values = table.column(sort_by)
@@ -142,7 +140,7 @@ def ordered(table: ImageTable | None, sort_by: str, descending: bool, images: in
 def methods(
     split: Split, references: ReferenceSet, among: QuerySet[Submission], most: int
 ) -> list[Submission]:
-    """Submissions with results of a split, the best first, by the score that leaderboards sort by."""
+    """Return submissions with results of a split, best leaderboard score first."""
     best = Score.objects.filter(
         result__submission=OuterRef("pk"),
         result__reference_version__reference_set=references,
@@ -165,13 +163,13 @@ def examples(
     places: Sequence[int],
     names: Sequence[str],
 ) -> list[ImageExample]:
-    """Some images of a split, by their places, with the captions and scores of some methods.
+    """Return images of a split by index, with the captions and scores of some methods.
 
     Args:
         split: A split whose reference sets are all public.
         references: One of them.
         shown: The methods.
-        places: Places of images.
+        places: Indices of images.
         names: The scores to show, in order.
     """
     version = ReferenceVersion.objects.get(reference_set=references, number=references.version)
@@ -185,7 +183,7 @@ def examples(
         rows = [
             MethodCaptions(
                 submission=one,
-                # A human baseline is of the images of its references alone.
+                # A human baseline covers only the images of its references.
                 captions=captions[one.pk].get(image, ()),
                 scores=_row(tables[one.pk], names, place),
             )
@@ -203,10 +201,10 @@ def examples(
 def image_answer(
     submission: Submission, own: bool, split: str, references: str, offset: int, limit: int
 ) -> dict[str, Any]:
-    """Some of the scores of single images, as the API gives them.
+    """Return a range of image scores for the API.
 
     Raises:
-        NotFoundError: There are none, or the user may not see them.
+        NotFoundError: There are no image scores, or the user may not see them.
     """
     sets = ReferenceSet.objects.filter(split__submissionfile__submission=submission, public=True)
     found = sets.select_related("split").filter(split__name=split, name=references).first()
@@ -230,7 +228,7 @@ def image_answer(
 
 
 def score_columns(tables: Iterable[ImageTable | None]) -> list[str]:
-    """The names of the scores of some tables, each once."""
+    """Return the distinct score names of some tables."""
     return list(dict.fromkeys(name for table in tables if table is not None for name in table.names))
 
 
@@ -249,11 +247,11 @@ def _stored(name: str) -> bytes:
 
 @lru_cache(maxsize=4)
 def references_in(name: str) -> capeval.References:
-    """The references in a stored file."""
+    """Return the references in a stored file."""
     return capeval.load_references(_stored(name), name=name)
 
 
 @lru_cache(maxsize=24)
 def candidates_in(name: str) -> capeval.Candidates:
-    """The captions in a stored file of results."""
+    """Return the captions in a stored results file."""
     return capeval.load_candidates(_stored(name), name=name, strict=True)

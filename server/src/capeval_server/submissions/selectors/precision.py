@@ -1,7 +1,7 @@
-"""How precisely scores are shown: in full by public references; rounded by private ones, but to organizers.
+"""Precision of shown scores: full for public references, rounded for private ones.
 
-With all digits, the scores of two submissions that differ in one caption tell what the references say of one
-image: docs/server/organizing.md has the arithmetic.
+Organizers see all digits. With all digits, the scores of two submissions that differ in one caption reveal
+the references of one image; see the calculation in docs/server/organizing.md.
 """
 
 from __future__ import annotations
@@ -10,21 +10,21 @@ from capeval_server.submissions.scoring.score_arrays import finite
 
 __all__ = ["shown", "shown_p"]
 
-# As papers print scores, and pages show them.
+# The usual precision in papers, also used on pages.
 _DIGITS, _DIGITS_OF_P = 3, 2
 
 
 def shown(score: float | None, *, full: bool) -> float | None:
-    """A score, or an end of its interval, as it is shown; None if it is not finite.
+    """Return a score or interval end as shown, or None if it is not finite.
 
     Args:
         score: The score.
-        full: Whether all digits may be seen.
+        full: Whether to show all digits.
     """
     number = finite(score)
     return number if full or number is None else round(number, _DIGITS)
 
 
 def shown_p(value: float | None, *, full: bool) -> float | None:
-    """A p-value as it is shown. The arguments are those of `shown`."""
+    """Return a p-value as shown; the arguments are as in `shown`."""
     return value if full or value is None else round(value, _DIGITS_OF_P)

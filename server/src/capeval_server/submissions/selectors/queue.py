@@ -1,4 +1,4 @@
-"""The queue: how many submissions wait, the workers, the waiting time; not whose they are."""
+"""Public state of the queue: number of submissions, workers and expected wait."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SEEN = timedelta(minutes=1)
 _RECENT = 50
 _HOURS = 24
 _WAITING, _RUNNING = Q(state=Submission.State.WAITING), Q(state=Submission.State.RUNNING)
-# Human baselines are scored after all other submissions, also those that come later.
+# Human baselines are scored after all other submissions, including later ones.
 _BEFORE_NEW = _RUNNING | (_WAITING & Q(baseline_of=None))
 
 
@@ -41,8 +41,8 @@ class SeenWorker:
     """Worker that was seen within the last minute.
 
     Attributes:
-        started: Time at which the worker started.
-        seen: Time of its last sign of life.
+        started: Start time of the worker.
+        seen: Time of its last heartbeat.
     """
 
     started: datetime
@@ -50,7 +50,7 @@ class SeenWorker:
 
 
 class ScoredHour(NamedTuple):
-    """Number of submissions that were scored in an hour of the clock."""
+    """Number of submissions scored in one clock hour."""
 
     begins: datetime
     scored: int
@@ -58,17 +58,17 @@ class ScoredHour(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class QueueStatus:
-    """The queue and the workers.
+    """Queue and workers.
 
     Attributes:
         waiting: Number of submissions that wait.
         running: Number of submissions that are being scored.
         workers: Workers seen within the last minute.
-        expected_wait: Expected wait of a new submission in seconds; unknown without workers, and before the
+        expected_wait: Expected wait of a new submission in seconds; None without workers, and before the
             first submission is scored.
         last_hour: Number of submissions scored in the last hour.
         last_day: Number of submissions scored in the last 24 hours.
-        by_hour: Number of submissions scored in each of the last 24 hours of the clock.
+        by_hour: Number of submissions scored in each of the last 24 clock hours.
     """
 
     waiting: int
@@ -81,7 +81,7 @@ class QueueStatus:
 
 
 def jobs(now: datetime) -> QueueStatus:
-    """The queue and the workers at a time, by the database's clock."""
+    """Return the queue and the workers at a time of the database's clock."""
     scored = Q(state=Submission.State.SCORED)
     counts = Submission.objects.aggregate(
         waiting=Count("pk", filter=_WAITING),
@@ -103,11 +103,11 @@ def jobs(now: datetime) -> QueueStatus:
 
 @dataclass(frozen=True, kw_only=True)
 class ScoringProgress:
-    """Progress of the scoring of a submission.
+    """Progress of a submission's scoring.
 
     Attributes:
         elapsed: Seconds since a worker began.
-        split: Name of the split that is being scored; empty if it is not known yet.
+        split: Name of the split that is being scored; empty if not known yet.
         references: Name of the reference set.
         metric: Name of the metric.
         number: Number of the metric, from 1.
@@ -123,7 +123,7 @@ class ScoringProgress:
 
 
 def scoring_of(submission: Submission, now: datetime) -> ScoringProgress | None:
-    """How far the scoring of a submission is; none if no worker is scoring it."""
+    """Return the progress of a submission's scoring, or None if no worker scores it."""
     job = Job.objects.filter(kind=SCORING, subject=str(submission.pk), begun__isnull=False).first()
     if job is None or job.begun is None:
         return None
@@ -131,7 +131,7 @@ def scoring_of(submission: Submission, now: datetime) -> ScoringProgress | None:
 
 
 def ahead_of(submission: Submission) -> int:
-    """How many submissions are scored before one that waits."""
+    """Return the number of submissions that are scored before a waiting one."""
     before = Q(created__lt=submission.created, baseline_of=None)
     if submission.baseline_of_id is not None:
         before = Q(baseline_of=None) | Q(created__lt=submission.created)
@@ -140,12 +140,12 @@ def ahead_of(submission: Submission) -> int:
 
 
 def expected_wait(ahead: int, now: datetime) -> float | None:
-    """For how many seconds a submission waits that comes after `ahead` others; None as in `Jobs`."""
+    """Return the expected wait in seconds after `ahead` others, as in `QueueStatus`."""
     return _expected_wait(ahead) if workers_run(now) else None
 
 
 def workers_run(now: datetime) -> bool:
-    """Whether a worker was seen within the last minute."""
+    """Return whether a worker was seen within the last minute."""
     return _workers(now).exists()
 
 
@@ -161,13 +161,13 @@ def _expected_wait(ahead: int) -> float | None:
 
 
 def _seconds_each(times: Sequence[tuple[datetime, datetime]]) -> float | None:
-    """The median time from one submission's end to the next one's, while there was something to do.
+    """Return the median time per submission in seconds, while work was waiting.
 
-    If a submission came after the one before it had ended, its time counts from when it came. So the
-    result is the time that all workers together take for one submission.
+    The time of a submission that came after the end of the previous one counts from its arrival. So the
+    result is the time that all workers together need for one submission.
 
     Args:
-        times: When submissions came and were done, the last done first.
+        times: The arrival and end of submissions, the last end first.
     """
     spans = [(done - max(came, before)).total_seconds() for (came, done), (_, before) in pairwise(times)]
     if not spans:

@@ -1,4 +1,4 @@
-"""The scores of submissions, as pages show them."""
+"""Score tables of submissions for pages."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreWithInterval:
-    """A score of all images or of a subset, with its interval where there is one."""
+    """Score of all images or of a subset, with its interval if available."""
 
     value: float | None
     low: float | None
@@ -35,12 +35,12 @@ class ScoreWithInterval:
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreRow:
-    """A score of each group of images; or why a metric gave none.
+    """One score of each image group, or the failure of a metric.
 
     Attributes:
-        name: The score's name, or the metric's where it failed.
-        cells: One for each group, in the table's order; None where there is no score.
-        failure: Why the metric gave none; empty if it did.
+        name: The score's name, or the metric's name after a failure.
+        cells: One cell per group, in the table's order; None for a missing score.
+        failure: The reason of the failure; empty without one.
     """
 
     name: str
@@ -58,10 +58,10 @@ class ScoreTable:
         public: Whether its references are public.
         version: The version.
         current: The current version.
-        groups: The subsets, in order; the empty name, which is all images, comes first.
+        groups: The subsets, in order; the empty name, for all images, comes first.
         rows: The scores.
-        signatures: The signature of each metric that gave scores.
-        reference_version: The references themselves, as they are stored.
+        signatures: The signature of each metric with scores.
+        reference_version: The stored references.
     """
 
     split: Split
@@ -92,7 +92,7 @@ def higher_is_better(split: Split, score: str) -> bool:
 
 
 def score_tables(submission: Submission) -> list[ScoreTable]:
-    """The scores of a submission: by split, reference set and version, the current versions first."""
+    """Return the score tables of a submission by split, references and version."""
     results = submission.results.select_related("reference_version__reference_set__split")
     results = results.defer("reference_version__reference_set__split__image_ids", "log")
     by_version: dict[Any, list[Result]] = {}
@@ -145,9 +145,9 @@ def _rows(result: Result, scores: list[Score], groups: list[str], public: bool) 
 def headline(
     submissions: Iterable[Submission], splits: Iterable[Split]
 ) -> dict[Any, dict[int, float | None]]:
-    """Of each submission, the score that leaderboards sort by: by reference set, of all its images.
+    """Return the score that leaderboards sort by, by submission and reference set.
 
-    Scores by private references are rounded.
+    The scores are of all images. Scores by private references are rounded.
     """
     wanted = Q(pk__in=[])
     for split in splits:

@@ -1,4 +1,4 @@
-"""Which submissions a user may see: all of their own teams, and the published ones of others."""
+"""Access to submissions: own teams' submissions, and published ones of others."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["own", "published", "visible"]
 
 
 def own(user: User | AnonymousUser) -> QuerySet[Submission]:
-    """The submissions of a user's teams."""
+    """Return the submissions of a user's teams."""
     found = Submission.objects.none()
     if user.pk:
         found = Submission.objects.filter(team__memberships__user=user.pk, team__memberships__approved=True)
@@ -25,7 +25,7 @@ def own(user: User | AnonymousUser) -> QuerySet[Submission]:
 
 
 def published(now: datetime) -> QuerySet[Submission]:
-    """The submissions on public leaderboards, human baselines included."""
+    """Return the submissions on public leaderboards, including human baselines."""
     shown = Phase.showing(now)
     stands = Q(stands=True) & Exists(shown.filter(pk=OuterRef("phase_id")))
     ended = (Submission.State.FAILED, Submission.State.WITHDRAWN)
@@ -39,12 +39,12 @@ def published(now: datetime) -> QuerySet[Submission]:
 
 
 def visible(user: User | AnonymousUser, pk: Any, *, manages: bool = True) -> tuple[Submission, bool] | None:
-    """A submission that a user may see, and whether it is their team's; None if they may not see it.
+    """Return a submission with whether it is the user's own, or None if not visible.
 
     Args:
-        user: Who asks.
+        user: The user.
         pk: The submission's id.
-        manages: Whether they may also see it as an organizer.
+        manages: Whether the user may also see it as an organizer.
     """
     found = own(user).filter(pk=pk).first()
     if found is not None:
@@ -56,6 +56,6 @@ def visible(user: User | AnonymousUser, pk: Any, *, manages: bool = True) -> tup
 
 
 def _managed(user: User | AnonymousUser) -> QuerySet[Submission]:
-    """The submissions on leaderboards of the challenges that a user organizes, also on hidden ones."""
+    """Return submissions on leaderboards, also hidden ones, that a user organizes."""
     standing = Submission.objects.filter(stands=True, phase__challenge__in=organized_by(user))
     return standing.select_related("phase__challenge", "team")

@@ -1,4 +1,4 @@
-"""Letting an upload in before its body is read: by its size, the quota, and the turn of who sends it."""
+"""Checks of an upload before its body is read: size, quota, rate and upload lock."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from capeval_server.submissions.services import submit
 __all__ = ["Admission", "admitted"]
 
 _WINDOW = timedelta(minutes=10)
-# When to try again while another upload is checked.
+# Time until a retry while another upload is checked.
 _SOON = timedelta(seconds=5)
 
 
 class Admission:
-    """An upload that was let in: now its body may be read.
+    """Admitted upload: its body may be read.
 
     Attributes:
-        costs: Whether it costs the user one of the few uploads that may make no submission.
+        costs: Whether it counts toward the user's limit of rejected uploads.
     """
 
     def __init__(self, user: User, phase: Phase, arrived: datetime, key: str | None) -> None:
@@ -39,7 +39,7 @@ class Admission:
     def submit(
         self, name: str, file: Iterable[bytes], *, declared: Mapping[str, str]
     ) -> tuple[Submission, bool]:
-        """Receives the submission; see `submit.submit`."""
+        """Receive the submission; see `submit.submit`."""
         submission, new = submit.submit(
             self._user, self._phase, name, file, declared=declared, key=self._key, arrived=self._arrived
         )
@@ -49,20 +49,20 @@ class Admission:
 
 @contextmanager
 def admitted(user: User, phase: Phase, *, size: int, key: str | None) -> Iterator[Admission]:
-    """Lets an upload in while the context lasts. Other uploads of the user are refused meanwhile.
+    """Admit an upload, and reject other uploads of the user until the context ends.
 
     Args:
-        user: Who sends it.
-        phase: The phase submitted to.
-        size: How many bytes its request says that it has.
-        key: Its idempotency key. What was sent with it before is answered even when the quota is used up.
+        user: The user who uploads.
+        phase: The phase.
+        size: The size of the request in bytes, as declared.
+        key: The idempotency key. A repeated upload gets its response even if the quota is used up.
 
     Raises:
-        UploadError: It is too large.
+        UploadError: The upload is too large.
         PhaseError: The phase is not open.
         TeamError: The user has not joined the challenge.
         QuotaError: The quota is used up.
-        RateError: Too many uploads made no submission, or another one is being checked.
+        RateLimitError: Too many uploads were rejected, or another one is being checked.
     """
     arrived = timezone.now()
     team = submit.entrant(user, phase, arrived)
@@ -71,7 +71,7 @@ def admitted(user: User, phase: Phase, *, size: int, key: str | None) -> Iterato
     with turn_of(user) as free:
         if not free:
             raise RateLimitError(
-                "another upload of yours is being checked: wait until that is done",
+                "another upload of yours is being checked: try again when it is done",
                 allowed_from=arrived + _SOON,
             )
         _check_rate(user, arrived)
@@ -81,7 +81,7 @@ def admitted(user: User, phase: Phase, *, size: int, key: str | None) -> Iterato
         try:
             yield admission
         except (OSError, BusyError, DatabaseError):
-            # The server's failures cost nothing.
+            # Failures of the server do not count toward the limit.
             admission.costs = False
             raise
         finally:
@@ -95,8 +95,8 @@ def _check_rate(user: User, now: datetime) -> None:
     if len(times) == settings.REFUSED_UPLOADS:
         allowed = times[-1] + _WINDOW
         raise RateLimitError(
-            f"{len(times)} of your uploads within 10 minutes made no submission; the next is allowed from"
-            f" {allowed:%Y-%m-%d %H:%M:%S} UTC (capeval check FILE checks a file beforehand)",
+            f"{len(times)} of your uploads within 10 minutes were rejected; the next is allowed from"
+            f" {allowed:%Y-%m-%d %H:%M:%S} UTC (check files with capeval check FILE before uploading)",
             allowed_from=allowed,
         )
 

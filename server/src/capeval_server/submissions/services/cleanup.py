@@ -1,4 +1,4 @@
-"""Deletes what is not used any more: files, scratch folders, rows of sessions and workers that are gone."""
+"""Cleanup of unused files, scratch folders, and rows of sessions and workers."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ _AGE = timedelta(days=1)
 
 
 def tidy(renew: Callable[[], None] = lambda: None) -> int:
-    """Deletes what is older than a day and not used.
+    """Delete unused data older than a day.
 
-    These are: stored files of uploads and imports that ended before the file's row was written, drafts that
-    nobody confirmed, folders on this machine of workers that were killed, and the rows of workers that were
-    not seen since. Expired sessions are deleted too, and what is known of the quotas
-    of deleted accounts once it can't count any more. So are sign-ups whose address was not confirmed in time.
+    Unused data is: stored files of uploads and imports that ended before the file's row was written,
+    unconfirmed drafts, scratch folders of killed workers on this machine, and rows of workers that were not
+    seen since. Also deleted are expired sessions, the quota usage of deleted accounts once it can't count
+    anymore, and sign-ups whose address was not confirmed in time.
 
     Args:
         renew: Called before each file.
 
     Returns:
-        How many files and folders were deleted.
+        The number of deleted files and folders.
 
     Raises:
         OSError: A file can't be deleted.
     """
-    # By the database's clock: that of a worker's machine may be wrong, and what is new would go.
+    # By the database's clock: with a wrong clock of a worker's machine, new data would be deleted.
     now = leases.database_time()
     Worker.objects.filter(seen__lt=now - _AGE).delete()
     Session.objects.filter(expire_date__lt=now).delete()
@@ -74,12 +74,12 @@ def _old(name: str, now: datetime) -> bool:
     try:
         return now - default_storage.get_modified_time(name) > _AGE
     except FileNotFoundError:
-        # Another worker was faster.
+        # Another worker already deleted it.
         return False
 
 
 def delete_scratch() -> int:
-    """Delete old scratch folders of this machine; return how many."""
+    """Delete old scratch folders of this machine, and return their number."""
     deleted = 0
     for folder in Path(tempfile.gettempdir()).glob(f"{SCRATCH}*"):
         try:

@@ -1,4 +1,4 @@
-"""Putting a submission on the leaderboard or taking it off, and organizers' marks."""
+"""Selection of leaderboard submissions, and organizers' marks."""
 
 from __future__ import annotations
 
@@ -13,14 +13,16 @@ __all__ = ["mark", "set_standing"]
 
 
 def set_standing(submission: Submission, stands: bool) -> Submission:
-    """Puts a scored submission on the leaderboard in place of any other of its team, or takes it off.
+    """Show a scored submission on the leaderboard, or remove it from there.
+
+    A shown submission replaces the team's other one.
 
     Raises:
-        StandingError: The submission is not scored, or the results of its phase are final.
+        SubmissionStateError: The submission is not scored, or the results of its phase are final.
     """
     with transaction.atomic():
         held = locked(submission, stands=stands)
-        # Read anew, and locked: results may become final at the same time.
+        # Read again, with a lock: the results may become final at the same time.
         phase = Phase.objects.select_for_update(no_key=True).filter(submissions=held).first()
         if phase is not None and phase.final is not None:
             raise SubmissionStateError(f"the results of phase {phase.name!r} are final")
@@ -36,12 +38,12 @@ def set_standing(submission: Submission, stands: bool) -> Submission:
 
 
 def mark(submission: Submission, mark: str, reason: str) -> None:
-    """Marks a submission for an organizer, or takes the mark away.
+    """Set or remove an organizer's mark of a submission.
 
     Raises:
-        StandingError: There is a mark and no reason.
+        SubmissionStateError: A mark has no reason.
     """
     if mark and not reason.strip():
-        raise SubmissionStateError(f"'reason' must say why the submission is {mark} (got nothing)")
+        raise SubmissionStateError(f"'reason' is required for a submission that is {mark}")
     submission.mark, submission.mark_reason = mark, reason.strip() if mark else ""
     submission.save(update_fields=["mark", "mark_reason"])

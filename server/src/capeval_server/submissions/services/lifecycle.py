@@ -1,13 +1,13 @@
-"""The states of a submission. Every change of state is made here, together with the change of its job.
+"""Life cycle of submissions. Only this module changes states, together with jobs.
 
     waiting    -> running     a worker begins to score it
     running    -> waiting     the worker stopped, the system failed, or references changed meanwhile
     running    -> scored      at least one metric gave scores
-    running    -> failed      no metric gave scores, or it was tried too often
-    scored     -> waiting     references changed, or an organizer has it scored again; so from failed
-    any but failed -> withdrawn, for good
+    running    -> failed      no metric gave scores, or there were too many attempts
+    scored     -> waiting     references changed, or an organizer requested it; also from failed
+    any but failed -> withdrawn, permanently
 
-A submission that waits or runs has one job of the kind `SCORING`; no other submission has one.
+A submission that waits or runs has one job of the kind `SCORING`; other submissions have none.
 """
 
 from __future__ import annotations
@@ -43,19 +43,20 @@ __all__ = [
 ]
 
 SCORING = "scoring"
-# Sent with `submission`, in the transaction in which it is scored or fails.
+# Sent with `submission`, in the transaction in which it becomes scored or failed.
 ended = Signal()
 _State = Submission.State
 
 
 def locked(submission: Submission, *, stands: bool = False) -> Submission:
-    """The submission as it is now, with its team's row locked: changes of a team come one after the other.
+    """Return the current row of a submission, locked together with its team's row.
 
-    If it is to be put on the leaderboard, the submission that it replaces is locked too. Several submissions
-    are always locked in the order of their keys, which prevents deadlocks.
+    The team's lock serializes changes of a team. If the submission is about to be shown on the leaderboard,
+    the submission that it replaces is locked too. Several submissions are always locked in the order of their
+    keys, which prevents deadlocks.
 
     Raises:
-        NotFoundError: It is gone, as a human baseline whose file changed.
+        NotFoundError: The submission no longer exists, such as a replaced human baseline.
     """
     Team.objects.select_for_update(of=("self",), no_key=True).filter(submissions=submission).first()
     wanted = Q(pk=submission.pk)
@@ -69,7 +70,7 @@ def locked(submission: Submission, *, stands: bool = False) -> Submission:
 
 
 def _job_of(submission: Submission) -> Job:
-    # Nobody waits for a human baseline, so it comes after all submissions of teams.
+    # Human baselines come after all submissions of teams, because nobody waits for them.
     priority = 0 if submission.baseline_of_id is None else 1
     return Job(kind=SCORING, subject=str(submission.pk), priority=priority, created=submission.created)
 
@@ -82,10 +83,10 @@ def _set(submission: Submission, state: str, **values: Any) -> None:
 
 
 def held_by(job: Job) -> Submission:
-    """The submission that a job is about, locked; and the job after it.
+    """Return the submission of a job, and lock the submission and then the job.
 
     Raises:
-        LostLeaseError: The submission is gone, or the worker no longer holds the job.
+        LostLeaseError: The submission no longer exists, or the worker no longer holds the job.
     """
     submission = Submission.objects.select_for_update(no_key=True).filter(pk=job.subject).first()
     leases.locked(job)
@@ -95,13 +96,13 @@ def held_by(job: Job) -> Submission:
 
 
 def add(submission: Submission) -> None:
-    """Adds a new submission, which waits to be scored from then on. Call it in a transaction."""
+    """Add a new submission with its scoring job. Call this in a transaction."""
     submission.save(force_insert=True)
     leases.enqueue(_job_of(submission))
 
 
 def start(job: Job) -> Submission:
-    """Begins to score the submission that a job is about.
+    """Set the submission of a job to running.
 
     Raises:
         LostLeaseError: The worker no longer holds the job.
@@ -113,11 +114,11 @@ def start(job: Job) -> Submission:
 
 
 def put_back(job: Job, log: str) -> None:
-    """Has a job's submission wait. The caller gives the job back.
+    """Set the submission of a job to waiting. The caller releases the job.
 
     Args:
         job: The job.
-        log: Why the attempt failed; empty if it did not.
+        log: The reason why the attempt failed; empty if it did not fail.
     """
     submission = held_by(job)
     _set(submission, _State.WAITING, log=_logged(submission, job, log))
@@ -128,13 +129,13 @@ def _logged(submission: Submission, job: Job, log: str) -> str:
 
 
 def fail(job: Job, reason: str, log: str = "", *, costs: bool = False) -> None:
-    """Ends a submission without scores. The caller ends its job.
+    """Set the submission of a job to failed. The caller ends the job.
 
     Args:
         job: The job.
-        reason: What went wrong, for its team.
-        log: What went wrong, in full.
-        costs: Whether it still counts for the quota, because it failed by its own content.
+        reason: The reason for the team.
+        log: The full reason.
+        costs: Whether the submission still counts for the quota, because its content caused the failure.
     """
     submission = held_by(job)
     values = {"log": _logged(submission, job, log), "reason": reason, "finished": timezone.now()}
@@ -145,12 +146,12 @@ def fail(job: Job, reason: str, log: str = "", *, costs: bool = False) -> None:
 
 
 def settle(job: Job, submission: Submission, *, more: bool) -> None:
-    """Ends an attempt whose results are written, in their transaction.
+    """End an attempt, in the transaction that writes its results.
 
     Args:
         job: The job.
         submission: The submission, locked.
-        more: Whether there is more to score, because references changed meanwhile.
+        more: Whether more remains to be scored, because references changed in the meantime.
     """
     if more:
         _set(submission, _State.WAITING)
@@ -160,18 +161,18 @@ def settle(job: Job, submission: Submission, *, more: bool) -> None:
         _set(submission, _State.SCORED, finished=timezone.now())
         ended.send(Submission, submission=submission)
     else:
-        # Otherwise, captions that no metric takes could be sent again and again.
+        # Otherwise, captions that every metric rejects could be submitted without limit.
         by_content = not submission.results.filter(by_content=False).exists()
         fail(job, "no metric gave a score", costs=by_content)
     leases.finish(job)
 
 
 def rerun(submission: Submission) -> None:
-    """Deletes the results by the current references, and has the submission scored again.
+    """Delete the results by the current references, and score the submission again.
 
     Raises:
-        NotFoundError: It is gone.
-        StandingError: It is withdrawn.
+        NotFoundError: The submission no longer exists.
+        SubmissionStateError: The submission is withdrawn.
     """
     with transaction.atomic():
         now = locked(submission)
@@ -181,9 +182,9 @@ def rerun(submission: Submission) -> None:
 
 
 def rerun_all(submissions: QuerySet[Submission]) -> int:
-    """Has many submissions scored again as `rerun` does, without withdrawn ones; returns how many."""
+    """Rerun many submissions, except withdrawn ones, and return their number."""
     with transaction.atomic():
-        # In the common order of locks. Teams are not locked: they would have to be locked first.
+        # Locked in the common order. Teams are not locked, because they would have to be locked first.
         rows = submissions.exclude(state=_State.WITHDRAWN).select_for_update(of=("self",), no_key=True)
         found = list(rows.order_by("pk"))
         for row in found:
@@ -198,12 +199,12 @@ def _rerun(submission: Submission) -> None:
 
 
 def rescore(submissions: QuerySet[Submission]) -> None:
-    """Has submissions scored by new references. Those that wait or run are scored by them anyway.
+    """Score submissions by new references.
 
-    Call it in a transaction.
+    Submissions that wait or run will use the new references anyway. Call this in a transaction.
     """
     ended = submissions.filter(Q(state=_State.SCORED) | Q(state=_State.FAILED, baseline_of__isnull=False))
-    # In the common order of locks.
+    # Locked in the common order.
     rows = list(ended.select_for_update(of=("self",), no_key=True).order_by("pk"))
     found = Submission.objects.filter(pk__in=[row.pk for row in rows])
     found.filter(baseline_of__isnull=False).update(reason="", finished=None)
@@ -212,13 +213,14 @@ def rescore(submissions: QuerySet[Submission]) -> None:
 
 
 def withdraw(submission: Submission) -> Submission:
-    """Withdraws a submission for good: it leaves the leaderboard and is not scored any more.
+    """Withdraw a submission permanently.
 
-    It still counts for the quota. A worker that is scoring it loses its job.
+    It leaves the leaderboard and is no longer scored, but still counts for the quota. A worker that scores it
+    loses its job.
 
     Raises:
-        NotFoundError: It is gone.
-        StandingError: It failed.
+        NotFoundError: The submission no longer exists.
+        SubmissionStateError: The submission failed.
     """
     with transaction.atomic():
         now = locked(submission)
@@ -230,7 +232,10 @@ def withdraw(submission: Submission) -> Submission:
 
 
 def delete_baseline(baseline: Submission) -> None:
-    """Deletes a human baseline, locked by the caller. A worker that scores it loses its job."""
+    """Delete a human baseline that the caller has locked.
+
+    A worker that scores it loses its job.
+    """
     key = str(baseline.pk)
     baseline.delete()
     leases.cancel(SCORING, key)

@@ -1,4 +1,4 @@
-"""Receiving a submission: its checks, quota and files in one step, or nothing of it."""
+"""Reception of submissions: checks, quota and files, all or nothing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from capeval_server.teams.services.enrollment import membership_of
 __all__ = ["LONGEST_FIELD", "entrant", "submit"]
 
 LONGEST_FIELD = 2000
-_REPEATED = "the idempotency key was already used for another upload"
+_REPEATED = "the idempotency key was already used for a different upload"
 
 
 def submit(
@@ -38,29 +38,29 @@ def submit(
     key: str | None = None,
     arrived: datetime | None = None,
 ) -> tuple[Submission, bool]:
-    """Receives a submission.
+    """Receive a submission.
 
     Args:
-        user: Who submits, for their team.
-        phase: The phase submitted to.
+        user: The user, who submits for their team.
+        phase: The phase.
         name: The name of the uploaded file.
-        file: Its bytes, in chunks.
-        declared: What the submitter declares, by the field's name.
-        key: An idempotency key: the same upload with the same key again is the same submission.
-        arrived: When it arrived: now by default.
+        file: The content of the file, in chunks.
+        declared: The declared fields by name.
+        key: An idempotency key: repeating an upload with the same key returns the same submission.
+        arrived: The time of arrival; by default now.
 
     Returns:
         The submission, and whether it is new.
 
     Raises:
-        UploadError: The upload or what is declared is not valid.
+        UploadError: The upload or a declared field is invalid.
         PhaseError: The phase is not open.
         TeamError: The user has not joined the challenge.
         QuotaError: The quota is used up.
-        RepeatedKeyError: The key was used for another upload.
+        RepeatedKeyError: The key was used for a different upload.
         BusyError: Too many uploads are being checked.
     """
-    # The deadline and the day's quota count by when an upload arrives, however long its checks take.
+    # The arrival time determines the deadline and the daily quota, however long the checks take.
     arrived = arrived or timezone.now()
     team = entrant(user, phase, arrived)
     _check_declared(phase, declared)
@@ -100,7 +100,7 @@ def _checked_and_added(
         except IntegrityError:
             if key is None:
                 raise
-            # Used at the same time for another challenge, where another team's row is locked.
+            # Used at the same time for another challenge, which locks a different team's row.
             raise RepeatedKeyError(_REPEATED) from None
 
 
@@ -113,7 +113,7 @@ def _check_open(phase: Phase, arrived: datetime) -> None:
 
 
 def entrant(user: User, phase: Phase, arrived: datetime) -> Team:
-    """The team that a user submits for.
+    """Return the team for which a user submits.
 
     Raises:
         PhaseError: The phase is not open.
@@ -135,14 +135,18 @@ def _add_once(
     phase: Phase,
     user: User,
 ) -> tuple[Submission, bool]:
-    """Adds a submission and its files, unless its key was used before; and whether it was added."""
+    """Add a submission with its files, unless its key was used before.
+
+    Returns:
+        The new or existing submission, and whether it is new.
+    """
     with transaction.atomic():
         _lock(team, user)
         key = submission.idempotency_key
         known = Submission.objects.filter(user=user, idempotency_key=key).first() if key else None
         if known is not None:
             return _same(known, submission.sha256), False
-        # As it is now: an organizer may have changed it while the upload was checked.
+        # Read again: an organizer may have changed it while the upload was checked.
         phase = Phase.objects.select_related("challenge").get(pk=phase.pk)
         _check_open(phase, submission.created)
         spend(team, phase, submission.created)
@@ -155,18 +159,18 @@ def _add_once(
 
 @contextmanager
 def _deleted_after_errors(files: Iterable[tuple[SubmissionFile, bytes]]) -> Iterator[None]:
-    """Deletes the files that were stored, should an error end the context."""
+    """Delete the stored files if the context ends with an error."""
     try:
         yield
     except BaseException:
         for row, _ in files:
-            # By the name that it would have: Django keeps no name of a file that is half written.
+            # By the expected name, because Django does not store the name of a partially written file.
             row.file.storage.delete(f"submissions/{_file_name(row)}")
         raise
 
 
 def _lock(team: Team, user: User) -> None:
-    """Two submissions of a team at the same time wait for each other, so the quota is counted correctly."""
+    """Lock a team, so that its concurrent submissions are counted correctly."""
     locked = Team.objects.select_for_update(of=("self",), no_key=True).filter(
         pk=team.pk, memberships__in=Membership.objects.filter(user=user, approved=True)
     )
@@ -183,9 +187,9 @@ def _check_declared(phase: Phase, declared: Mapping[str, str]) -> None:
     for name, value in declared.items():
         if name not in fields:
             known = ", ".join(fields) or "none"
-            raise UploadError(f"the declared fields must be among {known} (got {name!r})")
+            raise UploadError(f"unknown declared field {name!r}; the fields are: {known}")
         if len(value) > LONGEST_FIELD or "\0" in value:
-            raise UploadError(f"{name!r} must be text of at most {LONGEST_FIELD:,} characters")
+            raise UploadError(f"{name!r} must be a text of at most {LONGEST_FIELD:,} characters")
     missing = [name for name, required in fields.items() if required and not declared.get(name, "").strip()]
     if missing:
         raise UploadError(f"a submission must declare {', '.join(map(repr, missing))}")

@@ -1,4 +1,4 @@
-"""What is in an upload: one JSON file, or a zip of several, each checked before anything is stored."""
+"""Contents of an upload: a JSON file or a zip of several, checked before storage."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ __all__ = ["Upload", "check_results", "read_archive", "read_upload"]
 
 
 class Upload:
-    """A valid submission.
+    """Valid upload.
 
     Attributes:
-        files: The bytes of the result file of each split, by the split's name.
-        algorithm: The algorithm that the files' names name.
+        files: The content of the results file of each split, by the split's name.
+        algorithm: The algorithm in the file names.
     """
 
     def __init__(self, files: dict[str, bytes], algorithm: str) -> None:
@@ -31,25 +31,27 @@ class Upload:
 
 
 def read_upload(name: str, file: Iterable[bytes], splits: Sequence[Split]) -> Upload:
-    """Checks an upload to a phase with some splits.
+    """Read and check an upload to a phase with some splits.
 
     Args:
         name: The name of the uploaded file.
-        file: Its bytes, in chunks.
-        splits: The splits that it must have results of.
+        file: The content of the file, in chunks.
+        splits: The splits with required results.
 
     Raises:
-        UploadError: It is not a valid submission; the error names the file in it that is wrong.
+        UploadError: The upload is invalid; the error names the invalid file.
     """
     data = _bounded(file)
     entries = _unzipped(data) if is_zip(name, data) else {name: data}
     named = {entry: _split_of(entry, splits) for entry in entries}
     for split in splits:
         if split.name not in {found.name for found, _ in named.values()}:
-            raise UploadError(f"the upload must have {split.results!r}, the results of split {split.name!r}")
+            raise UploadError(
+                f"the upload must contain {split.results!r}, the results of split {split.name!r}"
+            )
     algorithms = sorted({algorithm for _, algorithm in named.values()})
     if len(algorithms) > 1 or len(named) > len(splits):
-        raise UploadError(f"the files must be of one algorithm (got {', '.join(map(repr, algorithms))})")
+        raise UploadError(f"all files must have the same algorithm (got {', '.join(map(repr, algorithms))})")
     for entry, content in entries.items():
         split = named[entry][0]
         check_results(entry, content, split.name, split.image_ids)
@@ -57,19 +59,24 @@ def read_upload(name: str, file: Iterable[bytes], splits: Sequence[Split]) -> Up
 
 
 def read_archive(file: Iterable[bytes]) -> dict[str, bytes]:
-    """The files in a zip by their names. None may be a path or another archive.
+    """Return the files in a zip by name.
+
+    Names with folders and nested archives are rejected.
 
     Args:
-        file: The bytes of the zip, in chunks.
+        file: The content of the zip, in chunks.
 
     Raises:
-        UploadError: It is not a zip, or is too large or damaged; the error names the wrong file.
+        UploadError: The file is not a zip, too large or damaged; the error names the invalid file in it.
     """
     return _unzipped(_bounded(file))
 
 
 def _bounded(chunks: Iterable[bytes]) -> bytes:
-    """All of the chunks. Bytes are counted as they come, since a declared size may be wrong."""
+    """Join chunks up to the size limit.
+
+    Bytes are counted as they arrive, because a declared size may be wrong.
+    """
     parts, total, limit = [], 0, settings.UPLOAD_BYTES
     for chunk in chunks:
         total += len(chunk)
@@ -96,19 +103,19 @@ def _split_of(entry: str, splits: Sequence[Split]) -> tuple[Split, str]:
 
 
 def check_results(entry: str, data: bytes, split: str, images: Sequence[ImageId]) -> None:
-    """Checks a file of results.
+    """Check a results file.
 
     Args:
-        entry: Its name.
-        data: Its bytes.
-        split: The name of the split that it is of.
+        entry: The name of the file.
+        data: The content of the file.
+        split: The name of its split.
         images: The split's images.
 
     Raises:
-        UploadError: It is not a file of results, or not of these images.
+        UploadError: The file is not a results file, or covers other images.
     """
     if is_archive(data):
-        raise UploadError("the file must be JSON (got another archive)", entry=entry)
+        raise UploadError("the file must be JSON (got an archive)", entry=entry)
     if data.lstrip()[:1] not in (b"[", b"{"):
         raise UploadError("the file must be JSON: a list or a mapping of captions", entry=entry)
     try:
@@ -123,6 +130,6 @@ def check_results(entry: str, data: bytes, split: str, images: Sequence[ImageId]
         longest = max(map(len, captions))
         if longest > limit:
             raise UploadError(
-                f"a caption must have at most {limit:,} characters (that of image {image!r} has {longest:,})",
+                f"captions must have at most {limit:,} characters (got {longest:,} for image {image!r})",
                 entry=entry,
             )

@@ -1,4 +1,7 @@
-"""Blocking users: they can't take part in a challenge, also not by a new account with the same address."""
+"""Blocks of users in a challenge.
+
+They also apply to new accounts with the same address.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +17,16 @@ __all__ = ["block", "block_of", "keep_addresses"]
 
 
 def block_of(user: User, challenge: Challenge) -> Block | None:
-    """The block by which a user can't take part in a challenge, if there is one."""
+    """Return the block of a user in a challenge, or None."""
     same = Q(user=user) | Q(addresses__digest__in=known_digests(user, challenge))
     return Block.objects.filter(same, challenge=challenge).order_by("pk").first()
 
 
 def block(user: User, challenge: Challenge, reason: str) -> Block:
-    """Blocks a user, or gives the reason of a block anew. The caller has locked the challenge."""
+    """Block a user, or update the reason of a block.
+
+    The caller has locked the challenge.
+    """
     values = {"reason": reason, "who": user.username}
     made, _ = Block.objects.update_or_create(challenge=challenge, user=user, defaults=values)
     _keep(made, user)
@@ -28,7 +34,7 @@ def block(user: User, challenge: Challenge, reason: str) -> Block:
 
 
 def keep_addresses(*, instance: User, **_: object) -> None:
-    """Keeps the hashes of a user's addresses with the user's blocks, before the user is deleted."""
+    """Store the address hashes of a blocked user, before the user is deleted."""
     for made in Block.objects.filter(user=instance).select_related("challenge"):
         _keep(made, instance)
 

@@ -1,4 +1,4 @@
-"""Joining a challenge, alone or in a team: codes that let others in, and approval by organizers."""
+"""Joining a challenge: new teams, invitation codes, and approval by organizers."""
 
 from __future__ import annotations
 
@@ -26,45 +26,45 @@ __all__ = [
     "team_of",
 ]
 
-# For how many days a team's code is valid: at first, and at most.
+# Validity of a team's code in days: the default and the maximum.
 _FIRST_INVITATION, LONGEST_INVITATION = 7, 90
 
 
 def team_of(user: User, challenge: Challenge) -> Team | None:
-    """The team by which a user takes part in a challenge, if they do."""
+    """Return the team of a user in a challenge, or None."""
     return Team.objects.filter(challenge=challenge, memberships__user=user).first()
 
 
 def membership_of(user: User, challenge: Challenge) -> Membership | None:
-    """A user's membership in a team of a challenge, if they take part."""
+    """Return the membership of a user in a challenge, or None."""
     return Membership.objects.select_related("team").filter(challenge=challenge, user=user).first()
 
 
 def invited(challenge: Challenge, code: str) -> Team | None:
-    """The team that has a code which is valid now, if one has."""
+    """Return the team with a valid invitation code, or None."""
     if "\0" in code:
         return None
     return Team.objects.filter(challenge=challenge, code=code, code_expires__gt=timezone.now()).first()
 
 
 def make_team(user: User, challenge: Challenge, name: str = "") -> Team:
-    """Makes a new team with a user, who owns it.
+    """Create a team with a user as its owner.
 
     Args:
-        user: Who joins.
+        user: The user.
         challenge: The challenge.
-        name: The team's name; the user's own by default.
+        name: The team's name; by default the username.
 
     Raises:
-        TeamError: The name is taken, looks like another, or is not valid; or the user already takes part or
-            is blocked.
+        TeamError: The name is invalid, taken or looks like another; or the user already participates or is
+            blocked.
     """
     team = Team(challenge=challenge, name=" ".join((name or user.username).split()))
     _set_code(team, new_code(), _FIRST_INVITATION)
     try:
         team.clean_fields()
     except ValidationError as error:
-        raise TeamError(f"'name' must be a name ({' '.join(error.messages)})") from None
+        raise TeamError(f"'name' is invalid: {' '.join(error.messages)}") from None
     try:
         team.clean()
     except ValidationError as error:
@@ -81,27 +81,27 @@ def make_team(user: User, challenge: Challenge, name: str = "") -> Team:
 
 
 def join(user: User, challenge: Challenge, code: str) -> Team:
-    """Adds a user to the team that has a code.
+    """Add a user to the team with an invitation code.
 
     Raises:
-        TeamError: No team has the code, or the user already takes part or is blocked.
+        TeamError: The code is invalid, or the user already participates or is blocked.
     """
     with transaction.atomic():
         now = _locked(challenge)
         found = invited(challenge, code)
-        # Locked, since its last member may leave at the same time, which deletes the team.
+        # Locked, because its last member may leave at the same time, which deletes the team.
         team = found and Team.objects.select_for_update(no_key=True).filter(pk=found.pk).first()
         if team is None or team.code != code:
             raise TeamError(
-                "'code' must be the code of a team of this challenge"
-                " (got another, or one that has expired or was revoked)"
+                "'code' must be the valid code of a team of this challenge"
+                " (it may have expired or been revoked: ask the team's owner for a new one)"
             )
         _add(user, team, now, owner=not team.memberships.exists())
     return team
 
 
 def _locked(challenge: Challenge) -> Challenge:
-    # An organizer may block the user, or begin to ask for approval, at the same time.
+    # An organizer may block the user or start to require approval at the same time.
     return Challenge.objects.select_for_update(no_key=True).get(pk=challenge.pk)
 
 
@@ -115,19 +115,23 @@ def _add(user: User, team: Team, challenge: Challenge, *, owner: bool) -> None:
                 team=team, challenge=challenge, user=user, owner=owner, approved=not challenge.approval
             )
     except IntegrityError:
-        raise TeamError(f"{user.username!r} already takes part in this challenge") from None
+        raise TeamError(f"{user.username!r} already participates in this challenge") from None
 
 
 def approve_all(challenge: Challenge) -> int:
-    """Approves all who wait for that; returns how many."""
+    """Approve all waiting members, and return their number."""
     return challenge.memberships.filter(approved=False).update(approved=True)
 
 
 def invite(team: Team, days: int = _FIRST_INVITATION) -> None:
-    """Gives a team a new code, which is valid for some days: the old one stops working.
+    """Create a new invitation code of a team, which replaces the previous one.
+
+    Args:
+        team: The team.
+        days: The validity of the code in days.
 
     Raises:
-        TeamError: The days are too few or too many.
+        TeamError: The number of days is too small or too large.
     """
     if not 1 <= days <= LONGEST_INVITATION:
         raise TeamError(f"'days' must be 1 to {LONGEST_INVITATION} (got {days})")
@@ -136,7 +140,7 @@ def invite(team: Team, days: int = _FIRST_INVITATION) -> None:
 
 
 def revoke_invitation(team: Team) -> None:
-    """Ends a team's code."""
+    """Revoke a team's invitation code."""
     team.code = team.code_expires = None
     team.save(update_fields=["code", "code_expires"])
 

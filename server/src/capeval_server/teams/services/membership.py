@@ -1,7 +1,7 @@
-"""Members of teams: they leave or are removed at any time, and the ownership of a team passes on.
+"""Team members: leaving, removal, and transfer of ownership.
 
-What a team submitted stays with the team. What it used of the quotas counts for who left it as well: `left`
-tells the rooms above, which count it.
+A team keeps its submissions. Its used quota also counts for members who left; apps that count it receive the
+signal `left`.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from capeval_server.teams.services.enrollment import revoke_invitation
 
 __all__ = ["agree", "depart", "leave", "leave_all", "left", "owned", "pass_on", "remove"]
 
-# Sent with `membership`, in the transaction in which somebody leaves a team or is removed, before they do.
+# Sent with `membership`, before a member leaves a team or is removed, in the same transaction.
 left = Signal()
 
 
 def owned(user: User, challenge: Challenge) -> Team:
-    """The team of a challenge that a user owns.
+    """Return the team of a challenge that a user owns.
 
     Raises:
-        TeamError: They own none.
+        TeamError: The user owns no team.
     """
     found = Team.objects.filter(
         challenge=challenge, memberships__in=Membership.objects.filter(user=user, owner=True)
@@ -36,16 +36,16 @@ def owned(user: User, challenge: Challenge) -> Team:
 
 
 def agree(owner: User, challenge: Challenge, *, shows_captions: bool) -> None:
-    """Says whether everybody may read the captions of a team's submissions on leaderboards.
+    """Set whether the captions of a team's submissions on leaderboards are public.
 
-    Where the organizers show the captions of all teams, they are shown in any case.
+    If the organizers publish the captions of all teams, this has no effect.
 
     Raises:
-        TeamError: Who asks does not own a team.
+        TeamError: The user owns no team.
     """
     with transaction.atomic():
         team = _locked(owned(owner, challenge))
-        # As it is now: the ownership may have passed on meanwhile.
+        # Read again: the ownership may have been transferred in the meantime.
         if team is None or not team.memberships.filter(user=owner, owner=True).exists():
             raise TeamError("only the owner of a team can do this")
         team.shows_captions = shows_captions
@@ -53,41 +53,41 @@ def agree(owner: User, challenge: Challenge, *, shows_captions: bool) -> None:
 
 
 def leave(user: User, challenge: Challenge) -> None:
-    """Removes a user from their team, which keeps what it submitted.
+    """Remove a user from their team, which keeps its submissions.
 
     Raises:
         TeamError: The user is in no team.
     """
     with transaction.atomic():
         if not depart(user, challenge):
-            raise TeamError(f"{user.username!r} does not take part in this challenge")
+            raise TeamError(f"{user.username!r} does not participate in this challenge")
 
 
 def remove(owner: User, challenge: Challenge, name: str) -> None:
-    """Removes a member from a team, and ends the team's code, which the member knows.
+    """Remove a member from a team, and revoke the team's code, which the member knows.
 
     Raises:
-        TeamError: Who asks does not own a team, or the member is none of it or its owner.
+        TeamError: The user owns no team, or the member is not in it or is its owner.
     """
     with transaction.atomic():
         team = _locked(owned(owner, challenge))
-        # As it is now: the ownership may have passed on meanwhile.
+        # Read again: the ownership may have been transferred in the meantime.
         if team is None or not team.memberships.filter(user=owner, owner=True).exists():
             raise TeamError("only the owner of a team can do this")
         if name == owner.username:
-            raise TeamError("the owner of a team leaves it in place of being removed")
+            raise TeamError("the owner of a team can't be removed: leave the team instead")
         member = team.memberships.select_related("user").filter(user__username=name).first()
         if member is None:
-            raise TeamError(f"{name!r} is no member of team {team.name!r}")
+            raise TeamError(f"{name!r} is not a member of team {team.name!r}")
         depart(member.user, challenge)
         revoke_invitation(team)
 
 
 def pass_on(owner: User, challenge: Challenge, name: str) -> None:
-    """Makes another member the owner of a team.
+    """Transfer the ownership of a team to another member.
 
     Raises:
-        TeamError: Who asks does not own a team, or the other is no member of it.
+        TeamError: The user owns no team, or the other user is not a member of it.
     """
     with transaction.atomic():
         team = _locked(owned(owner, challenge))
@@ -95,17 +95,20 @@ def pass_on(owner: User, challenge: Challenge, name: str) -> None:
         if not members.filter(user=owner, owner=True).exists():
             raise TeamError("only the owner of a team can do this")
         if not members.filter(user__username=name).exists():
-            raise TeamError(f"{name!r} is no member of your team")
+            raise TeamError(f"{name!r} is not a member of your team")
         members.filter(owner=True).update(owner=False)
         members.filter(user__username=name).update(owner=True)
 
 
 def depart(user: User, challenge: Challenge) -> bool:
-    """Takes a user out of their team, in a transaction of the caller's; says whether they were in one.
+    """Remove a user from their team, in the caller's transaction.
 
-    The ownership passes on. A team that has not submitted ends with its last member.
+    The ownership passes to the next member. A team without submissions is deleted with its last member.
+
+    Returns:
+        Whether the user was in a team.
     """
-    # A submission that comes in at the same time holds this lock, or waits for it.
+    # A concurrent submission holds this lock, or waits for it.
     team = _locked(Team.objects.filter(challenge=challenge, memberships__user=user).first())
     member = team and team.memberships.select_related("team", "challenge", "user").filter(user=user).first()
     if team is None or member is None:
@@ -117,13 +120,13 @@ def depart(user: User, challenge: Challenge) -> bool:
 
 
 def leave_all(*, instance: User, **_: object) -> None:
-    """Takes a user out of all teams, before the user is deleted."""
+    """Remove a user from all teams, before the user is deleted."""
     for challenge in Challenge.objects.filter(memberships__user=instance).order_by("memberships__team"):
         depart(instance, challenge)
 
 
 def _after(team: Team) -> None:
-    """What follows when a member is gone: the next one owns the team, or it ends."""
+    """Transfer the ownership after a member left, or delete an empty team."""
     members = team.memberships.order_by("-owner", "-approved", "joined", "pk")
     heir = members.first()
     if heir is not None and not heir.owner:
@@ -132,7 +135,7 @@ def _after(team: Team) -> None:
     elif heir is None and not team.submissions.exists():
         team.delete()
     elif heir is None:
-        # Nobody takes over what its former members submitted.
+        # Nobody may join and take over the submissions of former members.
         revoke_invitation(team)
 
 
