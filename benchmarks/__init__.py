@@ -1,1 +1,1 @@
-"""Side-by-side timings: `python -m benchmarks`, or `make bench`."""
+"""Benchmarks of capeval and the reference: `python -m benchmarks`, or `make bench`."""

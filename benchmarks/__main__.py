@@ -1,4 +1,4 @@
-"""Times capeval and the reference on the same files, in one run, and prints Markdown tables."""
+"""Timings of capeval and the reference on the same files, as Markdown tables."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ FIVE = ("BLEU", "METEOR", "ROUGE-L", "CIDEr-D")
 
 
 def main() -> None:
-    """Runs the parts asked for, all by default."""
+    """Run the selected parts; by default, all of them."""
     parts: dict[str, Callable[[Path, Any], str]] = {
         "whole": whole,
         "five": five,
@@ -44,10 +44,10 @@ def main() -> None:
         "volume": volume,
     }
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("parts", nargs="*", choices=[*parts, []], help="which parts to run")
-    parser.add_argument("--rounds", type=int, default=5, help="how often each process runs")
+    parser.add_argument("parts", nargs="*", choices=[*parts, []], help="parts to run (default: all)")
+    parser.add_argument("--rounds", type=int, default=5, help="number of runs of each process")
     parser.add_argument(
-        "--images", type=int, nargs="+", default=[100_000], help="numbers of images of the part volume"
+        "--images", type=int, nargs="+", default=[100_000], help="numbers of images for the part volume"
     )
     arguments = parser.parse_args()
     print(f"{machine()}; {datetime.now(UTC).date()}; medians of {arguments.rounds} rounds\n")
@@ -59,7 +59,7 @@ def main() -> None:
 
 
 def whole(folder: Path, rounds: int) -> str:
-    """Whole processes from JSON files: the reference, the library, the command line, bare kernels."""
+    """Time whole processes on JSON files: reference, library, command line and bare kernels."""
     files = _files(folder)
     references, candidates = hold_out(coco.captions("val2014"), seed=0)
     lines = [str(folder / "references.tsv"), str(folder / "results.tsv")]
@@ -71,13 +71,13 @@ def whole(folder: Path, rounds: int) -> str:
 
 
 def five(folder: Path, rounds: int) -> str:
-    """The same with METEOR, whose tables are compiled already."""
+    """Time whole processes including METEOR, with compiled tables."""
     compiled_tables()
     return _whole_table(alternating(_whole(_files(folder), FIVE), rounds), FIVE)
 
 
 def _files(folder: Path) -> list[str]:
-    """val2014 as files: the references, and one held-out caption of each image."""
+    """Write val2014 as files: the references, and one held-out caption per image."""
     files = [str(folder / "references.json"), str(folder / "results.json")]
     if not Path(files[1]).exists():
         references, candidates = hold_out(coco.captions("val2014"), seed=0)
@@ -111,7 +111,7 @@ def _whole_table(runs: dict[str, list[Run]], metrics: tuple[str, ...]) -> str:
 
 
 def meteor(folder: Path, rounds: int) -> str:
-    """METEOR alone: all of val2014, single candidates by length, and compiling the tables."""
+    """Time METEOR: all of val2014, single candidates by length, and table compilation."""
     files = _files(folder)
     compiled_tables()
     runs = alternating(
@@ -126,15 +126,15 @@ def meteor(folder: Path, rounds: int) -> str:
     ours = [json.loads(one.output) for one in runs["ours"]]
     fast = median(one["seconds"] for one in ours)
     rows = [
-        ["pycocoevalcap, start-up included", f"{slow:.2f}", "1.0"],
-        ["capeval, references prepared and candidates scored", f"{fast:.3f}", f"{slow / fast:.1f}"],
+        ["pycocoevalcap, including start-up", f"{slow:.2f}", "1.0"],
+        ["capeval, preparing references and scoring candidates", f"{fast:.3f}", f"{slow / fast:.1f}"],
     ]
     lengths = {words: median(one["milliseconds"][words] for one in ours) for words in ours[0]["milliseconds"]}
     singles = ", ".join(f"{words} words {time:.2f}" for words, time in lengths.items())
     compiling = median(float(one.output) for one in runs["tables"])
     opening = 1000 * median(one["open"] for one in ours)
     notes = [
-        f"one candidate against its references, in milliseconds: {singles}",
+        f"one candidate against its references (milliseconds): {singles}",
         f"resident memory of the scoring process: {max(one['resident'] for one in ours):.0f} MB",
         f"tables: opened in {opening:.1f} ms, compiled in {compiling:.1f} s "
         f"with a peak of {megabytes(runs['tables']):.0f} MB",
@@ -143,14 +143,14 @@ def meteor(folder: Path, rounds: int) -> str:
 
 
 def spice(folder: Path, rounds: int) -> str:
-    """SPICE and the Java program, both warm and on all cores: distinct captions from text to tuples."""
+    """Time SPICE and the Java program, warm and on all cores, from captions to tuples."""
     rng, captions = random.Random(0), coco.captions("val2014")
     texts = sorted({" ".join(tokens) for tokens in tokenize([captions[image][0] for image in captions])})
     source, classes = folder / "captions.jsonl", folder / "classes"
     classes.mkdir()
     java.write_lines(source, rng.sample(texts, SPICE_CAPTIONS))
     cores = len(os.sched_getaffinity(0))
-    # Its first round is not counted: Java compiles while it runs.
+    # Java's first round is a warm-up, because of just-in-time compilation.
     theirs = java.command(classes, "time", str(source), "2", processors=cores)
     runs = alternating(
         {"Java": theirs, "capeval": python("-m", "benchmarks.spice", str(source), "3")}, max(1, rounds // 2)
@@ -165,10 +165,10 @@ def spice(folder: Path, rounds: int) -> str:
             ("capeval", fast, max(one["peak"] for one in ours)),
         )
     ]
-    header = [f"{SPICE_CAPTIONS:,} captions to tuples", "seconds", "captions a second", "times as fast", "MB"]
+    header = [f"{SPICE_CAPTIONS:,} captions to tuples", "seconds", "captions/s", "times as fast", "MB"]
     empty, warm = (median(one[store] for one in ours) for store in ("empty", "warm"))
     images = f"{ours[0]['images']} images of val2014"
-    note = f"{images}: {empty:.2f} s with an empty store, {warm:.2f} s with a warm one"
+    note = f"{images}: {empty:.2f} s with an empty parse cache, {warm:.2f} s with a warm one"
     return f"{table(header, rows)}\n\n{note}"
 
 
@@ -192,7 +192,7 @@ def _kernels() -> str:
 
 
 def start(_: Path, rounds: int) -> str:
-    """How long Python, the import and the help take, as whole processes."""
+    """Time the start of Python, the imports and the help, as whole processes."""
     runs = alternating(
         {
             "python -c pass": python("-c", "pass"),
@@ -208,12 +208,12 @@ def start(_: Path, rounds: int) -> str:
 
 
 def minibatch(_: Path, __: int) -> str:
-    """Prepared CIDEr-D on minibatches of samples."""
+    """Time prepared CIDEr-D on minibatches of samples."""
     ours = json.loads(run(python("-m", "benchmarks.minibatch")).output)
     theirs = json.loads(run(python("-m", "benchmarks.minibatch_reference")).output)
     fast, slow = median(ours["milliseconds"]), median(theirs["milliseconds"])
     rows = [
-        ["prepared CIDEr-D, tokenization included", f"{fast:.2f}", f"{slow / fast:.0f}"],
+        ["prepared CIDEr-D, including tokenization", f"{fast:.2f}", f"{slow / fast:.0f}"],
         ["pycocoevalcap's CIDEr-D, without tokenization", f"{slow:.2f}", "1"],
     ]
     grown = f"memory after the first batch {ours['before']:.1f} MB, after 2,000 more {ours['after']:.1f} MB"
@@ -222,7 +222,7 @@ def minibatch(_: Path, __: int) -> str:
 
 
 def growth(_: Path, __: int) -> str:
-    """Cost per image by number of images."""
+    """Time the evaluation per image for different numbers of images."""
     rows = json.loads(run(python("-m", "benchmarks.growth")).output)
     names = list(rows[0]["seconds"])
     cells = [
@@ -233,18 +233,18 @@ def growth(_: Path, __: int) -> str:
 
 
 def arrow(_: Path, __: int) -> str:
-    """From an Arrow table to native captions."""
+    """Time the conversion of an Arrow table to native captions."""
     found = json.loads(run(python("-m", "benchmarks.arrow")).output)
     slow = found["milliseconds"]["lists"]["median"]
     rows = [
         [name, f"{times['median']:.1f}", f"{times['least']:.1f}", f"{slow / times['median']:.1f}"]
         for name, times in found["milliseconds"].items()
     ]
-    return table([f"{found['images']:,} images of Arrow", "milliseconds", "least", "times as fast"], rows)
+    return table([f"{found['images']:,} images, Arrow", "milliseconds", "minimum", "times as fast"], rows)
 
 
 def volume(folder: Path, sizes: list[int]) -> str:
-    """Many images in shards, on all cores, with the line to 10^9 images."""
+    """Time many images in shards on all cores, and extrapolate to 10^9 images."""
     compiled_tables()
     rows = []
     for images in sizes:
@@ -257,17 +257,17 @@ def volume(folder: Path, sizes: list[int]) -> str:
             cells = [f"{found[name]:.0f}" for name in ("wall", "processor", "worker", "driver")]
             rows.append([f"{images:,}", ", ".join(metrics), *cells, growth, f"{hours:.1f}"])
         shutil.rmtree(shards)
-    header = ["images", "metrics", "seconds", "core-seconds", "MB a worker", "MB of the driver"]
+    header = ["images", "metrics", "seconds", "core-seconds", "MB per worker", "MB of the driver"]
     header += ["last shard / tenth", "core-hours for 10^9"]
     rate = json.loads(run(python("-m", "benchmarks.spice_rate")).output)
     captions = rate["captions_an_image"]
     second = rate["captions"] / rate["core_seconds"]
-    # By the rate of parsing, beside which the rest is little: that many captions would take all day.
+    # Estimated from the parsing rate, which dominates the cost: parsing all captions would take a day.
     cells = ["", f"{sizes[0] * captions / second:,.0f}", "", "", "", f"{1e9 * captions / second / 3600:,.0f}"]
-    rows.append([f"{sizes[0]:,}", "SPICE, by its rate", *cells])
+    rows.append([f"{sizes[0]:,}", "SPICE, estimated from its rate", *cells])
     note = (
-        f"SPICE's rate without a store of parses: {second:.1f} captions a core-second ({rate['captions']} of"
-        f" them); {captions:.1f} captions an image"
+        f"SPICE without a parse cache: {second:.1f} captions per core-second (measured on {rate['captions']}"
+        f" captions); {captions:.1f} captions per image"
     )
     return f"{table(header, rows)}\n\n{note}"
 

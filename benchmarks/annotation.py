@@ -1,10 +1,10 @@
-"""Large annotation campaigns: making one, giving out items of it, answers to them, its audit and its pages.
+"""Benchmark of large annotation campaigns: creation, assignment, answers, audit, pages.
 
-`python -m benchmarks.annotation` makes a campaign of 4,000 pairs x 48 triplets x 3 votes with
-`capeval server annotate create`, asks for items while all its slots are open, asks the rules about sentences,
-has 50 workers answer by HTTP, has all votes given, audits it with `capeval server annotate audit`, and gets
-the organizers' pages.
-CAPEVAL_SERVER_DATABASE chooses the database, which must be empty; SQLite by default.
+`python -m benchmarks.annotation` creates a campaign of 4,000 pairs x 48 triplets x 3 votes with
+`capeval server annotate create`. It requests items while all slots are open, checks sentences against the
+text rules, lets 50 workers answer over HTTP, fills all remaining slots, audits the campaign with `capeval
+server annotate audit`, and requests the organizers' pages. CAPEVAL_SERVER_DATABASE selects the database,
+which must be empty (default: SQLite).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from capeval_server.annotation.models import Campaign
 
 PAIRS, TRIPLETS, VOTES, WORKERS = 4000, 48, 3, 50
-# How many answers each worker gives, and how many seconds apart.
+# Answers per worker, and seconds between two of them.
 ANSWERS, PAUSE = 10, 3.0
 DEFINITION = f"""
 [campaign]
@@ -46,7 +46,7 @@ batch = 1
 check_every = 0
 reopened_for = "everybody"
 """
-# All votes, as if the workers had given them: each triplet is answered by three of them.
+# Fills all slots as if the workers had answered: each triplet gets answers from three workers.
 FILL = (
     "INSERT INTO annotation_assignment (participation_id, item_id, slot_id, lease, lease_until, state,"
     " mirrored, batch, place, opened, reason)"
@@ -70,9 +70,9 @@ FILL = (
 
 
 def main() -> None:
-    """Makes the campaign, asks for items, fills it, audits and shows it, and prints a Markdown table."""
+    """Run the benchmark and print a Markdown table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--pairs", type=int, default=PAIRS, help="how many pairs, of 48 triplets each")
+    parser.add_argument("--pairs", type=int, default=PAIRS, help="number of pairs, with 48 triplets each")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -80,39 +80,39 @@ def main() -> None:
         _write(folder, arguments.pairs)
         server = python("-m", "capeval_server")
         run([*server, "migrate"])
-        _say("making the campaign")
+        _say("creating the campaign")
         made = run([*server, "annotate", "create", str(folder / "campaign.toml")])
         set_up()
-        # It would tell of each request.
+        # At the level INFO, httpx logs each request.
         logging.getLogger("httpx").setLevel(logging.WARNING)
-        _say("giving out items")
+        _say("assigning items")
         times = _ask()
         verdicts = _judge_sentences()
-        _say("having workers answer")
+        _say("answering as workers")
         answered = _work()
         _say("filling all slots")
         votes = _fill()
         _say("auditing")
         audited = run([*server, "annotate", "audit", "large"])
-        _say("looking at the organizers' pages")
+        _say("requesting the organizers' pages")
         seen = _look()
     assert "all holds" in audited.output, audited.output
     print(f"{machine()}; {arguments.pairs * TRIPLETS * VOTES:,} votes\n")
     rows = [
-        ["making the campaign", f"{made.seconds:.1f} s, {made.megabytes:.0f} MB"],
-        ["giving out an item, all slots open: median", f"{_ms(times, 50)} ms"],
-        ["giving out an item, all slots open: p95", f"{_ms(times, 95)} ms"],
-        ["what the rules say of a sentence while it is typed: p95", f"{_ms(verdicts, 95)} ms"],
-        [f"an answer and the next item, {WORKERS} workers: median", f"{_ms(answered, 50)} ms"],
-        [f"an answer and the next item, {WORKERS} workers: p95", f"{_ms(answered, 95)} ms"],
+        ["creating the campaign", f"{made.seconds:.1f} s, {made.megabytes:.0f} MB"],
+        ["assigning an item, all slots open: median", f"{_ms(times, 50)} ms"],
+        ["assigning an item, all slots open: p95", f"{_ms(times, 95)} ms"],
+        ["checking a sentence against the text rules: p95", f"{_ms(verdicts, 95)} ms"],
+        [f"answer and next item, {WORKERS} workers: median", f"{_ms(answered, 50)} ms"],
+        [f"answer and next item, {WORKERS} workers: p95", f"{_ms(answered, 95)} ms"],
         [f"audit of {votes:,} answers", f"{audited.seconds:.1f} s, {audited.megabytes:.0f} MB"],
-        *([f"the organizers' page {name}", f"{seconds:.2f} s"] for name, seconds in seen.items()),
+        *([f"organizers' page: {name}", f"{seconds:.2f} s"] for name, seconds in seen.items()),
     ]
-    print(table(["what", "measured"], rows))
+    print(table(["measurement", "value"], rows))
 
 
 def _say(what: str) -> None:
-    # Each part takes a minute or more: who stops it, or whose machine does, shall see where it was.
+    # Each part takes a minute or more, so an interrupted run must show how far it got.
     print(f"  {what}", file=sys.stderr, flush=True)
 
 
@@ -145,7 +145,7 @@ def _campaign() -> Campaign:
 
 
 def _ask() -> list[float]:
-    """The seconds of giving out an item to each of the workers in turn, some times."""
+    """Return the seconds to assign an item, for each worker in turn, in 10 rounds."""
     from django.db import transaction
 
     from capeval_server.annotation.core.slots import recount
@@ -169,7 +169,7 @@ def _ask() -> list[float]:
 
 
 def _judge_sentences() -> list[float]:
-    """The seconds of asking the rules for sentences about one, some times."""
+    """Return the seconds to check a sentence against the text rules, 300 times."""
     from capeval_server.annotation.text_rules.rules import check_captions
 
     times = []
@@ -185,7 +185,10 @@ def _ms(times: list[float], percentile: int) -> str:
 
 
 def _work() -> list[float]:
-    """The seconds of an answer with the next item, of workers who answer 1,200 an hour each, by HTTP."""
+    """Return the seconds to answer and get the next item, over HTTP.
+
+    Each worker sends 1,200 answers per hour.
+    """
     from capeval_server.annotation.models import Assignment, Campaign, Item, Response
     from capeval_server.annotation.responses import assignment
     from capeval_server.annotation.workers import enrollment
@@ -217,7 +220,7 @@ def _work() -> list[float]:
 
 def _judge(place: str, token: str, number: int, times: list[float]) -> None:
     headers = {"Authorization": f"Bearer {token}"}
-    # They neither come nor answer all in the same moment.
+    # Spreads the workers over the pause, so that they do not send requests simultaneously.
     due = time.perf_counter() + PAUSE * number / WORKERS
     with httpx.Client(headers=headers, timeout=60) as client:
         time.sleep(PAUSE * number / WORKERS)
@@ -234,7 +237,7 @@ def _judge(place: str, token: str, number: int, times: list[float]) -> None:
 
 
 def _asked(client: httpx.Client, address: str, content: object) -> Any:
-    """What the server answers; it is asked again, as a page does, where it is too busy."""
+    """Return the server's answer; like the pages, retry while the server is too busy."""
     while (answer := client.post(address, json=content)).status_code == httpx.codes.SERVICE_UNAVAILABLE:
         time.sleep(0.2)
     return answer.raise_for_status().json()
@@ -261,7 +264,7 @@ def _fill() -> int:
 
 
 def _look() -> dict[str, float]:
-    """The seconds that each page of the campaign takes, once all has been answered."""
+    """Return the seconds per page of the completed campaign."""
     from django.contrib.auth.models import User
     from django.test import Client
 

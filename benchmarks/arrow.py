@@ -1,4 +1,7 @@
-"""From an Arrow table to native captions, by its stream and by Python's lists. Prints one line of JSON."""
+"""Benchmark of converting an Arrow table to native captions, by stream and by Python lists.
+
+Prints one line of JSON.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ ROUNDS = 15
 
 
 def main() -> None:
-    """Reads references and candidates of as many images as a shard of val2014 has, in alternation."""
+    """Time both ways in turn, on as many images as a shard of val2014 contains."""
     references, candidates = hold_out(coco.captions("val2014"), seed=0)
     ids = references.image_ids[:IMAGES]
     table = pa.table(
@@ -44,7 +47,7 @@ def main() -> None:
 
 
 def by_stream(table: pa.Table) -> tuple[References, Candidates]:
-    """As `References.from_table` reads any table."""
+    """Read the table through its Arrow stream, with `from_table`."""
     return (
         References.from_table(table, caption_column="references"),
         Candidates.from_table(table, caption_column="caption"),
@@ -52,7 +55,7 @@ def by_stream(table: pa.Table) -> tuple[References, Candidates]:
 
 
 def by_lists(table: pa.Table) -> tuple[References, Candidates]:
-    """Through Python's strings, which is how rows of mappings are read."""
+    """Read the table through Python strings, like rows of mappings."""
     ids, references, captions = (table.column(name).to_pylist() for name in table.column_names)
     return References(dict(zip(ids, references, strict=True))), Candidates(
         dict(zip(ids, captions, strict=True))

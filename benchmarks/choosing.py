@@ -1,8 +1,8 @@
-"""How long choosing images takes, on made data of the size and shape of Open Images V4's test set.
+"""Benchmark of image selection, on synthetic data in the size of Open Images V4's test set.
 
-`python -m benchmarks.choosing` writes CSV files as Open Images has them for 125,436 images with 625,282
-boxes of 600 classes whose frequencies fall as Zipf's law has it, and prints seconds. It is no data of Open
-Images: images, boxes and rotations are drawn at random.
+`python -m benchmarks.choosing` writes CSV files in the format of Open Images, for 125,436 images with 625,282
+boxes of 600 classes with Zipf-distributed frequencies, and prints timings. No data of Open Images is used:
+images, boxes and rotations are drawn at random.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ _IMAGE_HEADER = (
 
 
 def make(folder: Path, *, images: int = IMAGES, boxes: int = BOXES, seed: int = 0) -> tuple[Path, Path]:
-    """Writes boxes and rotations of made images."""
+    """Write boxes and rotations of synthetic images; return both paths."""
     chance = np.random.default_rng(seed)
     ids = [f"{number:016x}" for number in range(images)]
-    # Half of the images have one class, a quarter two, and so on; other boxes repeat a class of an image.
+    # Half of the images get one class, a quarter two, and so on; the remaining boxes repeat an image's class.
     image = np.repeat(np.arange(images), chance.geometric(0.5, images))
     zipf = 1 / np.arange(1, CLASSES + 1)
     label = chance.choice(CLASSES, len(image), p=zipf / zipf.sum())
@@ -57,7 +57,7 @@ def make(folder: Path, *, images: int = IMAGES, boxes: int = BOXES, seed: int = 
 
 
 def main() -> None:
-    """Times reading and choosing, by number of images sampled and by number of candidates."""
+    """Time reading and selection, by sample size, number of images selected and candidates."""
     with tempfile.TemporaryDirectory() as folder:
         boxes, images = make(Path(folder))
         start = time.perf_counter()

@@ -1,6 +1,6 @@
-"""The time of constrained beam search alone, for an image: `make bench-search`.
+"""Benchmark of constrained beam search per image: `make bench-search`.
 
-The captioner is a table of random log-probabilities, of which the time is taken away.
+The captioner is a table of random log-probabilities; its own time is subtracted.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from capeval_decoding.state_machines import Constraint, published_machine, state
 VOCABULARY = 10_000
 STEPS = 20
 IMAGES = 5
-# 8 states of met constraints, and two inside of each of two phrases in each of 4: 24 states in all.
+# 8 states of met constraints. Two of the phrases have two inner states in each of 4 states: 24 in total.
 PHRASES = ((2, 3, 4), (5, 6, 7), (8,))
 
 
 class Captioner:
-    """Random log-probabilities, the same at each step; it counts the time that it takes."""
+    """Random log-probabilities, equal at each step, with a record of the time spent here."""
 
     def __init__(self) -> None:
         scores = np.random.default_rng(1).normal(size=(240, VOCABULARY)).astype(np.float32)
-        # Captions that end soon would be less work.
+        # Makes the end token improbable, because captions that end early would be less work.
         scores[:, 1] = -20
         self.scores = scores - np.log(np.exp(scores).sum(1, keepdims=True))
         self.seconds = 0.0
         self.captions = 0
 
     def step(self, tokens: Any, state: None) -> tuple[Any, None]:
-        """The same rows for any captions."""
+        """Return the same scores for any captions."""
         begin = time.process_time()
         self.captions += len(tokens)
         scores = self.scores[: len(tokens)]
@@ -42,7 +42,7 @@ class Captioner:
 
 
 def main() -> None:
-    """Prints the CPU seconds of an image, as a median."""
+    """Print the median CPU seconds per image."""
     constraints = [
         Constraint(name=str(words[0]), phrases=(tuple(frozenset({word}) for word in words),))
         for words in PHRASES
@@ -57,7 +57,7 @@ def main() -> None:
             seconds.append(time.process_time() - begin - captioner.seconds)
         print(
             f"{name}: {len(machine)} states, {search.beam_size} beams, {VOCABULARY:,} words, {STEPS} steps,"
-            f" {captioner.captions:,} captions went on: {median(seconds):.3f} s of CPU an image"
+            f" {captioner.captions:,} captions extended: {median(seconds):.3f} s of CPU per image"
         )
 
 

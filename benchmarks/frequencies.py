@@ -1,9 +1,9 @@
-"""Times document frequencies counted in parts beside those counted at once: COCO val2014, in one run.
+"""Benchmark of document frequencies counted in parts and at once, on COCO val2014.
 
     python -m benchmarks.frequencies [--rounds N]
 
-The two take turns. A ratio is the median over rounds of the processor time of counting in parts, adding them
-and finishing, divided by that of counting at once in the same round; both include the tokens.
+Both ways run in turn. Each ratio is the median over the rounds of the CPU time for counting in parts, merging
+and finishing, divided by the CPU time for counting at once in the same round. Both include tokenization.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ ALONE = Tokenizer(context="caption")
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """The processor time of all threads."""
+    """Return the CPU time of a call, over all threads."""
     begun = time.process_time()
     work()
     return time.process_time() - begun
 
 
 def main(rounds: int) -> None:
-    """Prints the table."""
+    """Print the ratios for words and stems."""
     references = coco.captions("val2014")
     order = random.Random(0).sample(references.image_ids, len(references))
     pieces = {parts: [references.select(order[start::parts]) for start in range(parts)] for parts in PARTS}

@@ -1,4 +1,7 @@
-"""Cost per image from 1,000 images to the whole of train2014. Prints one line of JSON."""
+"""Benchmark of the cost per image, from 1,000 images to all of train2014.
+
+Prints one line of JSON.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ METRICS = {"without METEOR": ("BLEU", "ROUGE-L", "CIDEr-D"), "METEOR alone": ("M
 
 
 def main() -> None:
-    """Evaluates ever more images."""
+    """Evaluate increasing numbers of images."""
     references, candidates = hold_out(coco.captions("train2014"), seed=0)
     rows = []
     for size in SIZES:
@@ -27,7 +30,7 @@ def main() -> None:
 
 
 def seconds(references: References, candidates: Candidates, metrics: tuple[str, ...]) -> float:
-    """The median of the wall seconds of some evaluations."""
+    """Return the median wall time of five evaluations, in seconds."""
     times = []
     for _ in range(5):
         start = time.perf_counter()

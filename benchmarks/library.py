@@ -1,4 +1,4 @@
-"""capeval as a script uses it: `library.py REFERENCES RESULTS METRIC...`. Prints the corpus scores."""
+"""A script that uses capeval: `library.py REFERENCES RESULTS METRIC...` prints corpus scores."""
 
 import sys
 

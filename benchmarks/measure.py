@@ -1,4 +1,4 @@
-"""Running whole processes and reading their clocks."""
+"""Time and memory of whole processes, and Markdown tables."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from statistics import median
 
 @dataclass(frozen=True)
 class Run:
-    """One process: wall seconds, its largest resident memory in MB, and what it printed."""
+    """Measurements of a process: wall seconds, peak resident memory in MB, standard output."""
 
     seconds: float
     megabytes: float
@@ -24,14 +24,15 @@ class Run:
 
 
 def run(command: Sequence[str]) -> Run:
-    """Runs a command to its end.
+    """Run a command and return its measurements.
 
     Raises:
-        subprocess.CalledProcessError: It failed.
+        subprocess.CalledProcessError: The command failed.
     """
-    # With the bytecode that an installed package has: without it, Python compiles every module in every run.
+    # Allows bytecode files, as in an installed package: otherwise Python compiles every module in every run.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    # Linux counts as a process's largest memory what the one that started it had: that must be a small one.
+    # On Linux, the peak memory of a process includes the memory of its parent at the fork, so the parent must
+    # be small.
     watch = [sys.executable, "-IS", str(Path(__file__).with_name("watch.py"))]
     done = subprocess.run([*watch, *command], stdout=subprocess.PIPE, text=True, env=environment, check=True)
     status, seconds, megabytes, output = json.loads(done.stdout)
@@ -41,12 +42,12 @@ def run(command: Sequence[str]) -> Run:
 
 
 def python(*arguments: str) -> list[str]:
-    """A command of this interpreter."""
+    """Return a command that runs this Python interpreter."""
     return [sys.executable, *arguments]
 
 
 def start_server() -> tuple[str, subprocess.Popen[bytes]]:
-    """Starts a server as `capeval server start` does; returns its address, and its process."""
+    """Start a server like `capeval server start`; return its address and process."""
     import httpx
 
     with socket.socket() as free:
@@ -67,7 +68,7 @@ def start_server() -> tuple[str, subprocess.Popen[bytes]]:
 
 
 def alternating(commands: Mapping[str, Sequence[str]], rounds: int) -> dict[str, list[Run]]:
-    """Runs several commands in turn, so that whatever else the machine does falls on all of them."""
+    """Run several commands in turn, so that other load on the machine affects all of them."""
     runs: dict[str, list[Run]] = {name: [] for name in commands}
     for number in range(rounds):
         for name, command in commands.items():
@@ -77,17 +78,17 @@ def alternating(commands: Mapping[str, Sequence[str]], rounds: int) -> dict[str,
 
 
 def seconds(runs: Sequence[Run]) -> float:
-    """The median of the wall seconds."""
+    """Return the median wall time in seconds."""
     return median(one.seconds for one in runs)
 
 
 def megabytes(runs: Sequence[Run]) -> float:
-    """The largest resident memory of any run."""
+    """Return the peak resident memory of all runs, in MB."""
     return max(one.megabytes for one in runs)
 
 
 def machine() -> str:
-    """The processor, and how many of its cores may be used."""
+    """Return the processor model and the number of available cores."""
     model = "unknown processor"
     info = Path("/proc/cpuinfo")
     if info.exists():
@@ -97,6 +98,6 @@ def machine() -> str:
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table."""
+    """Return a Markdown table."""
     lines = [header, ["---"] * len(header), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)

@@ -1,7 +1,7 @@
-"""METEOR alone in one process: `meteor.py REFERENCES RESULTS`.
+"""Benchmark of METEOR in one process: `meteor.py REFERENCES RESULTS`.
 
-Prints one line of JSON: seconds of all of the captions (references prepared and candidates scored, tables
-compiled before), milliseconds of one candidate by its number of words, and the resident memory in MB.
+Prints one line of JSON: seconds for all captions (preparing references and scoring candidates, with compiled
+tables), milliseconds per candidate by number of words, and the resident memory in MB.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ LENGTHS = (5, 10, 20, 50, 100)
 
 
 def main() -> None:
-    """Scores all captions, then single candidates."""
+    """Score all captions, then single candidates."""
     references, candidates = (
         capeval.load_references(sys.argv[1]),
         capeval.load_candidates(sys.argv[2]),

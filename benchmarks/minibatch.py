@@ -1,4 +1,4 @@
-"""Prepared CIDEr-D on minibatches, as self-critical training scores them.
+"""Benchmark of prepared CIDEr-D on minibatches, as in self-critical training.
 
 Prints one line of JSON: milliseconds of each batch, and the resident memory in MB before and after.
 """
@@ -17,16 +17,16 @@ IMAGES, SAMPLES, BATCHES = 100, 5, 2000
 
 
 def resident() -> float:
-    """The resident memory of this process in MB."""
+    """Return the resident memory of this process in MB."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS"))
 
 
 def main() -> None:
-    """Scores many minibatches of samples."""
+    """Score many minibatches of samples."""
     references = coco.captions("val2014")
     prepared = CiderD().prepare(references)
-    # Sequences of real captions' words, so that each batch brings n-grams never seen before.
+    # Combines pieces of real captions, so that each batch contains new n-grams.
     rng = random.Random(0)
     ids = references.image_ids
     words = [caption.lower().split() for image in ids[:2000] for caption in references[image]]

@@ -1,6 +1,7 @@
-"""The same minibatches with pycocoevalcap's scorer, which counts document frequencies in every call.
+"""Benchmark of pycocoevalcap's CIDEr-D on minibatches, for comparison.
 
-Takes captions split on white space, and prints one line of JSON: milliseconds of each batch.
+The scorer counts document frequencies in every call. Captions are split at whitespace. Prints one line of
+JSON: milliseconds of each batch.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from capeval.datasets import coco
 
 
 def main() -> None:
-    """Scores a few minibatches of samples."""
+    """Score ten minibatches of samples."""
     references = coco.captions("val2014")
     rng = random.Random(0)
     images = rng.sample(references.image_ids, IMAGES)

@@ -1,6 +1,6 @@
-"""pycocoevalcap from JSON files, as its own example does: `reference.py REFERENCES RESULTS METRIC...`.
+"""Benchmark of pycocoevalcap on JSON files: `reference.py REFERENCES RESULTS METRIC...`.
 
-Prints one line of JSON: seconds of tokenization and of each metric.
+Follows pycocoevalcap's own example. Prints one line of JSON: seconds of tokenization and of each metric.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 
 
 def main() -> None:
-    """Scores one file."""
+    """Score one results file."""
     from pycocoevalcap.bleu.bleu import Bleu
     from pycocoevalcap.cider.cider import Cider
     from pycocoevalcap.meteor.meteor import Meteor

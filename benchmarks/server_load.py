@@ -1,9 +1,9 @@
-"""Requests per second of a running server with 1,000 submissions on a leaderboard, and 5,001 of 200 teams.
+"""Load test of a server: 1,000 submissions on a leaderboard, and 5,001 of 200 teams.
 
-`python -m benchmarks.server_load` makes a server with two small challenges, whose scores are drawn at random,
-starts it as `capeval server start` does, and asks for pages from another process, over loopback, with one
-client and with eight. A leaderboard that changes is changed before each question for it, which is thus the
-first of its state. CAPEVAL_SERVER_DATABASE chooses the database, which must be empty; SQLite by default.
+`python -m benchmarks.server_load` creates a server with two small challenges and random scores, starts it
+like `capeval server start`, and requests pages from another process over loopback, with one client and with
+eight. For the rows "changed each time", the leaderboard changes before each request, so that no cached page
+is available. CAPEVAL_SERVER_DATABASE selects the database, which must be empty (default: SQLite).
 """
 
 from __future__ import annotations
@@ -33,37 +33,37 @@ if TYPE_CHECKING:
 
 STANDING, SAMPLES = 1000, 1000
 TEAMS, SUBMISSIONS = 200, 5001
-# How often a leaderboard is changed.
+# Number of changes of a leaderboard.
 CHANGES = 30
 BOARD = "/small/open/"
 API = "/api/challenges/small/phases/open/leaderboard?split=val&references=c2"
 PATHS = {
     "leaderboard page": BOARD,
-    "leaderboard page, last": f"{BOARD}?page=20",
+    "leaderboard, last page": f"{BOARD}?page=20",
     "leaderboard, API (JSON)": API,
     "leaderboard, API (CSV)": f"{API}&format=csv",
     "jobs page": "/jobs/",
 }
 OF_A_TEAM = {"submissions of a team": "/many/submissions/"}
 OF_ORGANIZERS = {
-    "overview, of organizers": "/many/organize/",
-    "submissions, of organizers": "/many/organize/submissions/",
-    "submissions, of organizers, last": "/many/organize/submissions/?page=101",
-    "submissions, of organizers, failed metrics": "/many/organize/submissions/?failures=on",
-    "teams, of organizers": "/many/organize/teams/",
-    "trail, of organizers": "/many/organize/trail/",
+    "organizers: overview": "/many/organize/",
+    "organizers: submissions": "/many/organize/submissions/",
+    "organizers: submissions, last page": "/many/organize/submissions/?page=101",
+    "organizers: submissions, failed metrics": "/many/organize/submissions/?failures=on",
+    "organizers: teams": "/many/organize/teams/",
+    "organizers: audit log": "/many/organize/trail/",
 }
 
 
 def main() -> None:
-    """Makes the server, drives it, and prints a Markdown table."""
+    """Run the load test and print a Markdown table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=10.0, help="for how long to ask for each page")
+    parser.add_argument("--seconds", type=float, default=10.0, help="duration of the requests for each page")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         os.environ["CAPEVAL_SERVER_DATA"] = folder
         member, organizer = _fill(Path(folder))
-        # It would tell of each request.
+        # At the level INFO, httpx logs each request.
         logging.getLogger("httpx").setLevel(logging.WARNING)
         address, server = start_server()
         asked: list[tuple[str, str, str | None]] = [(name, path, None) for name, path in PATHS.items()]
@@ -88,7 +88,7 @@ def main() -> None:
 
 
 def _fill(folder: Path) -> tuple[str, str]:
-    """Two challenges; returns the sessions of a member of a team, and of an organizer."""
+    """Create two challenges; return the session keys of a team member and an organizer."""
     os.environ["DJANGO_SETTINGS_MODULE"] = "capeval_server.config.settings"
     import django
 
@@ -120,7 +120,7 @@ def _definition(folder: Path, slug: str) -> Path:
 
 
 def _session(user: User) -> str:
-    """The key of a session in which a user is signed in."""
+    """Return the key of a session in which a user is signed in."""
     from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
     from django.contrib.sessions.backends.db import SessionStore
 
@@ -135,7 +135,7 @@ def _session(user: User) -> str:
 def _fill_challenge(
     challenge: Challenge, users: list[User], number: int, chance: np.random.Generator
 ) -> None:
-    """Teams of one user each, and so many scored submissions; the first of each team stands."""
+    """Create one-user teams and scored submissions; each team's first is on the leaderboard."""
     from capeval_server.submissions.models import Result, Submission
     from capeval_server.teams.models import Membership, Team
 
@@ -162,7 +162,7 @@ def _fill_challenge(
         for submission in submissions
         for metric in split.metrics
     )
-    # The resamples of what does not stand are never read.
+    # Only submissions on the leaderboard need bootstrap replicates.
     _score(results[: len(teams) * len(split.metrics)], chance)
 
 
@@ -184,7 +184,7 @@ def _score(results: list[Result], chance: np.random.Generator) -> None:
 
 
 def _changing(name: str, url: str) -> list[str]:
-    """How long the first reader of each state of a leaderboard waits, for each process of the server."""
+    """Time the first request after each change of a leaderboard."""
     from capeval_server.submissions.models import Submission
 
     changed = Submission.objects.filter(phase__challenge__slug="small", stands=True).order_by("pk")[:CHANGES]
@@ -231,7 +231,7 @@ def _drive(
     seconds: float,
     sender: multiprocessing.connection.Connection,
 ) -> None:
-    """Asks for a page again and again, and sends how long each answer took."""
+    """Request a page repeatedly, and send the duration of each request."""
     times: list[float] = []
     sizes: set[int] = set()
     begin = time.perf_counter()

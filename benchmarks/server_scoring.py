@@ -1,10 +1,10 @@
-"""Submissions scored per hour on val2014, with references prepared for each and kept between them.
+"""Benchmark of submissions scored per hour on val2014, with and without cached references.
 
-`python -m benchmarks.server_scoring` makes a server's database with the COCO challenge, submits one
-held-out human caption of each image again and again, and lets workers score them as `capeval server worker`
-does: one worker that prepares anew for each submission, one that keeps what it prepared, and two of those.
-The library alone does the same work beside them: it reads the file, scores it, and makes the intervals.
-CAPEVAL_SERVER_DATABASE chooses the database, which must be empty; SQLite by default.
+`python -m benchmarks.server_scoring` creates a server's database with the COCO challenge, repeatedly submits
+one held-out human caption per image, and runs workers like `capeval server worker`: one worker that prepares
+the references for each submission, one that caches them, and two that cache them. For comparison, the library
+does the same work without a server: it reads the file, scores it, and computes the intervals.
+CAPEVAL_SERVER_DATABASE selects the database, which must be empty (default: SQLite).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from statistics import median
 
 from benchmarks.measure import machine, python, table
 
-# The library without a server, prepared once: how long each of so many files of results takes.
+# The library without a server, prepared once: prints the seconds for a number of results files.
 LIBRARY = """
 import sys, time
 import capeval
@@ -43,9 +43,9 @@ for _ in range(int(number)):
     score()
 print(time.perf_counter() - began)
 """
-ALONE = "the library alone, prepared once"
+ALONE = "library without a server, prepared once"
 WORKERS = {"prepared for each": 1, "prepared once, one worker": 1, "prepared once, two workers": 2}
-# What a worker was that keeps nothing: each submission has a process of its own.
+# A worker without a cache: each submission is scored in a separate process.
 FORGETFUL = """
 import os, time, django
 os.environ["DJANGO_SETTINGS_MODULE"] = "capeval_server.config.settings"
@@ -77,10 +77,10 @@ quota_total = 10000
 
 
 def main() -> None:
-    """Makes the challenge, has submissions scored, and prints a Markdown table."""
+    """Run the benchmark and print a Markdown table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--submissions", type=int, default=10, help="how many to score in a round")
-    parser.add_argument("--rounds", type=int, default=3, help="how often to score so many")
+    parser.add_argument("--submissions", type=int, default=10, help="number of submissions per round")
+    parser.add_argument("--rounds", type=int, default=3, help="number of rounds")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         os.environ["CAPEVAL_SERVER_DATA"] = f"{folder}/data"
@@ -100,11 +100,11 @@ def main() -> None:
     ]
     print(table(["val2014, 40,504 images", "submissions/hour", "seconds each", "range"], rows))
     slower = median(rates[ALONE]) / median(rates["prepared once, one worker"])
-    print(f"\nOne worker takes {slower:.2f} times as long as the library alone.")
+    print(f"\nOne worker takes {slower:.2f} times as long as the library without a server.")
 
 
 def _make(folder: Path) -> bytes:
-    """A challenge of val2014 and a team; returns a file of results."""
+    """Create a val2014 challenge and a team; return the contents of a results file."""
     os.environ["DJANGO_SETTINGS_MODULE"] = "capeval_server.config.settings"
     import django
 
@@ -128,22 +128,22 @@ def _make(folder: Path) -> bytes:
 
 
 def _alone(folder: Path, number: int) -> float:
-    """The seconds in which the library alone scores so many files of results."""
+    """Return the seconds in which the library scores `number` results files."""
     command = python(
         "-c", LIBRARY, f"{folder / 'references.json'}", f"{folder / 'results.json'}", f"{number}"
     )
-    # As the processes of workers have it.
+    # The same setting as in worker processes.
     environment = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
     done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
     return float(done.stdout)
 
 
 def _round(results: bytes, workers: int, submissions: int, *, keep: bool) -> float:
-    """The seconds that scoring some submissions takes; each worker has begun with one before."""
+    """Return the seconds to score some submissions, after one warm-up submission per worker."""
     from capeval_server.submissions.models import Submission
 
     with _working(workers, keep=keep) as processes:
-        # Starting, and preparing for the first time, are no part of the rate.
+        # The rate excludes start-up and the first preparation.
         _submit(results, workers)
         _wait_until_scored()
         for process in processes:

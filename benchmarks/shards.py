@@ -1,4 +1,4 @@
-"""Shards of any number of images, made of COCO 2014 with new ids."""
+"""Shards with any number of images, generated from COCO 2014 with new ids."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from capeval.data.held_out import hold_out
 from capeval.datasets import coco
 
 SHARD = 10_000
-"""The images of a shard."""
+"""Images per shard."""
 
 
 def coco_table() -> pa.Table:
-    """All images of COCO 2014, without ids: one held-out caption of each image, and the others."""
+    """Return all images of COCO 2014 without ids: one held-out caption each, and the references."""
     parts = []
     for split in ("train2014", "val2014"):
         references, candidates = hold_out(coco.captions(split), seed=0)
@@ -32,7 +32,7 @@ def coco_table() -> pa.Table:
 
 
 def shards(table: pa.Table, images: int, shard: int = SHARD) -> Iterator[pa.Table]:
-    """Tables of `shard` images each, with new ids: all of `table` in a random order, again and again."""
+    """Yield tables of `shard` images with new ids, from repeated permutations of `table`."""
     rng = generator(0)
     order = rng.permutation(table.num_rows)
     for start in range(0, images, shard):
@@ -44,7 +44,7 @@ def shards(table: pa.Table, images: int, shard: int = SHARD) -> Iterator[pa.Tabl
 
 
 def write_shards(folder: Path, images: int, shard: int = SHARD) -> int:
-    """Writes shards as Parquet, and returns the bytes written."""
+    """Write shards as Parquet; return the number of bytes written."""
     written = 0
     for number, table in enumerate(shards(coco_table(), images, shard)):
         path = folder / f"part-{number:05}.parquet"
@@ -54,11 +54,11 @@ def write_shards(folder: Path, images: int, shard: int = SHARD) -> int:
 
 
 def main() -> None:
-    """Writes a folder of shards."""
+    """Write a folder of shards."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--images", type=int, default=100_000)
-    parser.add_argument("--shard", type=int, default=SHARD, help="images of a shard")
+    parser.add_argument("--shard", type=int, default=SHARD, help="images per shard")
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)
     write_shards(arguments.folder, arguments.images, arguments.shard)

@@ -1,6 +1,7 @@
-"""Times SPICE on captions, in one process: from text to tuples, or with a store; prints JSON.
+"""Benchmark of SPICE in one process, from text to tuples and with a parse cache.
 
-`python -m benchmarks.spice CAPTIONS ROUNDS`: the file has a caption a line, as a JSON string.
+`python -m benchmarks.spice CAPTIONS ROUNDS`: each line of the file is a caption as a JSON string. Prints one
+line of JSON.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ IMAGES = 500
 
 
 def main() -> None:
-    """Times parsing, then scoring with an empty and with a warm store."""
+    """Time parsing, then scoring with an empty and with a warm parse cache."""
     path, rounds = sys.argv[1], int(sys.argv[2])
     captions = [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines()]
     model = spice_model()

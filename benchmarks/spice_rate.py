@@ -1,4 +1,4 @@
-"""How many captions SPICE parses in a second of one core. Prints one line of JSON."""
+"""Benchmark of SPICE's parsing rate per core. Prints one line of JSON."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CAPTIONS = 400
 
 
 def main() -> None:
-    """Parses captions of val2014, each another text, and none of a store."""
+    """Parse distinct captions of val2014 without a parse cache."""
     captions = coco.captions("val2014")
     rng = random.Random(0)
     images = rng.sample(captions.image_ids, CAPTIONS)

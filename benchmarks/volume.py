@@ -1,4 +1,7 @@
-"""Many images in shards, scored on all cores: `volume.py FOLDER METRIC...`. Prints one line of JSON."""
+"""Benchmark of sharded scoring on all cores: `volume.py FOLDER METRIC...`.
+
+Prints one line of JSON.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from capeval.metrics.registry import resolve
 
 
 def main() -> None:
-    """Scores a folder that benchmarks.shards wrote."""
+    """Score a folder that was written by benchmarks.shards."""
     folder, *metrics = sys.argv[1:]
     job = ShardScoringOptions(
         metrics=resolve(metrics),
@@ -43,7 +46,10 @@ def main() -> None:
 
 
 def growth(timings: list[ShardTiming]) -> float | None:
-    """The time of the last shards by that of those about the tenth, medians of five; None of few shards."""
+    """Return the median time of the last five shards relative to the eighth to twelfth.
+
+    None if there are fewer than 20 shards.
+    """
     seconds = [timing.seconds for timing in sorted(timings, key=lambda timing: timing.shard.candidates)]
     return median(seconds[-5:]) / median(seconds[7:12]) if len(seconds) >= 20 else None
 

@@ -1,6 +1,7 @@
-"""Runs a command, and prints as JSON its exit status, seconds, largest resident memory in MB, and output.
+"""Wrapper that measures a command and prints a JSON list.
 
-It imports little, and so takes little memory itself: `benchmarks.measure` says why.
+The list contains the exit status, wall seconds, peak resident memory in MB, and standard output. This module
+imports little to keep its own memory small; see `benchmarks.measure`.
 """
 
 import json

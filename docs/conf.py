@@ -1,4 +1,4 @@
-"""How Sphinx makes the site of the documents: `make docs`."""
+"""Sphinx configuration of the documentation: `make docs`."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ extensions = [
 ]
 root_doc = "index"
 
-# Markdown. Anchors of headings are those that links in the sources have.
+# Markdown. Headings down to level 4 get anchors, as used by links in the sources.
 myst_heading_anchors = 4
 myst_enable_extensions = ["dollarmath"]
 html_math_renderer = "mathml"
-# Notebooks are shown with the outputs that are stored in them; a test runs them.
+# Notebooks are shown with their stored outputs; a test executes them.
 nb_execution_mode = "off"
 highlight_language = "text"
 
-# Docstrings: a name in backquotes is a link where the API has it. Types are shown as they are written.
+# Docstrings: names in backquotes link to the API reference if they exist there. Types are shown as written.
 default_role = "py:obj"
 autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True
 ALIASES = ("CandidatesLike", "FloatArray", "ImageId", "ReferencesLike", "Subsets")
 autodoc_type_aliases = {name: name for name in ALIASES}
-# In a union or a tuple, Sphinx 9.0 writes an alias as this class shows itself: here, by its name.
+# In unions and tuples, Sphinx 9.0 renders an alias with this class's repr, which must be the alias's name.
 TypeAliasForwardRef.__repr__ = lambda alias: alias.name  # type: ignore[method-assign]
 autodoc_default_options = {"exclude-members": "native, from_native"}
 maximum_signature_line_length = 72
@@ -50,14 +50,14 @@ napoleon_numpy_docstring = False
 python_display_short_literal_types = True
 toc_object_entries_show_parents = "hide"
 
-# The site. Everything that a page loads is in it, and it works from the disk.
+# The site is self-contained and works from the file system.
 html_theme = "pydata_sphinx_theme"
 html_title = "capeval"
 html_static_path = ["static"]
 html_css_files = ["capeval.css"]
 html_favicon = "static/logo.svg"
 html_show_sourcelink = False
-# Excerpts in search results are fetched, which browsers refuse from the disk.
+# Summaries in search results are fetched, which browsers block for pages from the file system.
 html_show_search_summary = False
 html_copy_source = False
 html_show_sphinx = False
@@ -78,12 +78,12 @@ copybutton_only_copy_prompt_lines = True
 
 
 class DarkPictures(SphinxTransform):
-    """A picture `NAME-light.webp` is shown on light pages, and `NAME-dark.webp` beside it on dark ones."""
+    """Transform that adds `NAME-dark.webp`, shown in dark mode, to each `NAME-light.webp`."""
 
     default_priority = 200
 
     def apply(self) -> None:
-        """Puts the dark picture beside the light one."""
+        """Insert a dark image after each light one, with classes for both modes."""
         for light in list(self.document.findall(nodes.image)):
             if "-light." in light["uri"]:
                 dark = light.deepcopy()
@@ -94,6 +94,6 @@ class DarkPictures(SphinxTransform):
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Adds the above to Sphinx."""
+    """Register the transform."""
     app.add_transform(DarkPictures)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,4 +1,4 @@
-"""Directives of the documents: tables that are generated from metrics, studies and campaign options."""
+"""Sphinx directives that generate tables from metrics, studies and campaign options."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from capeval.metrics import CLASSES, METRICS
 from capeval_server.annotation.core.options import QUALITY_SETTINGS, CampaignOptions
 from capeval_server.annotation.task_types import TASKS
 
-# Modules that every study may have; their public names are those of the package.
+# Common modules of the studies; their public names are documented with the package.
 PARTS = re.compile(r"^(compute|options|command|abstract50s)$|report$")
 
 
@@ -32,12 +32,12 @@ class RegisteredMetrics(SphinxDirective):
     """The classes of all registered metrics, with their options."""
 
     def run(self) -> list[nodes.Node]:
-        """Describes each as `autoclass` does."""
+        """Return the nodes of an `autoclass` directive for each class."""
         return self.parse_text_to_nodes("\n".join(f".. autoclass:: capeval.{name}" for name in CLASSES))
 
 
 def _values(about: Mapping[str, Any]) -> str:
-    """Return the values that an option can have."""
+    """Return the allowed values of an option."""
     if "enum" in about:
         return ", ".join(f"`{value}`" for value in about["enum"])
     if "maximum" in about:
@@ -78,18 +78,18 @@ def options_tables() -> str:
 
 
 class CampaignOptionsTables(SphinxDirective):
-    """The settings of campaigns, as the server declares them."""
+    """The settings of campaigns, as declared by the server."""
 
     def run(self) -> list[nodes.Node]:
-        """Return a table for each group."""
+        """Return one table per group."""
         return self.parse_text_to_nodes(options_tables())
 
 
 class MetricTable(SphinxDirective):
-    """A table of all registered metrics: page, first sentence of the documentation, names of the scores."""
+    """A table of all metrics: page, first sentence of the docstring, score names."""
 
     def run(self) -> list[nodes.Node]:
-        """Return the table, with a row for each class."""
+        """Return the table, with one row per class."""
         rows = [
             ".. list-table::",
             "   :header-rows: 1",
@@ -112,7 +112,7 @@ class MetricTable(SphinxDirective):
 
 
 def study_modules(name: str) -> list[str]:
-    """Return the package of a study and its modules that the API reference describes."""
+    """Return the package of a study and its modules in the API reference."""
     package = import_module(f"capeval.studies.{name}")
     modules = [each.name for each in iter_modules(package.__path__) if not PARTS.search(each.name)]
     return [package.__name__, *(f"{package.__name__}.{each}" for each in modules)]
@@ -122,11 +122,11 @@ class RegisteredStudies(SphinxDirective):
     """The public names of all studies, with a section for each."""
 
     def run(self) -> list[nodes.Node]:
-        """Describe the package of each study, and its modules that are not parts of every study."""
+        """Return a section for each study: its package, and its modules not in `PARTS`."""
         lines = []
         for name in studies_group.list_commands(Context(studies_group)):
             package = import_module(f"capeval.studies.{name}")
-            # Names that are imported when they are first used are no members for autodoc until then.
+            # autodoc sees lazily imported names only after they have been accessed.
             vars(package).update({each: getattr(package, each) for each in getattr(package, "__all__", ())})
             title = (package.__doc__ or name).partition("\n")[0].partition(" (")[0].rstrip(".")
             lines += [title, "-" * len(title), ""]
@@ -141,10 +141,10 @@ class StudyOptions(SphinxDirective):
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        """Describe each in a row of a table, as the help does."""
+        """Return a table with one row per option, with the text of the help."""
         command = studies_group.get_command(Context(studies_group), self.arguments[0])
         if not isinstance(command, Command):
-            raise self.error(f"there is no study {self.arguments[0]!r}")
+            raise self.error(f"unknown study {self.arguments[0]!r}")
         lines = [".. list-table::", "   :header-rows: 1", "", "   * - Option", "     - Description"]
         for rows in command.help_rows(Context(command)).values():
             for name, text in rows:
@@ -153,7 +153,7 @@ class StudyOptions(SphinxDirective):
 
 
 def show_types_only(_: Sphinx, function: object, __: bool) -> None:
-    """Show the types of options in signatures, and not their descriptions."""
+    """Show only the types of options in signatures, without their descriptions."""
     if inspect.isfunction(function) and Annotated in map(get_origin, _hints(function).values()):
         function.__annotations__ = get_type_hints(function)
 
@@ -170,12 +170,12 @@ def _hints(found: object) -> dict[str, Any]:
     try:
         return get_type_hints(found, include_extras=True)
     except (NameError, TypeError):
-        # Types that are only imported for type checkers.
+        # The types are imported only for type checkers.
         return {}
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Add the directives to Sphinx."""
+    """Register the directives and event handlers."""
     app.add_directive("registered-metrics", RegisteredMetrics)
     app.add_directive("campaign-options", CampaignOptionsTables)
     app.add_directive("metric-table", MetricTable)
