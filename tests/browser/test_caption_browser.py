@@ -90,12 +90,12 @@ def test_searching(two: Locator, reader: Reader) -> None:
     two.get_by_label("Search").fill("nobody")
     expect(status).to_have_text("Images 1\u201320 of 45")
     field(two, "in").select_option("references")
-    expect(status).to_have_text("No image fits.")
+    expect(status).to_have_text("No images match the filters.")
     reader.look()
     # What was asked for stays when the page is loaded again.
     reader.page.reload()
     expect(two.get_by_label("Search")).to_have_value("nobody")
-    expect(status).to_have_text("No image fits.")
+    expect(status).to_have_text("No images match the filters.")
 
 
 def test_sorting(two: Locator) -> None:
@@ -109,7 +109,7 @@ def test_sorting(two: Locator) -> None:
     field(two, "Sort by").select_option("ROUGE-L")
     field(two, "Order").select_option("lowest first")
     assert images(two) == expected(lambda row: values[0]["ROUGE-L"][row].round(5))
-    field(two, "minus that of").select_option("bad")
+    field(two, "minus the score of").select_option("bad")
     difference = values[0]["ROUGE-L"] - values[1]["ROUGE-L"]
     assert images(two) == expected(lambda row: difference[row].round(4))
     # The only image of which the second system says more.
@@ -138,7 +138,7 @@ def test_matched_n_grams_are_marked(two: Locator) -> None:
 def test_the_keyboard(two: Locator, reader: Reader) -> None:
     keyboard = reader.page.keyboard
     reader.tab_to(two.get_by_role("searchbox", name="Search"))
-    for label in ("in", "Sort by", "of", "minus that of", "Order"):
+    for label in ("in", "Sort by", "of", "minus the score of", "Order"):
         reader.tab_to(field(two, label))
     reader.tab_to(two.get_by_role("button", name="Next").first)
     keyboard.press("Enter")
@@ -265,7 +265,7 @@ def test_filtering_by_domain_and_object(six: Locator, reader: Reader) -> None:
     expect(status).to_have_text(f"Images 1\u2013{10 - len(said)} of {10 - len(said)}")
     field(six, "Domain").select_option("near-domain")
     field(six, "Object").select_option("any")
-    field(six, "Mentioned").select_option("all or not")
+    field(six, "Mentioned").select_option("any")
     expect(status).to_have_text("Images 1\u201320 of 29")
     reader.look()
 
@@ -274,7 +274,7 @@ def test_filtering_by_the_difference_of_two_systems(six: Locator) -> None:
     status = six.get_by_role("status")
     field(six, "Sort by").select_option("BLEU-2")
     field(six, "of").select_option("system 5")
-    field(six, "minus that of").select_option("system 0")
+    field(six, "minus the score of").select_option("system 0")
     six.get_by_label("Score from").fill("0.001")
     better = sum(image % 6 < 5 for image in range(1, 46))
     expect(status).to_have_text(f"Images 1\u201320 of {better}")
@@ -282,7 +282,7 @@ def test_filtering_by_the_difference_of_two_systems(six: Locator) -> None:
     six.get_by_label("to", exact=True).fill("0")
     expect(status).to_have_text(f"Images 1\u2013{46 - better} of {46 - better}")
     six.get_by_label("Score from").fill("3")
-    expect(status).to_have_text("No image fits.")
+    expect(status).to_have_text("No images match the filters.")
 
 
 def test_words_that_mention_objects_are_marked(six: Locator, reader: Reader) -> None:

@@ -104,7 +104,7 @@ def test_candidates_are_tokenized_once_for_several_evaluators() -> None:
     with pytest.raises(MismatchError, match="the candidates were tokenized for different references"):
         Evaluator(REFERENCES, ["ROUGE-L"], tokenizer=TOKENS).evaluate(tokenized)
     for others in ({7: "a"}, CANDIDATES, {**CANDIDATES, 7: ["a", "b"]}):
-        with pytest.raises(MismatchError, match="one for each image, in the order of the references"):
+        with pytest.raises(MismatchError, match="one per image, in the order of the references"):
             evaluators[0].evaluate(tokens.candidates(Candidates(others)))
     with pytest.raises(OptionError, match="must be the tokenizer of the tokenized references"):
         Evaluator(tokens, ["ROUGE-L"], tokenizer=Tokenizer())

@@ -78,7 +78,7 @@ def test_a_drawn_graph_says_what_matched_by_more_than_color() -> None:
     assert title is not None
     assert title.text == "a <title>"
     assert [each.get("class") for each in picture if each.tag == "path"] == ["matched", "matched head"]
-    assert "nothing that SPICE knows" in drawn(SceneGraph(objects=(), relations=()), "none")
+    assert "SPICE found no objects" in drawn(SceneGraph(objects=(), relations=()), "none")
 
 
 @NEEDS_MODEL
@@ -104,7 +104,7 @@ def test_graphs_are_of_the_text_that_was_scored() -> None:
     raw = page_of(system(metrics=[Spice(text="raw")]))
     assert raw.count('<svg class="scene-graph"') == 8
     made = system(metrics=["SPICE"], tokenizer=Tokenizer(kind="none"))
-    with pytest.raises(MismatchError, match=r"'tokenizer' must be that of the scores, none \(got ptb"):
+    with pytest.raises(MismatchError, match=r"'tokenizer' must be the tokenizer of the scores, none \(got ptb"):
         page_of(made)
     assert page_of(made, tokenizer=Tokenizer(kind="none")).count('<svg class="scene-graph"') == 8
 

@@ -1,4 +1,4 @@
-"""The browser of captions: every image of a page, searched, sorted and shown by a script in the page."""
+"""Caption browser: all images of a page, searched, sorted and shown by a script."""
 
 from __future__ import annotations
 
@@ -32,23 +32,22 @@ __all__ = [
     "script_json",
 ]
 
-# Scores are whole numbers in the page: a third shorter than with a point, and exact to five digits.
+# Scores are integers in the page: a third shorter than decimals, and exact to five digits.
 _SCALE = 100_000
-# The tokens of most captions, by a rule that the script has too; those of the others are in the page.
+# The script uses the same pattern; the page contains the tokens only if the pattern gives different ones.
 _WORD = re.compile(r"[A-Za-z0-9'-]+")
 _HOST = re.compile(r"[A-Za-z0-9.:\[\]-]+")
 
 
 @dataclass(frozen=True, kw_only=True)
 class CaptionBrowser:
-    """What a page with the browser of captions needs.
+    """The parts of a page with the caption browser.
 
     Attributes:
-        style: The style sheet. It takes its colors from the page: `--paper`, `--ink`, `--soft`, `--line`,
+        style: The style sheet. It uses the colors of the page: `--paper`, `--ink`, `--soft`, `--line`,
             `--tint` and `--matched`.
         body: The form, the list of images, the data and the script.
-        policy: The content security policy of the page: no script but this one, and nothing from elsewhere
-            but the pictures.
+        policy: The content security policy of the page, which allows only this script and the pictures.
     """
 
     style: Markup
@@ -58,12 +57,12 @@ class CaptionBrowser:
 
 @dataclass(frozen=True, kw_only=True)
 class ImageDetails:
-    """What is known of images besides their captions. Images may be missing.
+    """Domains and constraints of images; images may be missing.
 
     Attributes:
         domains: The domain of each image.
-        constraints: For each image what its captions shall mention: names, such as classes of objects, to the
-            phrases that mention them.
+        constraints: The objects that captions of each image must mention: a mapping of names, such as object
+            classes, to the phrases that mention them.
     """
 
     domains: Mapping[ImageId, str] = field(default_factory=dict)
@@ -72,12 +71,12 @@ class ImageDetails:
 
 @dataclass(frozen=True, kw_only=True)
 class SystemCaptions:
-    """What one system says of some images.
+    """The captions of one system, with their scores.
 
     Attributes:
-        name: The system.
+        name: The name of the system.
         captions: The caption of each image.
-        values: The scores of each image: a row for each image, a column for each score.
+        values: The scores per image, of shape (images, scores).
     """
 
     name: str
@@ -95,27 +94,27 @@ def caption_browser(
     pictures: Mapping[ImageId, str] | None = None,
     details: ImageDetails | None = None,
 ) -> CaptionBrowser:
-    """The browser of the captions of some systems.
+    """Create a caption browser for some systems.
 
     Args:
-        systems: The systems, all of the same images and with the same scores.
+        systems: The systems, with the same images and the same scores.
         references: The references of these images.
-        candidates: The candidates of each system by its name.
-        tokenizer: How the captions were tokenized for the scores.
-        by: The score that images are sorted by at first.
-        pictures: The address of each image's picture; images may be missing.
-        details: What is known of images besides; the page has fields to filter by it.
+        candidates: The candidates of each system by name.
+        tokenizer: The tokenizer that was used for the scores.
+        by: The initial sort key, a score.
+        pictures: The URL of each image's picture; images may be missing.
+        details: Domains and constraints of images; the page has filters for them.
 
     Raises:
-        MismatchError: The systems are of different images.
-        OptionError: There is no score `by`, or an address of a picture has no plain host.
+        MismatchError: The systems have different images.
+        OptionError: There is no score `by`, or the URL of a picture has an invalid host.
     """
     data = browser_data(
         systems, references, candidates, tokenizer=tokenizer, pictures=pictures, details=details
     )
     checked_choice("by", by, tuple(data["scores"]))
     script = resource("assets/browser.js")
-    # Inside of a script element nothing is escaped: the data have no "<", and the script no "</".
+    # Nothing is escaped inside a script element: the data contain no "<", and the script contains no "</".
     content, code = Markup(script_json(data)), Markup(script)  # noqa: S704
     body = rendered("browser.html", data=data, by=by, content=content, script=code)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
@@ -136,22 +135,22 @@ def browser_data(
     pictures: Mapping[ImageId, str] | None = None,
     details: ImageDetails | None = None,
 ) -> dict[str, Any]:
-    """The captions, scores and addresses of pictures, as the script reads them.
+    """Return the captions, scores and picture URLs in the form that the script reads.
 
     Args:
-        systems: The systems, all of the same images and with the same scores.
+        systems: The systems, with the same images and the same scores.
         references: The references of these images.
-        candidates: The candidates of each system by its name.
-        tokenizer: How the captions were tokenized for the scores.
-        pictures: The address of each image's picture; images may be missing.
-        details: What is known of images besides.
+        candidates: The candidates of each system by name.
+        tokenizer: The tokenizer that was used for the scores.
+        pictures: The URL of each image's picture; images may be missing.
+        details: Domains and constraints of images.
 
     Raises:
-        MismatchError: The systems are of different images.
+        MismatchError: The systems have different images.
     """
     ids = systems[0].report.image_ids
     if any(system.report.image_ids != ids for system in systems):
-        raise MismatchError("systems in one browser of captions must be of the same images, in one order")
+        raise MismatchError("systems in a caption browser must have the same images in the same order")
     tokens = TokenizedReferences(references.select(ids), tokenizer)
     texts = [candidates[system.name].select(ids) for system in systems]
     said = [
@@ -187,16 +186,16 @@ def captions_data(
     pictures: Mapping[ImageId, str] | None = None,
     details: ImageDetails | None = None,
 ) -> dict[str, Any]:
-    """The captions of some images, as the script reads them, where scores are at hand already.
+    """Return captions with known scores in the form that the script reads.
 
     Args:
         ids: The images.
         scores: The names of the scores.
-        said: What each system says of them.
+        said: The captions of each system.
         references: The references of each image; an image may have none.
-        tokenizer: How the captions were tokenized for the scores.
-        pictures: The address of each image's picture; images may be missing.
-        details: What is known of images besides.
+        tokenizer: The tokenizer that was used for the scores.
+        pictures: The URL of each image's picture; images may be missing.
+        details: Domains and constraints of images.
     """
     texts = [[text for found in references for text in found], *(list(each.captions) for each in said)]
     rows = iter(tokenize([text for each in texts for text in each], tokenizer))
@@ -224,13 +223,16 @@ def _data(
     pictures: Mapping[ImageId, str] | None,
     details: ImageDetails,
 ) -> dict[str, Any]:
-    """What the script reads. The tokens are those of all references, then of what each system says."""
+    """Return the data of the script.
+
+    `tokens` contains the tokens of all references, then the tokens of each system's captions.
+    """
     texts = [[text for found in references for text in found], *(each.captions for each in said)]
     return {
         "systems": [each.name for each in said],
         "scores": list(scores),
         "scale": _SCALE,
-        # As text: the script's numbers have 53 bits.
+        # As text, since numbers in JavaScript have only 53 bits.
         "ids": [str(image) for image in ids],
         "references": list(references),
         "candidates": [list(each.captions) for each in said],
@@ -243,7 +245,10 @@ def _data(
 
 
 def _domains(ids: Sequence[ImageId], details: ImageDetails) -> dict[str, Any] | None:
-    """The names of the domains, and the position of each image's; -1 for none. None where there are none."""
+    """Return the domain names and the index of each image's domain (-1 for none).
+
+    The result is None if no image has a domain.
+    """
     names = list(dict.fromkeys(details.domains[image] for image in ids if image in details.domains))
     places = {name: place for place, name in enumerate(names)}
     of = [places[details.domains[image]] if image in details.domains else -1 for image in ids]
@@ -253,7 +258,10 @@ def _domains(ids: Sequence[ImageId], details: ImageDetails) -> dict[str, Any] | 
 def _constraints(
     ids: Sequence[ImageId], details: ImageDetails, tokenizer: Tokenizer
 ) -> dict[str, Any] | None:
-    """The constraints with the tokens of their phrases, each once, and the positions of each image's."""
+    """Return distinct constraints with tokenized phrases, and each image's indices.
+
+    The result is None if there are no constraints.
+    """
     places: dict[tuple[str, tuple[str, ...]], int] = {}
     of = []
     for image in ids:
@@ -268,14 +276,14 @@ def _constraints(
 
 
 def _whole(values: FloatArray) -> list[int | None]:
-    """Scores as whole numbers, for a short page; None for a score that is not a number."""
+    """Return scores as scaled integers, for a small page; None for NaN."""
     known = ~np.isnan(values)
     numbers = np.rint(np.where(known, values, 0.0) * _SCALE).astype(np.int64).tolist()
     return [number if there else None for number, there in zip(numbers, known.tolist(), strict=True)]
 
 
 def _unlike(captions: Iterable[str], tokens: Iterable[str]) -> dict[int, str]:
-    """The tokens of the captions, by position, that the script's rule does not give."""
+    """Return tokens, by position, of captions that the script splits differently."""
     return {
         position: row
         for position, (text, row) in enumerate(zip(captions, tokens, strict=True))
@@ -284,7 +292,7 @@ def _unlike(captions: Iterable[str], tokens: Iterable[str]) -> dict[int, str]:
 
 
 def _shortened(addresses: Sequence[str | None]) -> dict[str, Any]:
-    """Addresses as what all begin with, what all end with, and what is between in each."""
+    """Split URLs into their common prefix, common suffix, and the middle of each."""
     there = [address for address in addresses if address is not None]
     before = _beginning(there)
     rest = [address[len(before) :] for address in there]
@@ -296,27 +304,27 @@ def _shortened(addresses: Sequence[str | None]) -> dict[str, Any]:
 
 
 def _beginning(texts: Sequence[str]) -> str:
-    """What all texts begin with."""
+    """Return the common prefix."""
     first, last = min(texts, default=""), max(texts, default="")
     return first[: next((at for at, each in enumerate(first) if each != last[at : at + 1]), len(first))]
 
 
 def script_json(data: Mapping[str, Any]) -> str:
-    """JSON that can be inside of a script element: without "<", no caption can end it."""
+    """Return JSON for a script element; "<" is escaped, so that captions can't end it."""
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c")
 
 
 def _image_sources(addresses: Iterable[str]) -> str:
-    """The part of the policy that lets a page load images, from where they are and from nowhere else."""
+    """Return the directive of the policy that allows only the sources of the images."""
     sources = set()
     for address in addresses:
         parts = urlsplit(address)
         if parts.scheme in ("http", "https"):
             if not _HOST.fullmatch(parts.netloc):
-                raise OptionError(f"the address of an image must have a plain host (got {address!r:.80})")
+                raise OptionError(f"the URL of an image must have a plain host name (got {address!r:.80})")
             sources.add(f"{parts.scheme}://{parts.netloc}")
         else:
-            # A page that is opened as a file is not "self" for the files beside it.
+            # 'self' does not include files next to a page that is opened from disk.
             sources |= {"data:"} if parts.scheme == "data" else {"'self'", "file:"}
     return f"; img-src {' '.join(sorted(sources))}" if sources else ""

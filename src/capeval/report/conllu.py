@@ -14,16 +14,17 @@ _NONE = "_"
 
 
 def to_conllu(sentence: SentenceStages) -> str:
-    """A sentence in CoNLL-U: basic dependencies in HEAD and DEPREL, processed ones in DEPS.
+    """Format a sentence as CoNLL-U.
 
-    A copy of a word, which processed dependencies may have, is an empty node after it: `3.1` is the first
-    copy of word 3, and says so in MISC. Tags are those of the Penn Treebank, in XPOS.
+    HEAD and DEPREL contain basic dependencies, DEPS contains processed dependencies. A copy of a word, which
+    can occur in processed dependencies, is an empty node after the word: `3.1` is the first copy of word 3,
+    with `CopyOf=3` in MISC. XPOS contains Penn Treebank tags.
     """
     heads = {edge[2]: edge for edge in sentence.basic}
     processed: dict[_Node, list[_Edge]] = {}
     for edge in sentence.processed:
         processed.setdefault(edge[2], []).append(edge)
-    # The governor of a root is 0, which is no word.
+    # The governor of a root is 0, which is not a word.
     nodes = {node for _, *ends in sentence.processed for node in ends if node[0] > 0}
     nodes |= {(number, 0) for number in range(1, len(sentence.tokens) + 1)}
     return "".join(

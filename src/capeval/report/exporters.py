@@ -1,4 +1,4 @@
-"""Tables and scores as JSON, CSV, Markdown and LaTeX."""
+"""Export of tables and scores as JSON, CSV, Markdown and LaTeX."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ __all__ = [
 
 
 def to_json(systems: Sequence[System], *, per_image: bool = False) -> str:
-    """One object for one system, a list of objects for several; scores in full precision.
+    """Return an object for one system, or a list for several, in full precision.
 
     Args:
         systems: The systems.
-        per_image: Whether to add the scores of each image.
+        per_image: Whether to include the scores of each image.
     """
     objects = [_object(system, per_image=per_image) for system in systems]
     return _json(objects[0] if len(objects) == 1 else objects, lines=not per_image)
@@ -47,7 +47,7 @@ def _object(system: System, *, per_image: bool) -> dict[str, Any]:
 
 
 def comparison_to_json(comparisons: Mapping[str, Comparison], a: str, b: str) -> str:
-    """One object: the names of the systems, the comparison of each score, and notes, if there are some."""
+    """Return an object with the systems' names, the comparisons and any notes."""
     metrics = {name: _numbers(each) for name, each in comparisons.items()}
     content: dict[str, Any] = {"systems": {"a": a, "b": b}, "metrics": metrics}
     notes = getattr(comparisons, "notes", ())
@@ -57,7 +57,7 @@ def comparison_to_json(comparisons: Mapping[str, Comparison], a: str, b: str) ->
 
 
 def _numbers(made: Interval | Comparison) -> dict[str, Any]:
-    """The fields, with None for NaN; `higher_is_better` only if it is not."""
+    """Return the fields, with None for NaN; `higher_is_better` only if it is false."""
     numbers = {name: without_nan(value) for name, value in asdict(made).items()}
     if numbers.get("higher_is_better"):
         del numbers["higher_is_better"]
@@ -65,14 +65,15 @@ def _numbers(made: Interval | Comparison) -> dict[str, Any]:
 
 
 def _json(content: object, *, lines: bool) -> str:
-    # Python writes indented JSON ten times slower, which matters with tens of thousands of images.
+    # Python writes indented JSON ten times more slowly, which matters for tens of thousands of images.
     return json.dumps(content, indent=2 if lines else None, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def to_csv(grid: Grid) -> str:
-    """CSV with numbers in full precision; the ends of intervals have columns of their own.
+    """Format a table as CSV with numbers in full precision.
 
-    An apostrophe goes before text that a spreadsheet would run as a formula.
+    The ends of intervals have separate columns. Text that a spreadsheet would run as a formula is prefixed
+    with an apostrophe.
     """
     import csv
     import io
@@ -84,7 +85,7 @@ def to_csv(grid: Grid) -> str:
     for column, name in enumerate(grid.columns):
         header += [name, f"{name} low", f"{name} high"] if column in with_ends else [name]
     text = io.StringIO()
-    # All text is quoted: with "\n" as line end, csv would not quote text with a carriage return.
+    # All text is quoted, since csv with "\n" as line end would not quote text with a carriage return.
     writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
     writer.writerow(plain_row(header))
     for row in grid.rows:
@@ -97,18 +98,18 @@ def to_csv(grid: Grid) -> str:
 
 
 def to_markdown(grid: Grid) -> str:
-    """A Markdown table (GitHub's form), the best of each column in bold."""
+    """Format a GitHub-flavored Markdown table, with the best of each column in bold."""
     numbers = number_columns(grid)
     rule = ["---:" if column in numbers else "---" for column in range(len(grid.columns))]
     body = [[_bold(_markdown(shown(cell)), cell) for cell in row] for row in grid.rows]
     rows = [[_markdown(name) for name in grid.columns], rule, *body]
     table = "".join(f"| {' | '.join(row)} |\n" for row in rows)
-    # One paragraph, in which a line end is a space.
+    # The notes are one paragraph, since Markdown renders a line end as a space.
     return table + ("\n" + "".join(f"{_markdown(note)}\n" for note in _notes(grid)) if grid.notes else "")
 
 
 def _notes(grid: Grid) -> list[str]:
-    # A name in them may come from a file.
+    # Notes can contain names from files.
     return [printable(note) for note in grid.notes]
 
 
@@ -123,16 +124,16 @@ def _markdown(text: str) -> str:
 
 
 def to_latex(grid: Grid) -> str:
-    r"""A LaTeX table for the `booktabs` package, the best of each column in bold."""
+    r"""Format a LaTeX `booktabs` table, with the best of each column in bold."""
     numbers = number_columns(grid)
     alignment = "".join("r" if column in numbers else "l" for column in range(len(grid.columns)))
     lines = ["% \\usepackage{booktabs}", f"\\begin{{tabular}}{{{alignment}}}", "\\toprule"]
     lines += [" & ".join(_latex(name) for name in grid.columns) + r" \\", "\\midrule"]
     for row in grid.rows:
         cells = [rf"\textbf{{{_latex(shown(cell))}}}" if cell.best else _latex(shown(cell)) for cell in row]
-        # A bracket at the start of a row would be taken for an argument of the row before it.
+        # LaTeX would read a bracket at the start of a row as an argument of the previous row.
         lines.append(("{}" if cells[0].startswith("[") else "") + " & ".join(cells) + r" \\")
-    # As comments: a paper has its own place for notes.
+    # As comments, since authors put notes in the caption or the text of a paper.
     notes = [f"% {note}" for note in _notes(grid)]
     return "\n".join([*lines, "\\bottomrule", "\\end{tabular}", *notes, ""])
 
@@ -152,7 +153,7 @@ def _latex(text: str) -> str:
 
 
 def number_columns(grid: Grid) -> set[int]:
-    """The columns of numbers, which are aligned to the right."""
+    """Return the indices of columns with numbers, which are right-aligned."""
     return {
         column
         for column in range(len(grid.columns))
@@ -161,23 +162,23 @@ def number_columns(grid: Grid) -> set[int]:
 
 
 def shown(cell: Cell) -> str:
-    """A cell for people: `0.435`, or `0.435 [0.431, 0.439]`, to three decimals by default."""
+    """Format a cell for display, such as `0.435` or `0.435 [0.431, 0.439]`."""
     return " ".join(parts(cell))
 
 
-# Such as the score of a category of tuples that no reference has.
+# NaN, such as the score of a SPICE category without tuples in the references.
 _NO_NUMBER = "\N{EN DASH}"
-# Image ids and names come from files of others: unescaped, control characters could steer the terminal.
+# Image ids and names come from untrusted files, and control characters in them could control the terminal.
 _CONTROLS = {code: repr(chr(code))[1:-1] for code in (*range(0x20), *range(0x7F, 0xA0))}
 
 
 def printable(text: str) -> str:
-    r"""Text with its control characters written as `\x1b`, so that a terminal shows them."""
+    r"""Escape control characters, as in `\x1b`, so that a terminal displays them."""
     return text.translate(_CONTROLS)
 
 
 def parts(cell: Cell) -> tuple[str, ...]:
-    """A cell for people as its number (or text) and, if it has one, its interval."""
+    """Return the displayed number or text of a cell and, if it has one, its interval."""
     if not isinstance(cell.value, float):
         return ("" if cell.value is None else printable(str(cell.value)),)
     if math.isnan(cell.value):

@@ -1,4 +1,4 @@
-"""Figures of studies with matplotlib, and their files."""
+"""Matplotlib figures of studies, and their files."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from capeval._internal.atomic_write import written_whole
 
 __all__ = ["COLORS", "STYLE", "Curve", "lines", "save", "to_svg"]
 
-# Okabe and Ito's colors, which people who confuse red and green can tell apart.
+# The palette of Okabe and Ito, which is safe for color-blind readers.
 COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
 STYLE: dict[Any, Any] = {
-    # Text stays text in SVG: it can be searched, and has the fonts of the page.
+    # Text stays text in SVG, so that it is searchable and uses the fonts of the page.
     "svg.fonttype": "none",
     "font.family": "sans-serif",
     "font.size": 9,
@@ -38,10 +38,10 @@ class Curve:
     """One curve of a figure.
 
     Attributes:
-        x: Where its points are.
-        y: How high they are.
-        low: The lower ends of their intervals, if they have some.
-        high: The upper ends.
+        x: The x values.
+        y: The y values.
+        low: The lower ends of the intervals of the y values, if there are any.
+        high: The upper ends of the intervals.
     """
 
     x: Sequence[float]
@@ -51,7 +51,7 @@ class Curve:
 
 
 def lines(curves: Mapping[str, Curve], *, title: str, x_label: str, y_label: str) -> Figure:
-    """Curves in one panel, each with its name and the band of its intervals."""
+    """Plot curves in one panel, with a legend and a band for the intervals of each."""
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(6.4, 4.2), layout="constrained")
         panel = figure.subplots()
@@ -72,23 +72,23 @@ def to_svg(figure: Figure, salt: str, **options: Any) -> bytes:
 
     Args:
         figure: The figure.
-        salt: The text that the ids in the SVG are made with.
-        options: More options of matplotlib's `savefig`.
+        salt: The salt of the ids in the SVG.
+        options: Additional options of matplotlib's `savefig`.
     """
     data = io.BytesIO()
     with mpl.rc_context({**STYLE, "svg.hashsalt": salt}), warnings.catch_warnings():
-        # Text is drawn by the reader's fonts, which may have what matplotlib's lack.
+        # Text is rendered with the reader's fonts, which may contain glyphs missing from matplotlib's.
         warnings.filterwarnings("ignore", message="Glyph", category=UserWarning)
         figure.savefig(data, format="svg", metadata={"Date": None, "Creator": None}, **options)
     return data.getvalue()
 
 
 def save(figure: Figure, path: Path) -> tuple[Path, Path]:
-    """Writes a figure as PNG and as SVG, each whole or not at all.
+    """Write a figure as PNG and as SVG, each atomically.
 
     Args:
         figure: The figure.
-        path: The files' path without an ending.
+        path: The path of the files without a suffix.
 
     Returns:
         The paths of both files. The same figure gives the same bytes.

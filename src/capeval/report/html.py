@@ -1,4 +1,4 @@
-"""The report as one HTML file that needs nothing beside it."""
+"""Self-contained HTML reports."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _EXAMPLES = 6
 
 @dataclass(frozen=True, kw_only=True)
 class _Example:
-    """An image with its candidate and references and, where a metric explains its score, pictures of both."""
+    """An image with its captions and, if a metric explains its score, drawn graphs."""
 
     image: ImageId
     score: str
@@ -50,30 +50,31 @@ def to_html(
     details: ImageDetails | None = None,
     brief: bool = False,
 ) -> str:
-    """Scores, intervals, subsets, the spread of scores over images, and captions, as a page.
+    """Create an HTML report with scores, intervals, subsets, plots and captions.
 
-    Where captions are given, all images are in a browser of captions: searched, sorted by a score or the
-    difference of two systems, with the n-grams marked that candidate and references share. Examples, the
-    images with the best and the worst scores, show the scene graphs of a system that was scored with a metric
-    that compares them.
+    If captions are given, the page includes a caption browser with all images. Readers can search captions,
+    sort them by a score or by the difference between two systems, and see the n-grams shared by candidate and
+    references. The examples are the images with the best and the worst scores; if a metric of the system
+    compares scene graphs, the examples show them.
 
     Args:
         systems: The systems, all scored with the same metrics and subsets.
         title: The title of the page.
-        published: Rows to show beside the systems: names to scores.
+        published: Additional rows for comparison, as a mapping of names to scores.
         references: The references, to show captions.
-        candidates: The candidates of each system by its name, to show captions.
-        examples_by: The score that captions are sorted by at first; the last one by default.
-        tokenizer: How the captions were tokenized for the scores; the reference's way by default.
-        source: What to call the references in the notes, such as the name of their file.
-        pictures: The address of each image's picture, to show beside its captions; images may be missing.
-        details: The domains of images, and what their captions shall mention, to filter and mark captions by.
-        brief: Leaves out plots and examples: a page of scores and the browser of captions.
+        candidates: The candidates of each system by name, to show captions.
+        examples_by: The initial sort key of captions, a score; by default the last one.
+        tokenizer: The tokenizer that was used for the scores; by default the reference implementation's.
+        source: A name for the references in the notes, such as the name of their file.
+        pictures: The URL of each image's picture, to show with its captions; images may be missing.
+        details: Domains of images and objects that captions must mention, to filter and mark captions.
+        brief: Whether to omit plots and examples, so that the page contains scores and the caption browser.
 
     Raises:
-        DependencyError: jinja2, or matplotlib where there are plots, is not installed.
-        MismatchError: The systems have different metrics or subsets, or were tokenized otherwise.
-        OptionError: There is no score `examples_by`, or the address of a picture has no plain host.
+        DependencyError: jinja2 is not installed, or matplotlib is not installed and the page has plots.
+        MismatchError: The systems have different metrics or subsets, or were scored with a different
+            tokenizer.
+        OptionError: There is no score `examples_by`, or the URL of a picture has an invalid host.
     """
     try:
         from capeval.report.browser import caption_browser
@@ -120,12 +121,12 @@ def _examples(
     candidates: Mapping[str, Candidates],
     tokenizer: Tokenizer,
 ) -> dict[str, dict[str, list[_Example]]]:
-    """The images with the best and the worst scores, for each system whose captions are given."""
+    """Return the images with the best and the worst scores of each system."""
     examples: dict[str, dict[str, list[_Example]]] = {}
     for system in systems:
         values = system.report.per_image[by]
-        # Stable, so that images with the same score stay in the order of the references. Images that have
-        # none come last, and are no examples.
+        # Stable, so that images with equal scores stay in the order of the references. Images without a score
+        # come last and are excluded.
         goodness = -values if by in system.report.lower_is_better else values
         order = np.argsort(-goodness, kind="stable")[: np.count_nonzero(~np.isnan(values))]
         count = min(_EXAMPLES, len(order) // 2)
@@ -161,7 +162,7 @@ def _example(
 def _graphs(
     system: System, references: References, candidates: Candidates, tokenizer: Tokenizer
 ) -> dict[ImageId, tuple[Markup, Markup]]:
-    """The scene graphs of candidates and references, drawn, where a metric of the system has them."""
+    """Draw the scene graphs of candidates and references, if a metric compares them."""
     from capeval.report.scene_graphs import drawn
 
     tokens = TokenizedReferences(references, tokenizer)
@@ -193,5 +194,6 @@ def _require(tokenizer: Tokenizer, systems: Sequence[System]) -> None:
     for metric, made in (scored for system in systems for scored in system.report.scores):
         if metric.reads == "tokens" and made.signature.tokenizer != str(tokenizer):
             raise MismatchError(
-                f"'tokenizer' must be that of the scores, {made.signature.tokenizer} (got {tokenizer})"
+                f"'tokenizer' must be the tokenizer of the scores, {made.signature.tokenizer}"
+                f" (got {tokenizer})"
             )

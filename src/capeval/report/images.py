@@ -1,4 +1,4 @@
-"""Where the pictures of images are: addresses by a pattern, or the files of a folder."""
+"""Picture URLs of images, from a pattern or from the files in a folder."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ _NUMBER_LAST = re.compile(r"\d+$")
 
 
 def needs_file_names(place: str) -> bool:
-    """Whether the file names of images help to find their pictures at a place."""
+    """Return whether the file names of images help to find their pictures."""
     return not _is_pattern(place) or "file_name" in _fields(place)
 
 
 def picture_addresses(
     place: str, images: Sequence[ImageId], page: Path, *, file_names: Mapping[ImageId, str]
 ) -> dict[ImageId, str]:
-    """The address of each image's picture, as a page links to it; a folder may not have all.
+    """Return the URL of each image's picture; a folder may not contain all pictures.
 
     Args:
-        place: A pattern with `{id}` or `{file_name}`, of addresses or of paths, or a folder of pictures.
-            `{id}` may have a format for integers, such as `{id:012}`.
+        place: A pattern of URLs or paths with `{id}` or `{file_name}`, or a folder with pictures. `{id}` may
+            include a format for integers, such as `{id:012}`.
         images: The images.
-        page: The path of the page, to which paths are made relative.
-        file_names: The file names of images, where they are known.
+        page: The path of the page; paths of pictures are relative to it.
+        file_names: The known file names of images.
 
     Raises:
-        MismatchError: The pattern needs a file name that an image doesn't have, or the folder has no picture
-            of any image, or several of one.
-        OptionError: It is neither a pattern nor a folder.
+        MismatchError: The pattern needs the file name of an image without one, or the folder contains no
+            picture of any image, or several pictures of one image.
+        OptionError: `place` is neither a pattern nor a folder.
         OSError: The folder can't be read.
     """
     if _is_pattern(place):
@@ -55,14 +55,14 @@ def picture_addresses(
 
 
 def embedded(addresses: Mapping[ImageId, str], page: Path) -> dict[ImageId, str]:
-    """Addresses that have the pictures in them, in place of those of their files.
+    """Return data URLs that contain the pictures, in place of URLs of files.
 
     Args:
-        addresses: The addresses of files, relative to the page.
+        addresses: The URLs of files, relative to the page.
         page: The path of the page.
 
     Raises:
-        OptionError: An address is not that of a file, or its ending is not one of a picture.
+        OptionError: A URL does not refer to a file, or its suffix is not a picture format.
         OSError: A file can't be read.
     """
     made: dict[ImageId, str] = {}
@@ -71,7 +71,7 @@ def embedded(addresses: Mapping[ImageId, str], page: Path) -> dict[ImageId, str]
         ending = path.suffix.lower()
         if urlsplit(address).scheme or ending not in _ENDINGS:
             raise OptionError(
-                f"a picture in a page must be a file that ends in {', '.join(_ENDINGS)}"
+                f"a picture in a page must be a file with the suffix {', '.join(_ENDINGS)}"
                 f" (got {shortened(address)})"
             )
         kind = _TYPES.get(ending, ending[1:])
@@ -84,14 +84,15 @@ def _is_pattern(place: str) -> bool:
 
 
 def _fields(pattern: str) -> set[str]:
-    """The names of the fields of a pattern."""
+    """Return the field names in a pattern."""
     try:
         fields = {name for _, name, _, _ in Formatter().parse(pattern) if name is not None}
     except ValueError as error:
-        raise OptionError(f"a pattern of pictures must have pairs of braces ({error})") from None
+        raise OptionError(f"invalid braces in the pattern of pictures ({error})") from None
     if not fields or not fields <= set(_FIELDS):
         raise OptionError(
-            f"a pattern of pictures must have the fields {{id}} or {{file_name}} (got {shortened(pattern)})"
+            f"a pattern of pictures must contain {{id}} or {{file_name}} and no other field"
+            f" (got {shortened(pattern)})"
         )
     return fields
 
@@ -105,19 +106,20 @@ def _by_pattern(
     formatted = any(name == "id" and form for _, name, form, _ in Formatter().parse(pattern))
     if formatted and isinstance(images[0], str):
         raise OptionError(
-            f"a format of {{id}} is for integers (got {shortened(pattern)} and image {shortened(images[0])})"
+            f"{{id}} can have a format only if ids are integers"
+            f" (got {shortened(pattern)} and image {shortened(images[0])})"
         )
     elsewhere = bool(urlsplit(pattern).scheme)
     addresses = {}
     for image in images:
         name = file_names.get(image, "")
-        # What comes from files is one part of an address, and can't make it another one.
+        # Values from files are quoted, so that they can't change the rest of the URL.
         shown = image if isinstance(image, int) or not elsewhere else quote(image)
         try:
             made = pattern.format(id=shown, file_name=quote(name) if elsewhere else name)
         except ValueError as error:
             raise OptionError(
-                f"the pattern {shortened(pattern)} does not fit image {image} ({error})"
+                f"the pattern {shortened(pattern)} is invalid for image {image} ({error})"
             ) from None
         addresses[image] = made if elsewhere else _relative(Path(made), page)
     return addresses
@@ -149,7 +151,10 @@ def _of_folder(
 
 
 def _images_of(name: str) -> set[ImageId]:
-    """The ids that the name of a file may stand for: itself, without its ending, and its last number."""
+    """Return the ids that a file name can match.
+
+    These are the name, the name without its suffix, and the number at its end.
+    """
     stem = name.rpartition(".")[0]
     number = _NUMBER_LAST.search(stem)
     return {name, stem} | ({int(number[0])} if number else set())

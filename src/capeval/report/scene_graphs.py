@@ -1,7 +1,8 @@
-"""Scene graphs as pictures: objects in a column, with their attributes, and relations as lines.
+"""Drawings of scene graphs.
 
-Each relation has a row of its own at the object that it starts from, so that no two labels meet. What
-the other graph has too is marked by color, by a solid line and by a tick.
+Objects are in a column, with their attributes, and relations are lines. Each relation has a separate row at
+its subject, so that labels never overlap. Elements that the other graph contains too are marked by color, a
+solid line and a check mark.
 """
 
 from __future__ import annotations
@@ -15,23 +16,23 @@ from capeval.metrics.scene_graphs import SceneGraph
 __all__ = ["drawn"]
 
 _LINE, _PADDING, _GAP = 18, 6, 14
-# Widths of a letter, in pixels: of a label, a name, the smallest and the largest box.
+# Widths in pixels: a letter of a label, a letter of a name, the smallest and the largest box.
 _LETTER, _WIDE_LETTER, _BOX_LEAST, _BOX_MOST = 6.6, 8.4, 90, 240
 _LANE, _LABEL_LEAST = 12, 40
-# How small a picture may get on a narrow screen, before it has to be scrolled: its text must be legible.
+# Minimum scale on narrow screens, so that text stays legible; smaller screens scroll.
 _SMALLEST = 0.8
 _TICK = "\N{CHECK MARK} "
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Layout:
-    """Where things are, in pixels.
+    """Positions and sizes in pixels.
 
     Attributes:
-        tops: The upper end of each object's box.
+        tops: The y position of the top of each object's box.
         heights: The height of each object's box.
-        starts: The height at which each relation leaves its subject.
-        ends: The height at which each relation reaches its object.
+        starts: The y position of each relation at its subject.
+        ends: The y position of each relation at its object.
         box: The width of all boxes.
         label: The width of the longest relation.
     """
@@ -45,14 +46,14 @@ class _Layout:
 
 
 def drawn(graph: SceneGraph, title: str) -> Markup:
-    """A scene graph as SVG, to put in a page.
+    """Draw a scene graph as SVG for a page.
 
     Args:
         graph: The graph.
-        title: What the picture shows, for people who hear the page.
+        title: The title of the drawing, for screen readers.
     """
     if not graph.objects:
-        return Markup('<p class="empty">nothing that SPICE knows as an object</p>')
+        return Markup('<p class="empty">SPICE found no objects.</p>')
     layout = _layout(graph)
     width = int(layout.box + layout.label + 24 + _LANE * (len(graph.relations) + 1))
     height = layout.tops[-1] + layout.heights[-1] + 2

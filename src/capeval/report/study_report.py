@@ -19,10 +19,10 @@ class StudyReport:
     """The tables and figures of a study.
 
     Attributes:
-        tables: The tables, by the names of their files.
-        long_tables: Functions that make the tables that are too long for a terminal and only written, by the
-            names of their files.
-        figures: Functions that draw the figures, called when they are written, by the names of their files.
+        tables: The tables, by file name.
+        long_tables: Functions that create tables, by file name. These tables are too long for a terminal and
+            are only written to files.
+        figures: Functions that draw the figures, by file name. They are called when the files are written.
     """
 
     tables: Mapping[str, Grid]

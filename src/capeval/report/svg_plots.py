@@ -1,4 +1,4 @@
-"""Plots as SVG to put in a page."""
+"""SVG plots for HTML pages."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _BINS = 25
 
 
 def bars(systems: Sequence[System], published: Mapping[str, Mapping[str, float]]) -> Markup:
-    """The corpus scores: a panel for each score, a bar for each system, with its interval."""
+    """Plot the corpus scores: one panel per score, one bar per system with interval."""
     with mpl.rc_context(STYLE):
         names = tuple(systems[0].report.corpus)
         count = len(systems) + len(published)
@@ -30,7 +30,7 @@ def bars(systems: Sequence[System], published: Mapping[str, Mapping[str, float]]
         for name, panel in zip(names, panels, strict=True):
             _bars_of(panel, name, systems, published)
         _legend(figure, panels[0], [*(system.name for system in systems), *published])
-        return _svg(figure, "bars", "Bars: the corpus scores of the table")
+        return _svg(figure, "bars", "Bar charts of the corpus scores")
 
 
 def _bars_of(
@@ -61,7 +61,7 @@ def _bars_of(
     for place, values in enumerate(published.values(), start=len(systems)):
         score = values.get(name, 0.0)
         panel.barh(place, score, height=0.72, color=_PUBLISHED)
-        label = f"{score:.3f}" if name in values else "not given"
+        label = f"{score:.3f}" if name in values else "not reported"
         panel.annotate(label, (score, place), (3, 0), textcoords="offset points", va="center")
     panel.set_title(name, loc="left")
     panel.set_yticks([])
@@ -71,7 +71,7 @@ def _bars_of(
 
 
 def spread(systems: Sequence[System]) -> Markup:
-    """How the scores of images are spread: a panel for each score, a line for each system."""
+    """Plot the distribution of image scores: one panel per score, one line per system."""
     with mpl.rc_context(STYLE):
         names = tuple(systems[0].report.corpus)
         figure, panels = _panels(len(names), 1.8)
@@ -91,17 +91,17 @@ def spread(systems: Sequence[System]) -> Markup:
             panel.yaxis.set_major_formatter(lambda value, _: f"{100 * value:g}%")
         if len(systems) > 1:
             _legend(figure, panels[0], [system.name for system in systems])
-        return _svg(figure, "spread", "Histograms: the share of images by their own score")
+        return _svg(figure, "spread", "Histograms of the scores per image")
 
 
 def _scored(system: System, name: str) -> FloatArray:
-    """The scores of the images that have one."""
+    """Return the scores of the scored images."""
     values = system.report.per_image[name]
     return values[~np.isnan(values)]
 
 
 def _panels(count: int, height: float) -> tuple[Figure, list[Axes]]:
-    # Three in a row where four would leave half of the last row empty.
+    # Three per row if four would leave half of the last row empty.
     columns = 3 if count in (5, 6, 9) else min(4, count)
     rows = -(-count // columns)
     figure = Figure(figsize=(10, 0.5 + height * rows), layout="constrained")
@@ -114,7 +114,7 @@ def _panels(count: int, height: float) -> tuple[Figure, list[Axes]]:
 
 def _legend(figure: Figure, panel: Axes, names: Sequence[str]) -> None:
     handles = panel.patches
-    # A dollar sign would start a formula, and a leading underscore hide the name.
+    # A dollar sign would start a formula, and a leading underscore would hide the name.
     labels = [name.replace("$", r"\$") for name in names]
     figure.legend(handles, labels, loc="outside upper left", ncols=min(4, len(names)), frameon=False)
 
@@ -123,7 +123,7 @@ def _svg(figure: Figure, salt: str, label: str) -> Markup:
     svg = to_svg(figure, salt).decode()
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    # With two plots in one page, an id without the plot's name could occur twice.
+    # Ids include the plot's name, so that they are unique in a page with two plots.
     svg = re.sub(r'(\bid="|href="#|url\(#)', rf"\1{salt}-", svg)
     named = f'role="img" aria-label="{label}"'
     return Markup(re.sub(r'width="[\d.]+pt" height="[\d.]+pt"', named, svg, count=1))  # noqa: S704

@@ -1,4 +1,4 @@
-"""The contents of tables, without their format."""
+"""Contents of tables, independent of the output format."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class System:
     """A captioning system and its scores.
 
     Attributes:
-        name: Its name.
+        name: The name of the system.
         report: Its scores.
-        intervals: The interval of each corpus score, where they were asked for.
+        intervals: The interval of each corpus score, if intervals were computed.
     """
 
     name: str
@@ -34,14 +34,14 @@ class System:
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """One place in a table.
+    """A cell of a table.
 
     Attributes:
-        value: Text, an image id, or a number; `None` where there is none.
+        value: Text, an image id, or a number; `None` for an empty cell.
         low: The lower end of the number's interval, if it has one.
-        high: The upper end.
-        best: Whether it is the best of its column.
-        digits: The number's decimals, for people.
+        high: The upper end of the interval.
+        best: Whether the number is the best in its column.
+        digits: The number of displayed decimals.
     """
 
     value: ImageId | float | None
@@ -58,7 +58,7 @@ class Grid:
     Attributes:
         columns: The names of the columns.
         rows: The cells of each row.
-        notes: Lines for people, which are shown below the table.
+        notes: Footnotes, which are shown below the table.
     """
 
     columns: tuple[str, ...]
@@ -72,12 +72,14 @@ def scores(
     *,
     source: str = "",
 ) -> Grid:
-    """The corpus scores: a row for each system, then for each subset a row for each system.
+    """Create a table of corpus scores, with one row per system.
+
+    Scores of subsets follow, with one row per subset and system.
 
     Args:
         systems: The systems, all scored with the same metrics and subsets.
-        published: Rows to show beside them: names to scores, which need not be of every metric.
-        source: What to call the references in the notes, such as the name of their file.
+        published: Additional rows for comparison, as a mapping of names to scores; scores may be missing.
+        source: A name for the references in the notes, such as the name of their file.
 
     Raises:
         MismatchError: The systems have different metrics or subsets.
@@ -85,7 +87,7 @@ def scores(
     names = _names(systems)
     subsets = tuple(systems[0].report.subsets)
     if any(tuple(system.report.subsets) != subsets for system in systems):
-        raise MismatchError("systems in one table must have the same subsets")
+        raise MismatchError("systems in a table must have the same subsets")
     lower = systems[0].report.lower_is_better
     whole = [(system.name, system.report.corpus, system.intervals) for system in systems]
     rows = _ranked(names, lower, whole)
@@ -102,7 +104,7 @@ def scores(
 
 
 def _of_intervals(systems: Sequence[System]) -> Iterator[str]:
-    """What the brackets of a table are, where it has some."""
+    """Yield a note that explains intervals in brackets, if the table has any."""
     for interval in (each for system in systems for each in system.intervals.values()):
         yield (
             f"In brackets: {100 * interval.level:g}% bootstrap intervals over images"
@@ -112,14 +114,14 @@ def _of_intervals(systems: Sequence[System]) -> Iterator[str]:
 
 
 def _unscored(systems: Sequence[System]) -> Iterator[str]:
-    """Return the notes on images that a metric could not score, of each system."""
+    """Yield notes on each system's unscored images."""
     for system in systems:
         named = f"{system.name}: " if len(systems) > 1 else ""
         yield from (f"{named}{note}" for note in system.report.unscored_notes())
 
 
 def per_image(systems: Sequence[System]) -> Grid:
-    """The scores of each image: a row for each system and image.
+    """Create a table of scores per image, with one row per system and image.
 
     Raises:
         MismatchError: The systems have different metrics.
@@ -135,13 +137,13 @@ def per_image(systems: Sequence[System]) -> Grid:
 
 
 def comparison(comparisons: Mapping[str, Comparison], a: str, b: str, *, notes: Sequence[str] = ()) -> Grid:
-    """Two systems beside each other: a row for each score.
+    """Create a table that compares two systems, with one row per score.
 
     Args:
-        comparisons: The comparison of each score, by its name.
+        comparisons: The comparison of each score by name.
         a: The name of the first system.
-        b: The name of the second.
-        notes: What to say below the table, such as the `notes` of a report.
+        b: The name of the second system.
+        notes: Footnotes of the table, such as the `notes` of a report.
     """
     rows = tuple(
         (
@@ -161,7 +163,7 @@ def _names(systems: Sequence[System]) -> tuple[str, ...]:
         raise MismatchError("a table must have at least one system (got none)")
     names = tuple(systems[0].report.corpus)
     if any(tuple(system.report.corpus) != names for system in systems):
-        raise MismatchError("systems in one table must have the same metrics")
+        raise MismatchError("systems in a table must have the same metrics")
     return names
 
 
@@ -170,11 +172,11 @@ def _ranked(
     lower: Collection[str],
     systems: Sequence[tuple[str, Mapping[str, float], Mapping[str, Interval]]],
 ) -> list[tuple[Cell, ...]]:
-    """A row for each system, with the best of every column marked where there are several."""
+    """Create one row per system; with several, mark the best of each column."""
     best = {}
     for name in names:
         known = [score for _, values, _ in systems if not isnan(score := values[name])]
-        # NaN, which equals nothing, if no system has the score.
+        # NaN, which equals nothing, if no system has a score.
         best[name] = (min if name in lower else max)(known, default=nan)
     rows = []
     for label, values, intervals in systems:

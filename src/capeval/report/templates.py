@@ -1,4 +1,4 @@
-"""The templates of pages, which lie beside this module."""
+"""Page templates and other resource files of this package."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["rendered", "resource"]
 
 
 def rendered(name: str, **values: Any) -> str:
-    """A template with its values, which are escaped unless they are `Markup`."""
+    """Render a template; values are escaped unless they are `Markup`."""
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
@@ -22,5 +22,5 @@ def rendered(name: str, **values: Any) -> str:
 
 
 def resource(name: str) -> str:
-    """The text of a file beside this module."""
+    """Return the text of a file in this package."""
     return (files("capeval.report") / name).read_text("utf-8")

@@ -1,6 +1,6 @@
 """Tables for the terminal.
 
-Rich drew them before. Importing it took 40 ms, which a table of five numbers is not worth.
+They are not drawn with Rich, because importing it takes 40 ms.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ _BOLD, _ITALIC, _PLAIN = "\x1b[1m", "\x1b[3m", "\x1b[0m"
 
 
 def table(grid: Grid, title: str | None = None, *, styled: bool = False) -> str:
-    """A table with numbers to the right.
+    """Format a table with right-aligned numbers.
 
     Args:
         grid: The table.
-        title: A line above it.
+        title: A line above the table.
         styled: Whether the header and the best of each column are bold, and the title italic.
     """
     right = number_columns(grid)
@@ -45,7 +45,7 @@ def _line(texts: Sequence[str], widths: Sequence[int], right: set[int], bold: Se
 
 
 def _width(text: str) -> int:
-    """How many places of a terminal a text takes: two for a Chinese character, none for an accent."""
+    """Return the width in columns: 2 for a Chinese character, 0 for an accent."""
     if text.isascii():
         return len(text)
     from rich.cells import cell_len

@@ -102,7 +102,7 @@ def test_what_is_wrong_is_named(folder: Path) -> None:
     with pytest.raises(OptionError, match="--embed is for pictures: give --images too"):
         run(folder, "--embed")
     with pytest.raises(
-        OptionError, match=r"a picture in a page must be a file that ends in .avif, .* .got 'https:"
+        OptionError, match=r"a picture in a page must be a file with the suffix .avif, .* .got 'https:"
     ):
         run(folder, "--images", "https://images.example/{id}.jpg", "--embed")
     (folder / "domains.json").write_text('{"near": [1, 2], "in": [2]}')

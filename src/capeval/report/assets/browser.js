@@ -1,6 +1,6 @@
 "use strict";
 
-// Searches, sorts and shows the captions of a page. Text from files is only ever put in as text.
+// Searches, sorts and shows the captions of a page. Text from files is inserted only as text, never as HTML.
 (() => {
   const root = document.getElementById("captions");
   const data = JSON.parse(document.getElementById("captions-data").textContent);
@@ -10,7 +10,7 @@
   // The position of each image's first reference among all references.
   const starts = [];
   data.references.reduce((start, texts) => (starts.push(start), start + texts.length), 0);
-  // Where a server searched, sorted and filtered already: what was asked for, and these images are one page.
+  // The query, if the server already searched, sorted and filtered; the images are then one page of results.
   const served = data.served;
   let asked = {}, found = [], page = 0;
 
@@ -21,7 +21,7 @@
     return made;
   }
 
-  // Scores. They come as whole numbers of 1 / data.scale; null is no score.
+  // Scores are integers, scaled by data.scale; null is a missing score.
 
   function score(system, name, image) {
     const value = data.values[system][name][image];
@@ -37,8 +37,8 @@
   const shown = (value) => (Number.isNaN(value) ? "\u2013" : value.toFixed(3));
   const signed = (value) => (value > 0 ? "+" : "") + shown(value).replace("-", "\u2212");
 
-  // Tokens, with their places in the text. Most captions are tokenized by this rule as by capeval; the tokens of
-  // the others are in the data.
+  // Tokens with their positions in the text. For most captions this pattern gives the same tokens as capeval; the
+  // data contain the tokens of the others.
 
   function tokensOf(text, stored) {
     if (stored !== undefined) return placed(text, stored === "" ? [] : stored.split(" "));
@@ -48,7 +48,7 @@
   }
 
   function placed(text, words) {
-    // A few capital letters are longer in lower case, and stay: places are those of the text.
+    // The few capital letters that are longer in lower case stay, so that positions are valid in the text.
     const lower = Array.from(text, (letter) => {
       const made = letter.toLowerCase();
       return made.length === letter.length ? made : letter;
@@ -59,7 +59,7 @@
       const word = token.text.toLowerCase();
       const start = lower.indexOf(word, end);
       const next = position === last + 1;
-      // Between two tokens is no other word, unless a token before was written in another way.
+      // There is no other word between two tokens, unless the previous token was changed by the tokenizer.
       if (start < 0 || (next && /[\p{L}\p{N}]/u.test(lower.slice(end, start)))) return;
       if (position === last + 2) fill(text, tokens[position - 1], end, start);
       [token.start, token.end] = [start, start + word.length];
@@ -69,7 +69,7 @@
     return tokens;
   }
 
-  // A single token that is written in another way than in the text, such as "-lrb-", is what is between others.
+  // A single token that the tokenizer changed, such as "-lrb-", covers the text between its neighbors.
   function fill(text, token, start, end) {
     const between = text.slice(start, end), inside = between.trim();
     if (inside) {
@@ -90,7 +90,7 @@
 
   const gram = (tokens, at, n) => tokens.slice(at, at + n).map((token) => token.text).join(" ");
 
-  // For each token the length of the longest matched n-gram that it is in.
+  // The length of the longest matched n-gram that contains each token.
   function levels(tokens, known) {
     const made = new Array(tokens.length).fill(0);
     for (const n of ORDERS) {
@@ -102,7 +102,7 @@
     return made;
   }
 
-  // Which of its objects a caption mentions: the tokens of each phrase that it has.
+  // The objects of an image, with the positions of the tokens that mention them.
 
   function mentions(image, tokens) {
     if (!data.constraints) return [];
@@ -146,7 +146,7 @@
     return parts;
   }
 
-  // A card for each image.
+  // The card of an image.
 
   function card(image, place) {
     const { system } = asked;
@@ -216,7 +216,7 @@
     return [made];
   }
 
-  // What is asked for, and the images that are found.
+  // The query and its results.
 
   const haystacks = {};
 
@@ -243,13 +243,13 @@
     };
   }
 
-  // Whether an image passes the fields besides the search.
+  // Whether an image matches all filters except the search.
   function passes(image) {
     const { domain: wanted, object, mentioned, system, least, most } = asked;
     if (wanted !== "" && data.domains.of[image] !== Number(wanted)) return false;
     if (object !== "" && !data.constraints.of[image].some((at) => data.constraints.names[at] === object)) return false;
     if (least > -Infinity || most < Infinity) {
-      // Rounded as it is shown. An image without a score is not inside of any range.
+      // Rounded like the displayed score. An image without a score is outside every range.
       const value = Number(sortValue(image).toFixed(3));
       if (!(value >= least && value <= most)) return false;
     }
@@ -272,7 +272,7 @@
       .filter((image) => wanted.every((words) => texts[image].includes(words)) && passes(image));
     if (order === "file") return;
     const values = data.ids.map((_, image) => sortValue(image)), sign = order === "lowest" ? 1 : -1;
-    // Images without a score come last, in either order.
+    // Images without a score come last in both orders.
     found.sort((a, b) => Number.isNaN(values[a]) - Number.isNaN(values[b]) ||
       sign * (values[a] - values[b]) || a - b);
   }
@@ -286,7 +286,7 @@
     const count = found.length.toLocaleString("en");
     const range = `${(first + 1).toLocaleString("en")}\u2013${(first + images.length).toLocaleString("en")}`;
     root.querySelector("[role=status]").textContent =
-      found.length ? `Images ${range} of ${count}` : "No image fits.";
+      found.length ? `Images ${range} of ${count}` : "No images match the filters.";
     root.lastElementChild.hidden = pages === 1;
     for (const button of root.querySelectorAll("[data-step]")) {
       const target = page + Number(button.dataset.step);
@@ -310,7 +310,7 @@
     page = 0;
     find();
     show();
-    // So that a reload, or a link that was kept, shows the same.
+    // So that a reload or a saved link shows the same results.
     history.replaceState(null, "", `#captions?${new URLSearchParams(new FormData(form))}`);
   }
 
@@ -324,7 +324,7 @@
     }
   }
 
-  // The keys, inside the list: up and down through the images, left and right through the pages.
+  // Keys in the list: up and down move between images, left and right between pages.
   function move(event) {
     if (event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
     const cards = Array.from(list.children), at = cards.indexOf(document.activeElement);
