@@ -64,18 +64,18 @@ def make(visitor: Visitor, slug: str) -> None:
     visitor.press("New campaign", "link")
     visitor.press("write-nocaps", "link")
     visitor.write("Title", "Streets")
-    visitor.write("Name in addresses", slug)
-    visitor.choose_file("File of items", "items.jsonl", items())
-    visitor.choose_file("Zip of pictures", "pictures.zip", pictures())
+    visitor.write("Name in URLs", slug)
+    visitor.choose_file("Item file", "items.jsonl", items())
+    visitor.choose_file("Zip of images", "pictures.zip", pictures())
     visitor.write("Consent", "Your sentences are *published*.")
-    visitor.tab_to(visitor.page.get_by_role("button", name="Show the texts as workers see them"))
+    visitor.tab_to(visitor.page.get_by_role("button", name="Preview the texts"))
     visitor.page.keyboard.press("Enter")
     expect(visitor.page.locator("#preview").get_by_text("published")).to_be_visible()
     visitor.look()
     # The training has a journey of its own.
     visitor.page.get_by_label("Training: quiz on the rules").select_option("None")
     visitor.write("Answers per item", "1")
-    visitor.press("Show what would be created")
+    visitor.press("Preview the campaign")
     expect(visitor.page.get_by_role("heading", name=f"Create the campaign {slug}?")).to_be_visible()
     visitor.press("Create the campaign")
     expect(visitor.page.get_by_text("draft", exact=True)).to_be_visible()
@@ -116,17 +116,17 @@ def test_the_whole_loop(browser: Browser, server: Server, slug: str) -> None:
     place = f"/campaigns/{slug}/"
 
     # The organizer tries it, as a worker would: nothing counts.
-    manager.press("Try it as a worker would")
-    manager.press("Work on it", "link")
+    manager.press("Start the preview")
+    manager.press("Open the preview", "link")
     answer(manager, slug, "a trial of a sentence about the cart in street")
     manager.go(place)
-    expect(manager.page.get_by_text(f"{NUMBER} answers of a trial.")).to_be_visible()
+    expect(manager.page.get_by_text(f"{NUMBER} preview answers")).to_be_visible()
     expect(manager.page.get_by_text(f"0 of {NUMBER} answers")).to_be_visible()
     manager.press("Open")
 
     # A worker without an account follows a link.
     manager.go(f"{place}workers/")
-    manager.press("Make links")
+    manager.press("Create links")
     link = manager.page.locator("code.secret").inner_text()
     worker = Visitor(server, browser.new_context(viewport=PHONE, color_scheme="dark"))
     worker.go(link.removeprefix(server.root))
@@ -137,18 +137,18 @@ def test_the_whole_loop(browser: Browser, server: Server, slug: str) -> None:
     expect(manager.page.get_by_text("a cart with two red wheels stands in street 1")).to_be_visible()
     for number in range(1, NUMBER + 1):
         expect(manager.page.get_by_text(f"{NUMBER + 1 - number} answer")).to_be_visible()
-        manager.press("Fine")
-    expect(manager.page.get_by_text("Nothing waits for you.")).to_be_visible()
+        manager.press("Accept")
+    expect(manager.page.get_by_text("No answers to review.")).to_be_visible()
     for tab in ("", "items/", "agreement/", "plan/", "workers/"):
         manager.go(place + tab)
 
     # It is frozen, and becomes a challenge.
     manager.go(f"{place}releases/")
     manager.write("Name", "1.0")
-    manager.choose_file("File of plans", "plans.json", json.dumps(PLANS).encode())
+    manager.choose_file("Plan file", "plans.json", json.dumps(PLANS).encode())
     manager.press("Freeze")
     manager.press("Verify")
-    expect(manager.page.get_by_text("are as they were frozen")).to_be_visible()
+    expect(manager.page.get_by_text("files are unchanged")).to_be_visible()
     captions = frozen(manager, f"{place}releases/1.0/files.zip")
     written = {f"a cart with two red wheels stands in street {number}" for number in range(1, NUMBER + 1)}
     assert set(captions.values()) == written

@@ -236,10 +236,10 @@ def test_the_audit_and_the_command_find_a_choice_that_does_not_follow(
         with pytest.raises(IntegrityError, match="never"), transaction.atomic():
             change()
     changes: list[tuple[str, Any, str]] = [
-        ("wins", [[9.0] * 4] * 4, "the wins are others; the shares are others"),
-        ("pairs", [{**pair, "share": 1 / 6} for pair in choice.pairs], "the shares are others"),
-        ("pairs", [{**pair, "number": 2} for pair in choice.pairs], "the numbers of items are others"),
-        ("seed", 10**6, "the numbers of items are others"),
+        ("wins", [[9.0] * 4] * 4, "the wins differ; the shares differ"),
+        ("pairs", [{**pair, "share": 1 / 6} for pair in choice.pairs], "the shares differ"),
+        ("pairs", [{**pair, "number": 2} for pair in choice.pairs], "the numbers of items differ"),
+        ("seed", 10**6, "the numbers of items differ"),
     ]
     from_database: Any = NextPairs.from_db
     loaded = from_database.__func__
@@ -255,11 +255,11 @@ def test_the_audit_and_the_command_find_a_choice_that_does_not_follow(
         differs = "; ".join(replays(campaign)[2])
         assert said in differs, name
         (finding, *_) = audit(campaign)
-        assert finding.rule.startswith("a choice of the items that come next")
+        assert finding.rule.startswith("a choice of adaptive sampling must")
         monkeypatch.undo()
     Item.objects.filter(pk=Item.objects.filter(up_next=False).order_by("pk")[0].pk).update(up_next=True)
     (finding,) = audit(campaign)
-    assert finding.rule.startswith("an item must be marked to come next")
+    assert finding.rule.startswith("an item must be marked as chosen")
 
 
 def test_the_command_says_what_each_choice_was() -> None:
@@ -288,7 +288,7 @@ def test_kinds_that_compare_no_systems_choose_none() -> None:
             ):
                 CampaignOptions.of_kind(kind, next_pairs=10)
     campaign = make("pairwise", items=0, next_pairs=10)
-    with pytest.raises(CampaignError, match="1: 'next_pairs' needs 'first_by' and 'second_by' of each item"):
+    with pytest.raises(CampaignError, match="1: 'first_by' and 'second_by' are required with 'next_pairs'"):
         add(campaign, [{"key": "1", "first_by": "a"}])
     said = options_in_words(task_named("pairwise"), CampaignOptions.of_kind("pairwise", next_pairs=50))
     assert any(
@@ -323,8 +323,8 @@ def test_strengths_come_first_on_the_board_and_say_why(challenge: Challenge) -> 
     strengths, wins = columns_of(challenge)
     assert (strengths.question, wins.question) == ("Bradley-Terry", "wins")
     (said,) = wins.notes
-    assert "parts of wins are not comparable between systems. Compare strengths." in said
-    assert strengths.notes[0].endswith("strengths take that into account.")
+    assert "shares of wins are not comparable between systems. Compare strengths." in said
+    assert strengths.notes[0].endswith("strengths take this into account.")
     shown = Client().get("/small/judgments/").content.decode()
     assert said in shown
     assert shown.index("Bradley-Terry") < shown.index(">wins")
@@ -342,12 +342,12 @@ def test_organizers_see_the_latest_choice(django_user_model: Any, client: Client
     campaign = comparing()
     client.force_login(django_user_model.objects.create_superuser("olga"))
     page = client.get(f"/campaigns/{campaign.slug}/").content.decode()
-    assert "What comes next" not in page
+    assert "Next comparisons" not in page
     (worker,) = join(campaign)
     answer(worker, 25)
     latest = NextPairs.objects.get(number=3)
     page = client.get(f"/campaigns/{campaign.slug}/").content.decode()
-    (table,) = re.findall(r"What comes next.*?</table>", page, re.DOTALL)
+    (table,) = re.findall(r"Next comparisons.*?</table>", page, re.DOTALL)
     assert len(re.findall(r"<tr><th scope=.row.>", table)) == 6
     most = max(latest.pairs, key=lambda pair: pair["share"])
     assert f"{100 * most['share']:.1f} %" in table

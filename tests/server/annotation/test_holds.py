@@ -72,12 +72,12 @@ def test_a_check_that_good_workers_fail_is_taken_out_and_says_so() -> None:
         choose(one, right=number == 2)
         if number == 4:
             break
-    assert outcome(bad) == (True, "4 of 5 good workers failed this check")
-    assert "1 checks are out of work: among the items, each says why." in progress_of(campaign).waiting
+    assert outcome(bad) == (True, "4 of 5 reliable workers failed this check")
+    assert "Checks on hold, for the reasons in the list of items: 1." in progress_of(campaign).waiting
     assert progress_of(campaign).checks_out == 1
     action = Action.objects.latest("pk")
     assert (action.who, action.user) == ("the server", None)
-    assert action.what.endswith("out of work: 4 of 5 good workers failed this check")
+    assert action.what.endswith("on hold: 4 of 5 reliable workers failed this check")
     # An answer that comes later is stored, and no worker gets the check any more.
     choose(late[5], right=False)
     (fresh,) = join(campaign)
@@ -97,7 +97,7 @@ def test_a_check_that_is_given_out_again_is_judged_by_what_comes_then() -> None:
         choose(one, right=False)
     assert outcome(bad) == (False, "")
     choose(late[9], right=False)
-    assert outcome(bad) == (True, "5 of 5 good workers failed this check")
+    assert outcome(bad) == (True, "5 of 5 reliable workers failed this check")
     assert list(audit(campaign)) == []
 
 
@@ -111,7 +111,7 @@ def test_who_turns_out_to_be_good_later_counts_too() -> None:
     assert outcome(bad) == (False, "")
     for worker in workers:
         work_through(worker)
-    assert outcome(bad) == (True, "5 of 5 good workers failed this check")
+    assert outcome(bad) == (True, "5 of 5 reliable workers failed this check")
     assert list(audit(campaign)) == []
 
 
@@ -204,7 +204,7 @@ def test_a_take_down_by_page_api_and_command(capsys: pytest.CaptureFixture[str])
     sent = browser.post(f"{address}{item.pk}/hold/", {"held": "on", "reason": "<a face>"}, follow=True)
     check_page(sent.content.decode(), sent.headers["Content-Security-Policy"])
     page = sent.content.decode()
-    assert "Its answers are in releases, which stay as they are: 1.0." in page
+    assert "Existing releases still contain its answers: 1.0." in page
     assert "&lt;a face&gt;" in page
     assert "In releases: 1.0" in page
     sent = browser.post(f"{address}{item.pk}/hold/", {"held": "on", "reason": "x" * 501}, follow=True)
@@ -219,9 +219,9 @@ def test_a_take_down_by_page_api_and_command(capsys: pytest.CaptureFixture[str])
             commands.hold(campaign.slug, key, reason, give)
     lines = capsys.readouterr().out.splitlines()
     assert lines == [
-        f"{item.key}: out of work; releases: 1.0",
+        f"{item.key}: on hold; releases: 1.0",
         f"{item.key}: a face; releases: 1.0",
-        f"{item.key}: given out again; releases: 1.0",
+        f"{item.key}: released; releases: 1.0",
     ]
 
 

@@ -152,7 +152,7 @@ def test_the_audit_finds_what_is_shown_again_to_others_or_not_mirrored() -> None
     worker, other = join(campaign, 2)
     again = work_through(worker, lambda _: "left")[0]
     rows = Assignment.objects.filter(pk=again.pk)
-    rule = "an item must be shown again to who had it before, and mirrored"
+    rule = "a repeated item must be mirrored, for a worker who had it before"
     for change in ({"mirrored": not again.mirrored}, {"participation": other}):
         rows.update(**change)
         assert rule in [finding.rule for finding in audit(campaign)]
@@ -216,9 +216,9 @@ def test_the_organizers_pages_and_the_api() -> None:
         got = browser.get(f"/campaigns/{campaign.slug}/{place}")
         check_page(got.content.decode(), got.headers["Content-Security-Policy"])
         pages[place] = " ".join(got.content.decode().split())
-    assert "Same choice again" in pages["workers/"]
+    assert "Self-consistency" in pages["workers/"]
     assert (
-        f"of {again} shown again, mirrored; 0 by the same side as before"
+        f"of {again} repeated, mirrored items; 0 with the same side as before"
         in pages[f"workers/{worker.worker.pseudonym}/"]
     )
     assert "60 items" in pages["items/"]

@@ -239,7 +239,7 @@ def create_by_api(task: TaskType) -> None:
     sent = client.post("/api/campaigns", {"files": files}, "application/json")
     assert sent.status_code == (422 if task.needs_image else 201), sent.content
     if task.needs_image:
-        assert "there is no image '0.jpg'" in sent.json()["detail"]
+        assert "has no image '0.jpg'" in sent.json()["detail"]
     else:
         assert sent.json()["settings"]["answers"] == task.answers
 
@@ -253,7 +253,7 @@ def create_by_command(task: TaskType, folder: Path, capsys: pytest.CaptureFixtur
     (folder / "campaign.toml").write_text(definition(task, "by-command") + images)
     (folder / "items.jsonl").write_text(json_lines(example_items(task)))
     commands.create(folder / "campaign.toml")
-    assert capsys.readouterr().out == f"by-command: made, a draft; items: {ITEMS}\n"
+    assert capsys.readouterr().out == f"by-command: created as a draft; items: {ITEMS}\n"
     commands.state("by-command", "open")
     commands.status("by-command")
     assert "open" in capsys.readouterr().out
@@ -308,7 +308,7 @@ def review(manager: Visitor, task: TaskType, campaign: Campaign) -> None:
         if task.written:
             assert str(response.answer[task.written]) in page
         form = {f"r{response.pk}-verdict": "fine"}
-        page = manager.send(f"/campaigns/contract/reviews/{response.pk}/", form, "Stored: fine.")
+        page = manager.send(f"/campaigns/contract/reviews/{response.pk}/", form, "Accepted the answer.")
     assert "Nothing waits for you." in page
     assert not list(audit(campaign))
 
@@ -328,7 +328,7 @@ def look_around(manager: Visitor, task: TaskType) -> None:
 def frozen_files(manager: Visitor) -> dict[str, bytes]:
     """Freeze and verify a release, and return its files."""
     page = "/campaigns/contract/releases/"
-    manager.send(page, {"name": "1.0", "seed": 0}, f"The release 1.0 is frozen, with {2 * ITEMS} answers.")
+    manager.send(page, {"name": "1.0", "seed": 0}, f"Froze the release 1.0 with {2 * ITEMS} answers.")
     manager.send(f"{page}1.0/verify/", {}, "as they were frozen.")
     return manager.load(f"{page}1.0/files.zip")
 
@@ -454,14 +454,14 @@ class BrokenTask(OneQuestion):
         ("class BrokenTask: pass", "BrokenTask.> must be a subclass of TaskType"),
         (DECLARED.replace(", result =", ", other ="), "BrokenTask must have the attribute 'result'"),
         (DECLARED.replace("def shown", "def other"), "abstract method '?shown"),
-        (DECLARED.replace('("broken",)', '("lost",)'), "the text 'lost' of 'broken' must be in .*lost.md"),
+        (DECLARED.replace('("broken",)', '("lost",)'), "missing text 'lost' of 'broken': no file .*lost.md"),
         (
             DECLARED.replace('"broken", "Broken"', '"write", "Broken"'),
-            "must be new .got 'write' from capeval-broken, and 'write' from capeval_server",
+            "duplicate .* name .'write' from capeval-broken, 'write' from capeval_server",
         ),
         (
             DECLARED.replace('("broken",)', '("triplet",)'),
-            "the text 'triplet' of 'broken' is taken by 'triplet'",
+            "the name 'triplet' of a text of 'broken' is taken by 'triplet'",
         ),
     ],
 )
@@ -472,7 +472,7 @@ def test_errors_of_packages_name_them(
     write_package(packages, "capeval_broken", source, "broken = capeval_broken:BrokenTask")
     invalidate_caches()
     forget_plugins(monkeypatch)
-    if "must be new" in message:
+    if "duplicate" in message:
         with pytest.raises(OptionError, match=message):
             list(TASKS)
     else:

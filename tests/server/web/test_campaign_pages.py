@@ -265,7 +265,7 @@ def test_a_campaign_is_made_from_a_text_that_ships(olga: Someone, challenge: Cha
     page = olga.do("/new/campaign/from/write-coco/", 200, **form).content.decode()
     assert "Create the campaign words?" in page
     assert "<dt>Items</dt><dd>2</dd>" in page
-    assert "<dt>Answers wanted</dt><dd>4</dd>" in page
+    assert "<dt>Required answers</dt><dd>4</dd>" in page
     assert (
         "An item is released after 10 minutes without activity. Activity keeps it for at most 30 minutes."
         in page
@@ -281,7 +281,7 @@ def test_a_campaign_is_made_from_a_text_that_ships(olga: Someone, challenge: Cha
     assert (made.settings["answers"], made.settings["review_first"]) == (2, 10)
     texts = made.texts.get()
     assert texts.instructions == template_text("write-coco").strip()
-    assert "made the campaign words with 2 items" in see(olga, "/small/organize/trail/")
+    assert "created the campaign words with 2 items" in see(olga, "/small/organize/trail/")
     assert "/campaigns/words/" in see(olga, "/small/organize/campaigns/")
 
 
@@ -313,11 +313,11 @@ def test_without_a_challenge(olga: Someone, challenge: Challenge) -> None:
         ({"trust_share": "1.5"}, "trust_share", "less than or equal to 1"),
         ({"instructions": ""}, "instructions", "This field is required"),
         ({"items": b"[1]"}, "items", "line 1: an item must be a JSON object"),
-        ({"items": b'{"key": "0"}'}, "items", "line 1: 0: an item of the kind write must have an"),
-        ({"items": b'{"key": "0", "image": "x.jpg"}'}, "pictures", "there must be the file"),
+        ({"items": b'{"key": "0"}'}, "items", "line 1: 0: an item of the task type write must have an"),
+        ({"items": b'{"key": "0", "image": "x.jpg"}'}, "pictures", "missing file"),
         ({"pictures": b"no zip"}, "pictures", "must be a zip"),
         ({"pictures": zipped({"0.jpg": b"no picture"})}, "pictures", "0.jpg: a picture must be JPEG"),
-        ({"pictures": zipped({"a/0.jpg": b"", "b/0.jpg": b""})}, "pictures", "must have each file once"),
+        ({"pictures": zipped({"a/0.jpg": b"", "b/0.jpg": b""})}, "pictures", "must be unique"),
         ({"challenge": "invented"}, "challenge", "Select a valid choice"),
         ({"slug": "taken"}, "slug", "must be new on this server"),
     ],
@@ -346,7 +346,7 @@ def test_a_campaign_that_was_made_meanwhile(olga: Someone, challenge: Challenge)
     )
     Campaign.objects.filter(pk=make().pk).update(slug="words")
     olga.do("/new/campaign/apply/", **hidden_fields(shown.content.decode()))
-    assert "No campaign is made: campaign.slug must be new" in see(olga, "/new/campaign/")
+    assert "The campaign was not created: campaign.slug must be new" in see(olga, "/new/campaign/")
     olga.do("/new/campaign/apply/", sha256="0" * 64, seen="0")
     assert "upload it again" in see(olga, "/new/campaign/")
     assert Campaign.objects.count() == 1
@@ -360,7 +360,7 @@ def test_states(campaign: Campaign, olga: Someone) -> None:
         ("paused", "Resume"),
         ("open", "Pause"),
         ("closing", "Close now"),
-        ("closed", "Open again"),
+        ("closed", "Reopen"),
     ):
         olga.do(f"{ROOT}state/", state=wanted)
         campaign.refresh_from_db()
@@ -369,7 +369,9 @@ def test_states(campaign: Campaign, olga: Someone) -> None:
     sent = olga.do(f"{ROOT}state/", 422, state="open")
     assert "This field is required" in sent.content.decode()
     olga.do(f"{ROOT}state/", state="open", reason="more captions")
-    assert "made the campaign words open: more captions" in see(olga, "/small/organize/trail/")
+    assert "changed the state of the campaign words to open: more captions" in see(
+        olga, "/small/organize/trail/"
+    )
     olga.do(f"{ROOT}state/", state="draft")
     assert "Nothing changed: a campaign that is open can become" in see(olga, ROOT)
 
@@ -378,7 +380,7 @@ def test_progress(campaign: Campaign, olga: Someone) -> None:
     page = see(olga, ROOT)
     assert "<strong>6</strong> of 6 answers" in page
     assert "<strong>2</strong> of 2 items finished" in page
-    assert "An answer takes 11 s (median of 6)." in page
+    assert "Median time per answer: 11 s (6 answers)." in page
     olga.do(f"{ROOT}answers/", answers=4)
     page = see(olga, ROOT)
     assert "<strong>6</strong> of 8 answers" in page
@@ -403,7 +405,7 @@ def test_items_are_taken_out_and_given_out_again(campaign: Campaign, olga: Someo
     item.refresh_from_db()
     assert (item.held, item.free) == (True, 0)
     assert not Assignment.objects.filter(item=item, state="held").exists()
-    assert "out of work" in see(olga, f"{ROOT}items/?which=reported")
+    assert "on hold" in see(olga, f"{ROOT}items/?which=reported")
     assert "2 items" in see(olga, f"{ROOT}items/?which=unfinished")
     campaign.refresh_from_db()
     assert list(audit(campaign)) == []
@@ -412,7 +414,7 @@ def test_items_are_taken_out_and_given_out_again(campaign: Campaign, olga: Someo
     item.refresh_from_db()
     assert (item.held, item.free) == (False, 1)
     trail = see(olga, "/small/organize/trail/")
-    assert trail.count("gave an item out again (0)") == 1
+    assert trail.count("released an item (0)") == 1
     assert list(audit(campaign)) == []
 
 
@@ -432,7 +434,7 @@ def test_a_trial_counts_in_nothing(olga: Someone, challenge: Challenge) -> None:
         )
     assert Response.objects.count() == 2
     assert counted(made) == 0
-    assert "2 answers of a trial. None counts" in see(olga, ROOT)
+    assert "2 preview answers (excluded from all results)" in see(olga, ROOT)
     assert "<strong>0</strong> of 4 answers" in see(olga, ROOT)
     olga.do(f"{ROOT}state/", state="open")
     (worker,) = join(made)
@@ -479,13 +481,13 @@ def test_captions_unlike_the_others_are_reviewed(olga: Someone) -> None:
     assert "<dt>Captions below 0.06</dt><dd>1 of 20</dd>" in page
     assert "Have 1 caption reviewed" in page
     olga.do(f"{place}/agreement/review/")
-    assert "No more to review" in see(olga, f"{place}/agreement/")
+    assert "No captions to review" in see(olga, f"{place}/agreement/")
     (asked,) = ReviewRequest.objects.filter(reason=UNLIKE)
     assert asked.response.answer == {"caption": "two women play tennis"}
     olga.do(f"{place}/agreement/review/")
     assert ReviewRequest.objects.count() == 1
     assert "two women play tennis" in see(olga, f"{place}/reviews/")
-    assert "To be reviewed as it is unlike the other captions of its image" in see(olga, f"{place}/reviews/")
+    assert "Reason for review: unlike the other captions of its image" in see(olga, f"{place}/reviews/")
     assert counted(campaign) == 20
 
 
@@ -533,7 +535,7 @@ def test_agreement_by_class_and_workers_with_their_numbers(olga: Someone) -> Non
     assert sided is not None
     page = see(olga, f"{place}/workers/{sided.worker.pseudonym}/")
     assert re.search(
-        r"<dt>As most others</dt><dd>50 % <span class=.interval.>\d+ to \d+</span> of 40\s*</dd>", page
+        r"<dt>Agrees with majority</dt><dd>50 % <span class=.interval.>\d+ to \d+</span> of 40\s*</dd>", page
     )
     assert "<dt>Left side</dt><dd>100 %" in page
     assert "(p &lt; 0.001 if both sides were chosen as often)" in page
@@ -560,8 +562,8 @@ def test_what_it_takes_before_opening_and_after(olga: Someone) -> None:
     row = re.search(r"Expected, as items end.*?</tr>", page, re.DOTALL)
     assert row
     assert f'<td class="number">{said.answers:,.0f}</td>' in row[0]
-    assert "At most, with what is there" in page
-    assert f"<dd>{100 * said.width:.1f} points up and down</dd>" in page
+    assert "Maximum" in page
+    assert f"<dd>± {100 * said.width:.1f} points</dd>" in page
     assert f"{100 * said.difference:.1f} points between two such shares" in page
     assert "How people differ is assumed" in page
     sent = olga.client.get(f"{place}?seconds=0&hourly=x")
@@ -601,14 +603,14 @@ def test_blocking_shows_what_it_would_do_and_is_undone(campaign: Campaign, olga:
     page = see(olga, place)
     assert "<strong>2 answers</strong> no longer count." in page
     assert "<strong>2 items</strong> need another answer." in page
-    assert "Releases with answers of this worker stay as they are, and say so: 1.0." in page
+    assert "Existing releases keep this worker's answers and are marked: 1.0." in page
     sent = olga.do(f"{place}block/", 422, reason=" ")
     assert "This field is required" in sent.content.decode()
     assert counted(campaign) == 6
     olga.do(f"{place}block/", reason="copies")
     assert counted(campaign) == 4
     assert "2 answers no longer count" in see(olga, place)
-    assert "It contains 2 answers that no longer count" in see(olga, f"{ROOT}releases/")
+    assert "2 answers in this release have since been rejected, revised or excluded" in see(olga, f"{ROOT}releases/")
     sent = olga.do(f"{place}block/", 422, reason="again")
     assert "blocked already" in sent.content.decode()
     olga.do(f"{place}lift/", reason="a mistake")
@@ -626,11 +628,11 @@ def test_who_failed_checks_goes_on_once_somebody_looked(olga: Someone) -> None:
     campaign.organizers.add(olga.user)
     (worker,) = join(campaign)
     place = f"/campaigns/{campaign.slug}/workers/{worker.worker.pseudonym}/"
-    assert "Let the worker go on" not in see(olga, place)
+    assert "Resume the worker" not in see(olga, place)
     sent = olga.do(f"{place}resume/", 422, reason="a slip")
     assert "paused" in sent.content.decode()
     Participation.objects.update(stage="paused")
-    assert "Let the worker go on" in see(olga, place)
+    assert "Resume the worker" in see(olga, place)
     olga.do(f"{place}resume/", reason="a slip")
     worker.refresh_from_db()
     assert worker.stage == "working"
@@ -648,13 +650,13 @@ def test_reviews_are_blind_and_never_of_ones_own(campaign: Campaign, olga: Someo
     assert worker.pseudonym not in page
     place = f"{ROOT}reviews/{response.pk}/"
     sent = olga.do(place, 422, **verdict(response, "rejected"))
-    assert "must be given where an answer is rejected" in sent.content.decode().replace("&#x27;", "'")
+    assert "is required to reject an answer" in sent.content.decode().replace("&#x27;", "'")
     assert response.answer["caption"] in sent.content.decode()
     worker.user = olga.user
     worker.save()
     assert response.answer["caption"] not in see(olga, f"{ROOT}reviews/")
     olga.do(place, **verdict(response, "fine"))
-    assert "nobody reviews an answer of their own" in see(olga, f"{ROOT}reviews/")
+    assert "you cannot review your own answers" in see(olga, f"{ROOT}reviews/")
     staff = Someone("staff", is_staff=True)
     before = response.answer
     staff.do(place, **verdict(response, "rejected", reason="nonsense", answer="x"), answer="x")
@@ -693,7 +695,7 @@ def test_freezing_verifying_and_downloading(campaign: Campaign, olga: Someone) -
     page = see(olga, f"{ROOT}releases/")
     assert "<dt>Splits</dt><dd>val</dd>" in page
     olga.do(f"{ROOT}releases/2.0/verify/")
-    assert "files of the release 2.0 are as they were frozen" in see(olga, f"{ROOT}releases/")
+    assert "Verified the release 2.0" in see(olga, f"{ROOT}releases/")
     sent = olga.client.get(f"{ROOT}releases/2.0/files.zip")
     assert Action.objects.filter(what=f"downloaded the release 2.0 of the campaign {campaign.slug}").exists()
     with zipfile.ZipFile(io.BytesIO(b"".join(sent))) as archive:
@@ -703,13 +705,13 @@ def test_freezing_verifying_and_downloading(campaign: Campaign, olga: Someone) -
     assert provenance == (release_files.folder_of(release).parent / "provenance.csv").read_bytes()
     (release_files.folder_of(release) / "private" / "captions_val.json").write_text("{}")
     olga.do(f"{ROOT}releases/2.0/verify/")
-    assert "The release 2.0 is not as it was frozen" in see(olga, f"{ROOT}releases/")
+    assert "The release 2.0 has changed since it was frozen" in see(olga, f"{ROOT}releases/")
 
 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"name": "1.0"}, "this campaign has a release '1.0' already"),
+        ({"name": "1.0"}, "release '1.0' already exists"),
         ({"name": "a b"}, "a release's name must be"),
         ({"plans": SimpleUploadedFile("plans.json", b"[")}, "plans.json"),
         ({"seed": "-1"}, "greater than or equal to 0"),
@@ -729,9 +731,9 @@ def test_images_that_lack_captions_are_named_or_left_out(campaign: Campaign, olg
     moderation.block(None, Participation.objects.order_by("pk")[0], "copies")
     form = {"name": "2.0", "seed": 0}
     sent = olga.do(f"{ROOT}releases/", 422, **form)
-    assert "each image must have all its captions (got fewer of" in sent.content.decode()
+    assert "each image must have all its captions (missing for" in sent.content.decode()
     sent = olga.do(f"{ROOT}releases/", 422, **form, leave_out="on")
-    assert "there must be captions to freeze" in sent.content.decode()
+    assert "no captions to freeze" in sent.content.decode()
 
 
 def test_a_release_becomes_a_challenge(campaign: Campaign, olga: Someone) -> None:
@@ -777,7 +779,7 @@ def test_results_of_judgments(olga: Someone, campaign: Campaign) -> None:
         assert set(archive.namelist()) == {"pairs.csv", "triplets.csv", "votes.csv"}
         assert len(archive.read("votes.csv").splitlines()) == 121
     assert olga.client.get(f"{ROOT}results.zip").status_code == 404
-    assert "Download the answers that count now" in see(olga, f"{place}/releases/")
+    assert "Download the current answers" in see(olga, f"{place}/releases/")
     olga.do(f"{place}/releases/", name="1.0", seed=0)
     page = see(olga, f"{place}/releases/")
     assert "Publish as references" not in page
@@ -785,4 +787,4 @@ def test_results_of_judgments(olga: Someone, campaign: Campaign) -> None:
     empty.organizers.add(olga.user)
     olga.do(f"/campaigns/{empty.slug}/releases/", 422, name="1.0", seed=0)
     assert olga.client.get(f"/campaigns/{empty.slug}/results.zip").status_code == 302
-    assert "There is nothing to download" in see(olga, f"/campaigns/{empty.slug}/releases/")
+    assert "The results cannot be downloaded" in see(olga, f"/campaigns/{empty.slug}/releases/")

@@ -352,7 +352,10 @@ def status(request: HttpRequest, slug: Slug) -> Any:
 
 @router.put("/{slug}/state", response={200: Made, (403, 404, 422): Problem})
 def change_state(request: HttpRequest, slug: Slug, wanted: StateOf) -> Any:
-    """Change the state of a campaign, such as open, paused, closed or preview."""
+    """Change the state of a campaign, for example open, pause or close it.
+
+    The state `pilot` is a preview, in which no answers count.
+    """
     found = _managed(request, slug)
     return lifecycle.change_state(token_of(request).user, found, wanted.state, reason=wanted.reason)
 

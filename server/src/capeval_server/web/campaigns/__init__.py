@@ -1,4 +1,4 @@
-"""The pages of who manages campaigns. They answer 404 to everybody else."""
+"""Pages of campaign managers. They return 404 to everyone else."""
 
 from __future__ import annotations
 

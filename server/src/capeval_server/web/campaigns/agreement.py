@@ -1,4 +1,4 @@
-"""How far people agree, and what a campaign takes."""
+"""Pages of inter-annotator agreement, and of the time and cost of a campaign."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = ["agreement", "plan", "review_unlike"]
 @for_managers
 @require_safe
 def agreement(request: HttpRequest, campaign: Campaign) -> HttpResponse:
-    """How far people agree: by class where they choose, by caption where they write."""
+    """Show the agreement of workers: by class for choices, by caption for writing."""
     if task_named(campaign.kind).choices:
         return show(
             request,
@@ -59,18 +59,18 @@ def agreement(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 @for_managers
 @require_POST
 def review_unlike(request: HttpRequest, campaign: Campaign) -> HttpResponse:
-    """Asks for reviews of the captions that agree too little with the others of their image."""
+    """Request reviews of captions that differ too much from the others of their image."""
     if task_named(campaign.kind).choices:
         raise NotFoundError
     number = compare(campaign)
-    tell(request, f"{counted(number, 'more caption')} will be reviewed.")
+    tell(request, f"Sent {counted(number, 'caption')} to review.")
     return redirect("campaign_agreement", campaign.slug)
 
 
 @for_managers
 @require_safe
 def plan(request: HttpRequest, campaign: Campaign) -> HttpResponse:
-    """What the campaign takes, and what its result will show."""
+    """Show an estimate of time and cost, and of the precision of the result."""
     pace, task = pace_of(campaign), task_named(campaign.kind)
     measured = measured_agreement(campaign)
     begins: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""What all pages of who manages a campaign use."""
+"""Helpers shared by the pages of campaign managers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ View = Callable[..., HttpResponseBase]
 
 
 def for_managers(view: View) -> View:
-    """Lets those in who manage a campaign, and gives the view the campaign in place of its slug."""
+    """Restrict a view to managers of a campaign, and pass it the campaign."""
 
     @never_cache
     @wraps(view)
@@ -41,7 +41,7 @@ def for_managers(view: View) -> View:
 def show(
     request: HttpRequest, campaign: Campaign, page: str, *, status: int = 200, **context: Any
 ) -> HttpResponse:
-    """A page of a campaign's managers, by the name of its template."""
+    """Render a page of a campaign's managers, by the name of its template."""
     context = {
         "campaign": campaign,
         "task": task_named(campaign.kind),
@@ -55,6 +55,10 @@ def show(
 
 
 def worker_of(campaign: Campaign, pseudonym: str) -> Participation:
-    """The worker of a campaign with a pseudonym; raises `Http404` if there is none."""
+    """Return the worker of a campaign with a pseudonym.
+
+    Raises:
+        Http404: There is no such worker.
+    """
     rows = campaign.participations.select_related("worker", "campaign")
     return get_object_or_404(rows, worker__pseudonym=pseudonym)

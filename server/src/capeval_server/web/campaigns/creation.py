@@ -1,4 +1,4 @@
-"""The campaigns that somebody manages, and making a new one."""
+"""List of a user's campaigns, and the pages to create one."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ View = Callable[..., HttpResponseBase]
 
 
 def _for_makers(view: View) -> View:
-    """Lets those in who may make campaigns: who organizes a challenge, and who may make challenges."""
+    """Restrict a view to organizers and to users with permission to create challenges."""
 
     @never_cache
     @wraps(view)
@@ -64,7 +64,7 @@ def _makes(request: HttpRequest) -> bool:
 
 @never_cache
 def campaigns(request: HttpRequest) -> HttpResponseBase:
-    """The campaigns that a user manages; also for who may make the first one."""
+    """List the campaigns that a user manages or, if there are none, can create."""
     if not isinstance(request.user, User):
         raise NotFoundError
     found = managed_by(request.user)
@@ -82,7 +82,7 @@ def _list(request: HttpRequest, found: QuerySet[Campaign]) -> HttpResponse:
 @_for_makers
 @require_safe
 def new(request: HttpRequest) -> HttpResponse:
-    """The texts that ship, each with its kind of task, to begin a campaign with."""
+    """List the task templates by task type."""
     kinds = [
         {"task": task, "texts": [{"name": name, **_about(name)} for name in task.texts]}
         for task in TASKS.values()
@@ -97,12 +97,12 @@ def _about(text: str) -> dict[str, str]:
 
 
 def _asked_challenge(request: HttpRequest) -> Challenge | None:
-    """The challenge from whose page somebody comes."""
+    """Return the challenge in the query string, if the user organizes it."""
     return organized_by(request.user).filter(slug=request.GET.get("challenge", "")).first()
 
 
 def _task_of(text: str) -> TaskType:
-    """The kind of task that a text ships for."""
+    """Return the task type of a template."""
     found = next((task for task in TASKS.values() if text in task.texts), None)
     if found is None:
         raise NotFoundError
@@ -112,7 +112,7 @@ def _task_of(text: str) -> TaskType:
 @accepts_uploads
 @_for_makers
 def new_from_text(request: HttpRequest, text: str) -> HttpResponse:
-    """Takes what a new campaign is, and shows what would be made."""
+    """Show the form for a new campaign, and preview the campaign."""
     task, user = _task_of(text), user_of(request)
     sent = (request.POST, request.FILES) if request.method == "POST" else ()
     challenge = _asked_challenge(request)
@@ -174,7 +174,7 @@ def _in_words(preview: CampaignPreview) -> dict[str, Any]:
 @_for_makers
 @require_POST
 def preview_texts(request: HttpRequest) -> HttpResponse:
-    """The texts of a form as workers would see them: a part of a page."""
+    """Render a preview of the texts in a form, as part of a page."""
     title, rest = title_and_rest(request.POST.get("instructions", ""))
     context = {
         "title": title,
@@ -187,16 +187,16 @@ def preview_texts(request: HttpRequest) -> HttpResponse:
 @_for_makers
 @require_POST
 def apply_new(request: HttpRequest) -> HttpResponse:
-    """Makes the campaign that was shown before."""
+    """Create the campaign that was previewed."""
     form, user = ConfirmUploadForm(request.POST), user_of(request)
     if form.is_valid():
         try:
             data = drafts.read_draft(user, None, _KIND_OF_DRAFT, form.cleaned_data["sha256"])
             made = make_from_files(user, unzipped(data, limit=2 * settings.UNPACKED_BYTES))
         except CapevalError as error:
-            messages.error(request, f"No campaign is made: {error}.")
+            messages.error(request, f"The campaign was not created: {error}.")
         else:
             drafts.drop_draft(user, None, _KIND_OF_DRAFT)
-            tell(request, "The campaign is made. Nobody can work on it until you open it.")
+            tell(request, "Created the campaign. Open it to start assigning items.")
             return redirect("campaign", made.slug)
     return redirect("campaign_new")

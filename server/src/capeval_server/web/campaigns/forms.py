@@ -1,4 +1,4 @@
-"""What managers of campaigns fill in."""
+"""Forms of the campaign pages."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _NUMBERS = {"integer": forms.IntegerField, "number": forms.FloatField}
 
 
 def _option_field(about: Mapping[str, Any]) -> forms.Field:
-    """Return the field of an option, given its description of `CampaignOptions.described`."""
+    """Return the form field of an option from `CampaignOptions.described`."""
     texts = {"label": about["title"], "help_text": about["description"]}
     if "enum" in about:
         choices = [(value, value.capitalize()) for value in about["enum"]]
@@ -56,7 +56,7 @@ class _OptionsForm(forms.Form):
 
     @property
     def groups(self) -> dict[str, list[forms.BoundField]]:
-        """Return the fields of each group."""
+        """The fields of each group."""
         found: dict[str, list[forms.BoundField]] = {}
         for name, group in self._group_of.items():
             found.setdefault(group, []).append(self[name])
@@ -68,39 +68,39 @@ class NewCampaignForm(_OptionsForm):
 
     title = forms.CharField(max_length=200)
     slug = forms.SlugField(
-        label="Name in addresses",
+        label="Name in URLs",
         max_length=50,
-        help_text="Letters, digits, - and _. It can't be changed later, and workers see it.",
+        help_text="Letters, digits, - and _. Cannot be changed later. Visible to workers.",
     )
     challenge = forms.ChoiceField(
         required=False,
-        help_text="Its organizers manage the campaign. Who takes part in it can't judge its captions.",
+        help_text="Its organizers manage the campaign. Its participants cannot judge its captions.",
     )
     items = forms.FileField(
-        label="File of items", help_text="One JSON object a line, as the command line takes.", max_length=100
+        label="Item file", help_text="One JSON object per line, as for the command line.", max_length=100
     )
     pictures = forms.FileField(
-        label="Zip of pictures",
-        help_text="JPEG, PNG, WebP or GIF, by the names that the items call them. More than a server takes at"
-        " once are added by the command line.",
+        label="Zip of images",
+        help_text="JPEG, PNG, WebP or GIF, with the file names used in the items. For larger sets, use the"
+        " command line.",
         max_length=100,
         widget=forms.ClearableFileInput({"accept": ".zip,application/zip"}),
     )
     instructions = forms.CharField(
         widget=forms.Textarea({"rows": 12}),
-        help_text="Markdown. A heading in the first line is the title of the page on which people work.",
+        help_text="Markdown. A heading on the first line becomes the title of the workers' page.",
     )
     consent = forms.CharField(
         widget=forms.Textarea({"rows": 4}),
-        help_text="Markdown. What workers agree to before they begin: what is recorded, what is published and"
-        " under which license, until when they can withdraw, what they are paid, whom to ask.",
+        help_text="Markdown. Workers must agree to this text before they start. Describe the recorded data,"
+        " publication and its license, the deadline for withdrawing, payment, and a contact.",
     )
     quiz = forms.ChoiceField(
         label="Training: quiz on the rules",
         required=False,
-        help_text="Sentences that ship, of which workers say whether they break a rule of the instructions;"
-        " below, to change them as items of your own. Choose none if your instructions or file of items have"
-        " others.",
+        help_text="Included sentences; workers decide whether they break a rule of the instructions. They are"
+        " shown below, so that you can adapt them as your own items. Select none if your instructions or item"
+        " file contain different ones.",
     )
 
     def __init__(self, user: User, task: TaskType, *arguments: Any, **options: Any) -> None:
@@ -112,7 +112,7 @@ class NewCampaignForm(_OptionsForm):
         defaults = CampaignOptions.of_kind(task.name)
         for name in self._group_of:
             self.fields[name].initial = getattr(defaults, name)
-        # It is among the fields that every campaign needs.
+        # Shown with the fields that every campaign needs.
         del self._group_of["answers"]
         if not task.needs_image:
             del self.fields["pictures"]
@@ -134,22 +134,22 @@ class NewCampaignForm(_OptionsForm):
 
     @property
     def main(self) -> list[forms.BoundField]:
-        """Return the fields that every campaign needs; the others usually keep their defaults."""
+        """The fields that every campaign needs. The others usually keep their defaults."""
         return [self[name] for name in self.fields if name not in self._group_of]
 
     @property
     def more_is_wrong(self) -> bool:
-        """Return whether one of the other fields has an error."""
+        """Whether one of the other fields has an error."""
         return any(self[name].errors for name in self._group_of)
 
     def options(self) -> dict[str, Any]:
-        """Return the options as they were filled in."""
+        """Return the submitted options."""
         return {
             name: value for name, value in self.cleaned_data.items() if name in CampaignOptions.model_fields
         }
 
     def rules(self) -> dict[str, str]:
-        """The levels of rules for sentences, where they differ from the defaults."""
+        """Return the levels of caption rules that differ from the defaults."""
         levels = {
             rule.name: self.cleaned_data.get(f"rule-{rule.name}", rule.level) for rule in RULES.values()
         }
@@ -157,7 +157,7 @@ class NewCampaignForm(_OptionsForm):
 
 
 def show_new_problem(form: NewCampaignForm, text: str) -> None:
-    """Puts what is wrong with a new campaign to the field that it is about."""
+    """Add the validation errors of a new campaign to the fields that they concern."""
     if text.startswith("items.jsonl"):
         form.add_error("items", text.removeprefix("items.jsonl, "))
     elif text.startswith("campaign.slug"):
@@ -188,50 +188,54 @@ class QualityForm(_OptionsForm):
 
 
 class ReasonForm(forms.Form):
-    """Says why."""
+    """Form that asks for a reason."""
 
     reason = forms.CharField(max_length=LONGEST_NOTE, widget=forms.Textarea({"rows": 2}))
 
 
 class InviteForm(forms.Form):
-    """Says how many invite links to make."""
+    """Form to create invite links."""
 
     number = forms.IntegerField(
-        label="Links", min_value=1, max_value=min(MOST_INVITES, 1000), initial=1, help_text="One a person."
+        label="Number of links",
+        min_value=1,
+        max_value=min(MOST_INVITES, 1000),
+        initial=1,
+        help_text="One link per person.",
     )
 
 
 class ReviewForm(forms.Form):
-    """Says what a reviewer decided."""
+    """Form to review an answer."""
 
     verdict = forms.ChoiceField(choices=[(one, one) for one in Review.Verdict.values])
     reason = forms.ChoiceField(
         required=False,
-        choices=[("", "Choose why"), *((one, one) for one in Review.Reason.values[1:])],
-        help_text="To reject it. Somebody else gets the item then.",
+        choices=[("", "Select a reason"), *((one, one) for one in Review.Reason.values[1:])],
+        help_text="Required to reject the answer. A rejected item goes to another worker.",
     )
     note = forms.CharField(required=False, max_length=LONGEST_NOTE)
 
 
 class FreezeForm(forms.Form):
-    """Names a release, and says what it is made of."""
+    """Form to freeze a release."""
 
-    name = forms.CharField(max_length=50, help_text="Letters, digits, . and -, such as 1.0.")
+    name = forms.CharField(max_length=50, help_text="Letters, digits, . and -, for example 1.0.")
     plans = forms.FileField(
-        label="File of plans",
+        label="Plan file",
         required=False,
         max_length=100,
-        help_text="JSON that says which splits to make, with how many references each image has and which"
-        " caption is held out. Without one, a split “all” has all captions of all images.",
+        help_text="JSON that defines the splits, the number of references per image and the held-out captions."
+        " Without a plan file, a split “all” contains all captions of all images.",
     )
-    seed = forms.IntegerField(min_value=0, initial=0, help_text="What is drawn follows from it.")
+    seed = forms.IntegerField(min_value=0, initial=0, help_text="Seed of random selections.")
     leave_out = forms.BooleanField(
-        label="Leave out what lacks answers", required=False, help_text="Otherwise nothing is frozen then."
+        label="Leave out incomplete items", required=False, help_text="Otherwise freezing is refused."
     )
     without_invisible = forms.BooleanField(
         label="Remove invisible characters from captions",
         required=False,
-        help_text="Removed characters are listed in the manifest. Otherwise, such captions are refused.",
+        help_text="The manifest lists removed characters. Otherwise, freezing is refused.",
     )
 
     def __init__(self, *arguments: Any, judged: bool, **options: Any) -> None:
@@ -241,10 +245,10 @@ class FreezeForm(forms.Form):
 
 
 class UseForm(forms.Form):
-    """Says which references get the captions of which split."""
+    """Form that selects the reference set for a split of a release."""
 
     split = forms.ChoiceField(label="Split of the release")
-    references = forms.ChoiceField(help_text="The captions must be of exactly their images.")
+    references = forms.ChoiceField(help_text="The release must contain captions for exactly their images.")
 
     def __init__(self, user: User, splits: list[str], *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -257,21 +261,19 @@ class UseForm(forms.Form):
 
 
 class PlanForm(forms.Form):
-    """Says what answers take, and how much people agree."""
+    """Form with the assumptions of the time and cost estimate."""
 
-    seconds = forms.FloatField(label="Seconds that an answer takes", min_value=0.1, max_value=86_400)
-    hourly = forms.FloatField(
-        label="Pay for an hour", min_value=0.01, max_value=1e6, help_text="In any currency."
-    )
-    fee = forms.FloatField(label="What a panel adds, in percent", min_value=0, max_value=1000)
-    workers = forms.IntegerField(label="People who work at a time", min_value=1, max_value=1_000_000)
-    hours = forms.FloatField(label="Hours a day that each works", min_value=0.01, max_value=24)
+    seconds = forms.FloatField(label="Time per answer (seconds)", min_value=0.1, max_value=86_400)
+    hourly = forms.FloatField(label="Hourly pay", min_value=0.01, max_value=1e6, help_text="In any currency.")
+    fee = forms.FloatField(label="Panel fee (%)", min_value=0, max_value=1000)
+    workers = forms.IntegerField(label="Concurrent workers", min_value=1, max_value=1_000_000)
+    hours = forms.FloatField(label="Hours per worker per day", min_value=0.01, max_value=24)
     yes = forms.FloatField(
-        label="Part of the answers that are yes, or for the first, in percent", min_value=0.1, max_value=99.9
+        label="Share of answers that are yes or for the first choice (%)", min_value=0.1, max_value=99.9
     )
     concentration = forms.ChoiceField(
-        label="How much people differ on an item",
-        choices=[("0.2", "Hardly"), ("1", "Much"), ("5", "As if by chance")],
+        label="Disagreement between workers",
+        choices=[("0.2", "Low"), ("1", "Medium"), ("5", "High (near chance)")],
     )
 
     def __init__(self, *arguments: Any, shares: bool, **options: Any) -> None:

@@ -1,4 +1,4 @@
-"""A campaign's page: its state, how far it is, and its items."""
+"""Pages of a campaign: state, progress, quality settings and items."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ __all__ = ["answers", "hold", "items", "overview", "plot", "quality_settings", "
 @for_managers
 @require_safe
 def overview(request: HttpRequest, campaign: Campaign) -> HttpResponse:
-    """How the campaign goes."""
+    """Show the state and the progress of the campaign."""
     return _overview(request, campaign)
 
 
@@ -76,7 +76,7 @@ def _overview(request: HttpRequest, campaign: Campaign, **forms: Any) -> HttpRes
 @for_managers
 @require_POST
 def state(request: HttpRequest, campaign: Campaign) -> HttpResponse:
-    """Opens, pauses or closes the campaign, or tries it."""
+    """Change the state of the campaign."""
     form = ReasonForm(request.POST)
     wanted = request.POST.get("state", "")
     if not form.is_valid() and campaign.state == Campaign.State.CLOSED:
@@ -94,7 +94,7 @@ def state(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 @for_managers
 @require_POST
 def answers(request: HttpRequest, campaign: Campaign) -> HttpResponse:
-    """Sets how many answers each item needs."""
+    """Set the number of answers that each item needs."""
     form = AnswersForm(request.POST)
     if form.is_valid():
         try:
@@ -135,13 +135,13 @@ def quality_settings(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 @for_managers
 @require_safe
 def plot(request: HttpRequest, campaign: Campaign) -> HttpResponse:
-    """The answers by day, as SVG."""
+    """Send a plot of the answers by day, as SVG."""
     pace = pace_of(campaign)
     if not pace.days:
         raise NotFoundError
     ends = None
     if pace.days_left is not None and campaign.state == Campaign.State.OPEN:
-        # Nobody plans further ahead, and a date has an end.
+        # Limited to ten years, because dates have a maximum.
         ends = (database_time() + timedelta(days=min(pace.days_left, 3650))).date()
     wanted = sum(number for _, number in pace.days) + pace.to_go
     narrow = request.GET.get("width") == "narrow"
@@ -151,18 +151,18 @@ def plot(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 
 
 _WHICH = {
-    "unfinished": "that lack answers",
-    "reported": "out of work",
-    "checks": "that are checks",
-    "training": "of the training",
-    "repeats": "shown again, mirrored",
+    "unfinished": "incomplete",
+    "reported": "on hold",
+    "checks": "attention checks",
+    "training": "training",
+    "repeats": "repeated (mirrored)",
 }
 
 
 @for_managers
 @require_safe
 def items(request: HttpRequest, campaign: Campaign) -> HttpResponse:
-    """The items, with how far each is."""
+    """List the items with the progress of each."""
     which = request.GET.get("which", "")
     rows = items_with_counts(campaign).select_related("image").prefetch_related("reports")
     if which != "repeats":
@@ -185,7 +185,7 @@ def items(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 @for_managers
 @require_POST
 def hold(request: HttpRequest, campaign: Campaign, pk: int) -> HttpResponse:
-    """Takes an item out of work, or puts it back."""
+    """Put an item on hold, or release it."""
     found = get_object_or_404(campaign.items, pk=pk)
     out = request.POST.get("held") == "on"
     try:
@@ -193,7 +193,7 @@ def hold(request: HttpRequest, campaign: Campaign, pk: int) -> HttpResponse:
     except CapevalError as error:
         messages.error(request, f"Nothing changed: {error}.")
         return redirect("campaign_items", campaign.slug)
-    tell(request, f"The item {found.key} is {'out of work' if out else 'given out again'}.")
+    tell(request, f"The item {found.key} is {'on hold' if out else 'released'}.")
     if out and names:
-        tell(request, f"Its answers are in releases, which stay as they are: {', '.join(names)}.")
+        tell(request, f"Existing releases still contain its answers: {', '.join(names)}.")
     return redirect("campaign_items", campaign.slug)

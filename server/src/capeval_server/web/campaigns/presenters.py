@@ -1,4 +1,4 @@
-"""A campaign's definition in the words of its pages."""
+"""Texts of the campaign pages: actions, pace and settings."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ _State = Campaign.State
 
 _CLOSE = (
     "Close now",
-    "Items that workers hold are taken back. Later answers are stored but not counted. You can open the"
-    " campaign again, with a reason.",
+    "Cancels open assignments. Late answers are kept but not counted. You can reopen the campaign, with a"
+    " reason.",
 )
 _WIND_DOWN = (
     "Wind down",
-    "Ends the campaign gradually. Items are no longer assigned, and workers read that the campaign is"
-    " closing. Workers can finish the items that they hold; then close the campaign. You can undo this with"
-    " Resume.",
+    "Ends the campaign gradually. There are no new assignments, and workers are told that the campaign is"
+    " closing. They can finish the items that they have started. Then close the campaign. You can undo this"
+    " with Resume.",
 )
 _PAUSE = (
     "Pause",
-    "Interrupts the campaign. Items are no longer assigned until you choose Resume, and workers read that the"
-    " campaign is paused. Workers can finish the items that they hold.",
+    "Interrupts the campaign. There are no new assignments until you select Resume, and workers are told that"
+    " the campaign is paused. They can finish the items that they have started.",
 )
-_RESUME = ("Resume", "Items are assigned to workers again.")
-# What a change of state is called, and what it does, by the state before and after.
+_RESUME = ("Resume", "Assigns items to workers again.")
+# Label and effect of each change of state, by old and new state.
 ACTIONS: dict[tuple[str, str], tuple[str, str]] = {
     (_State.DRAFT, _State.PILOT): (
-        "Try it as a worker would",
-        "Whoever has a link can work on it. No answer counts.",
+        "Start the preview",
+        "Anyone with a link can try the campaign as a worker. Preview answers do not count.",
     ),
-    (_State.DRAFT, _State.OPEN): ("Open", "Workers get items, and their answers count."),
+    (_State.DRAFT, _State.OPEN): ("Open", "Assigns items to workers. Their answers count."),
     (_State.PILOT, _State.OPEN): (
         "Open",
-        "The trial ends: what is held is taken back. From then on, answers count.",
+        "Ends the preview and cancels its open assignments. Answers count from then on.",
     ),
-    (_State.PILOT, _State.DRAFT): ("End the trial", "What is held is taken back. Nobody gets items."),
+    (_State.PILOT, _State.DRAFT): ("End the preview", "Cancels open assignments. No items are assigned."),
     (_State.OPEN, _State.PAUSED): _PAUSE,
     (_State.OPEN, _State.CLOSING): _WIND_DOWN,
     (_State.OPEN, _State.CLOSED): _CLOSE,
@@ -49,15 +49,15 @@ ACTIONS: dict[tuple[str, str], tuple[str, str]] = {
     (_State.PAUSED, _State.CLOSED): _CLOSE,
     (_State.CLOSING, _State.OPEN): _RESUME,
     (_State.CLOSING, _State.CLOSED): _CLOSE,
-    (_State.CLOSED, _State.OPEN): ("Open again", "Workers get items again. Say why: it is in the history."),
+    (_State.CLOSED, _State.OPEN): ("Reopen", "Assigns items again. The history records your reason."),
 }
 
 
 def pace_in_words(pace: Pace, *, is_open: bool) -> str:
-    """Describe the latest answers and, for an open campaign, the forecast that they allow.
+    """Describe the latest answers and, for an open campaign, the estimated completion.
 
     Returns:
-        Nothing before the first answer, and once no answer is missing.
+        "" before the first answer, and if no more answers are needed.
     """
     if not pace.to_go or not pace.days:
         return ""
@@ -93,7 +93,7 @@ def options_in_words(task: TaskType, options: CampaignOptions) -> list[str]:
 
 
 def early_end(options: CampaignOptions) -> str:
-    """When what people answer ends before all have answered, in words; empty for never."""
+    """Describe the early stopping of a campaign; return "" if it has none."""
     if options.confidence:
-        return f"as pairs end when their winner is likely ({options.confidence:.4g})"
-    return "as items end when they are decided" if options.curtail else ""
+        return f"early stopping of pairs at confidence {options.confidence:.4g}"
+    return "early stopping of decided items" if options.curtail else ""

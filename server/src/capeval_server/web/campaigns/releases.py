@@ -1,4 +1,4 @@
-"""Freezing what counts, looking at releases, and using them in a challenge."""
+"""Pages to freeze, download and verify releases, and to use them in challenges."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _is_judged(campaign: Campaign) -> bool:
 @accepts_uploads
 @for_managers
 def releases(request: HttpRequest, campaign: Campaign) -> HttpResponse:
-    """The releases; freezes another."""
+    """List the releases, and freeze a new one."""
     judged = _is_judged(campaign)
     sent = (request.POST, request.FILES) if request.method == "POST" else ()
     form = FreezeForm(*sent, judged=judged)
@@ -52,7 +52,7 @@ def releases(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         except CapevalError as error:
             form.add_error(_field_of(str(error)), str(error))
         else:
-            tell(request, f"The release {made.name} is frozen, with {made.responses.count():,} answers.")
+            tell(request, f"Froze the release {made.name} with {made.responses.count():,} answers.")
             return redirect("campaign_releases", campaign.slug)
     found = [
         {
@@ -81,7 +81,7 @@ def _frozen(request: HttpRequest, campaign: Campaign, given: dict[str, Any]) -> 
     if not file:
         return stored.freeze(user_of(request), campaign, given["name"], **options)
     with tempfile.TemporaryDirectory() as folder:
-        # Errors name the file, so it is called by its own name.
+        # Error messages contain the file name, so the original name is kept.
         plans = Path(folder) / Path(file.name).name
         plans.write_bytes(file.read())
         try:
@@ -91,7 +91,7 @@ def _frozen(request: HttpRequest, campaign: Campaign, given: dict[str, Any]) -> 
 
 
 def _field_of(text: str) -> str:
-    """The field that an error is about."""
+    """Return the field that an error concerns."""
     if text.startswith("each "):
         return "leave_out"
     if "invisible characters" in text:
@@ -106,20 +106,23 @@ def _release(campaign: Campaign, name: str) -> Release:
 @for_managers
 @require_POST
 def verify(request: HttpRequest, campaign: Campaign, name: str) -> HttpResponse:
-    """Checks that a release is as it was frozen."""
+    """Verify that the files of a release are unchanged."""
     try:
         number = stored.verify(_release(campaign, name))
     except CapevalError as error:
-        messages.error(request, f"The release {name} is not as it was frozen: {error}.")
+        messages.error(request, f"The release {name} has changed since it was frozen: {error}.")
     else:
-        tell(request, f"All {number} files of the release {name} are as they were frozen.")
+        tell(request, f"Verified the release {name}: all {number} files are unchanged.")
     return redirect("campaign_releases", campaign.slug)
 
 
 @for_managers
 @require_safe
 def download(request: HttpRequest, campaign: Campaign, name: str) -> HttpResponseBase:
-    """The files of a release in a zip, with which worker, by a pseudonym, gave which answer."""
+    """Send the files of a release as a zip.
+
+    They contain the worker of each answer by pseudonym, so the download is recorded in the audit log.
+    """
     place = stored.folder_of(_release(campaign, name)).parent
     what = f"downloaded the release {name} of the campaign {campaign.slug}"
     record(user_of(request), campaign.challenge, what)
@@ -129,14 +132,14 @@ def download(request: HttpRequest, campaign: Campaign, name: str) -> HttpRespons
 @for_managers
 @require_safe
 def results(request: HttpRequest, campaign: Campaign) -> HttpResponseBase:
-    """The answers that count now, as the library's studies read them, in a zip."""
+    """Send the answers that currently count as a zip of files for `capeval study`."""
     if not _is_judged(campaign):
         raise NotFoundError
     with tempfile.TemporaryDirectory() as folder:
         try:
             write_results(campaign, Path(folder), complete_only="complete" in request.GET)
         except CapevalError as error:
-            messages.error(request, f"There is nothing to download: {error}.")
+            messages.error(request, f"The results cannot be downloaded: {error}.")
             return redirect("campaign_releases", campaign.slug)
         record(
             user_of(request), campaign.challenge, f"downloaded the results of the campaign {campaign.slug}"
@@ -145,7 +148,7 @@ def results(request: HttpRequest, campaign: Campaign) -> HttpResponseBase:
 
 
 def _sent(folder: Path, name: str) -> FileResponse:
-    """All files of a folder, in a zip."""
+    """Return a download of all files in a folder, as a zip."""
     paths = sorted(path for path in folder.rglob("*") if path.is_file())
     data = zipped({path.relative_to(folder).as_posix(): path.read_bytes() for path in paths})
     answer = FileResponse([data], as_attachment=True, filename=name, content_type="application/zip")
@@ -156,7 +159,7 @@ def _sent(folder: Path, name: str) -> FileResponse:
 @for_managers
 @require_POST
 def use_in_new(request: HttpRequest, campaign: Campaign, name: str) -> HttpResponse:
-    """Shows the new challenge that a release makes; it is confirmed as any other."""
+    """Preview a new challenge with a release as its references."""
     user = user_of(request)
     if not makes_challenges(user):
         raise NotFoundError
@@ -166,7 +169,7 @@ def use_in_new(request: HttpRequest, campaign: Campaign, name: str) -> HttpRespo
             data = zipped({each.name: each.read_bytes() for each in path.parent.iterdir()})
         preview = preview_files(None, [data])
     except CapevalError as error:
-        messages.error(request, f"No challenge can be made of the release {name}: {error}.")
+        messages.error(request, f"The release {name} cannot be used in a challenge: {error}.")
         return redirect("campaign_releases", campaign.slug)
     sha256 = drafts.keep_draft(user, None, "files", data)
     context = {
@@ -180,7 +183,7 @@ def use_in_new(request: HttpRequest, campaign: Campaign, name: str) -> HttpRespo
 
 @for_managers
 def use_as_references(request: HttpRequest, campaign: Campaign, name: str) -> HttpResponse:
-    """Shows what a release does as the next version of references; it is confirmed as any other."""
+    """Preview a release as the next version of a reference set."""
     release, user = _release(campaign, name), user_of(request)
     if _is_judged(campaign):
         raise NotFoundError

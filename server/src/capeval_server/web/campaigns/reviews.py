@@ -1,4 +1,4 @@
-"""The review of answers: never by whom they are, and never of one's own."""
+"""Pages to review answers anonymously. Reviewers do not see their own answers."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ from capeval_server.web.presenters import title_and_rest
 
 __all__ = ["image", "review", "reviews"]
 
-# How many answers are on the page.
+# Answers per page.
 _SHOWN = 10
 
 
 @for_managers
 @require_safe
 def reviews(request: HttpRequest, campaign: Campaign) -> HttpResponse:
-    """The earliest answers that wait for a review."""
+    """Show the earliest answers to review."""
     return _reviews(request, campaign)
 
 
 def _waiting(request: HttpRequest, campaign: Campaign) -> QuerySet[Response]:
-    """The answers that wait for a review by this user."""
+    """Return the answers that this user can review."""
     own = Response.objects.filter(item__campaign=campaign, participation__worker__user=user_of(request))
     return moderation.queue(campaign).exclude(pk__in=own.values("pk"))
 
@@ -67,7 +67,7 @@ def _reviews(
 
 
 def _in_words(shown: Mapping[str, Any]) -> dict[str, str]:
-    """Return the parts of an item that a worker saw: their texts by name."""
+    """Return the texts of an item that the worker saw, by name."""
     texts = {
         name.capitalize(): ", ".join(value) if isinstance(value, list) else str(value)
         for name, value in shown.items()
@@ -85,7 +85,7 @@ def _answer(task: TaskType, response: Response) -> str:
 @for_managers
 @require_POST
 def review(request: HttpRequest, campaign: Campaign, pk: int) -> HttpResponse:
-    """Says that an answer is fine, or rejects it."""
+    """Accept or reject an answer."""
     rows = Response.objects.filter(item__campaign=campaign).select_related("participation__worker")
     found = get_object_or_404(rows, pk=pk)
     form = ReviewForm(request.POST, prefix=f"r{pk}")
@@ -99,7 +99,10 @@ def review(request: HttpRequest, campaign: Campaign, pk: int) -> HttpResponse:
             form.add_error("reason", str(error))
         else:
             fine = given["verdict"] == "fine"
-            tell(request, "Stored: fine." if fine else "Stored: rejected. Somebody else gets the item.")
+            tell(
+                request,
+                "Accepted the answer." if fine else "Rejected the answer. The item goes to another worker.",
+            )
             return redirect("campaign_reviews", campaign.slug)
     if found not in _waiting(request, campaign)[:_SHOWN]:
         problems = " ".join(str(text) for texts in form.errors.values() for text in texts)
@@ -111,7 +114,7 @@ def review(request: HttpRequest, campaign: Campaign, pk: int) -> HttpResponse:
 @for_managers
 @require_safe
 def image(request: HttpRequest, campaign: Campaign, pk: int, size: str) -> HttpResponseBase:  # noqa: ARG001
-    """The picture of an item, for who manages the campaign."""
+    """Send the image of an item to a manager of the campaign."""
     picture = get_object_or_404(campaign.images, pk=pk)
     if size not in ("small", "large"):
         raise NotFoundError

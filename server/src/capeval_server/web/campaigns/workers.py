@@ -1,4 +1,4 @@
-"""The workers of a campaign: what their answers say of them, inviting, blocking, lifting a block, paying."""
+"""Pages of a campaign's workers: statistics, invitations, blocks and payments."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = ["block", "invite", "lift", "payments", "resume", "revoke", "worker", 
 @for_managers
 @require_safe
 def workers(request: HttpRequest, campaign: Campaign) -> HttpResponse:
-    """What the answers say of each worker."""
+    """Show statistics of each worker's answers."""
     return _workers(request, campaign, InviteForm())
 
 
@@ -54,7 +54,7 @@ def _workers(
 @for_managers
 @require_POST
 def invite(request: HttpRequest, campaign: Campaign) -> HttpResponse:
-    """Makes invite links, and shows them this once."""
+    """Create invite links, and show them once."""
     form = InviteForm(request.POST)
     links: list[str] = []
     if form.is_valid():
@@ -69,7 +69,7 @@ def invite(request: HttpRequest, campaign: Campaign) -> HttpResponse:
 @for_managers
 @require_safe
 def worker(request: HttpRequest, campaign: Campaign, pseudonym: str) -> HttpResponse:
-    """A worker, and what blocking them would do."""
+    """Show a worker, and the effect that blocking them would have."""
     return _worker(request, campaign, worker_of(campaign, pseudonym), ReasonForm())
 
 
@@ -99,11 +99,11 @@ def _worker(
 @for_managers
 @require_POST
 def block(request: HttpRequest, campaign: Campaign, pseudonym: str) -> HttpResponse:
-    """Blocks a worker: none of their answers counts from then on."""
+    """Block a worker. Their answers no longer count."""
 
     def done(participation: Participation, reason: str) -> str:
         _, effect = moderation.block(user_of(request), participation, reason)
-        return f"The worker is blocked. {counted(effect.answers, 'answer')} no longer count."
+        return f"Blocked the worker. {counted(effect.answers, 'answer')} excluded."
 
     return _with_reason(request, campaign, pseudonym, done)
 
@@ -111,14 +111,14 @@ def block(request: HttpRequest, campaign: Campaign, pseudonym: str) -> HttpRespo
 @for_managers
 @require_POST
 def lift(request: HttpRequest, campaign: Campaign, pseudonym: str) -> HttpResponse:
-    """Lifts a block: the worker's answers fill what is still free."""
+    """Lift a block. Answers count again if their items still need them."""
 
     def done(participation: Participation, reason: str) -> str:
         exclusion = participation.exclusions.filter(lifted=None).first()
         if exclusion is None:
             raise CampaignError("this worker is not blocked")
         number = moderation.lift(user_of(request), exclusion, reason)
-        return f"The block is lifted. {counted(number, 'answer')} count again."
+        return f"Lifted the block. {counted(number, 'answer')} restored."
 
     return _with_reason(request, campaign, pseudonym, done)
 
@@ -126,11 +126,11 @@ def lift(request: HttpRequest, campaign: Campaign, pseudonym: str) -> HttpRespon
 @for_managers
 @require_POST
 def resume(request: HttpRequest, campaign: Campaign, pseudonym: str) -> HttpResponse:
-    """Gives a worker items again who failed checks, after a look at them."""
+    """Resume a worker after a pause for failed attention checks."""
 
     def done(participation: Participation, reason: str) -> str:
         training.resume(user_of(request), participation, reason)
-        return "The worker gets items again."
+        return "Resumed the worker."
 
     return _with_reason(request, campaign, pseudonym, done)
 
@@ -138,7 +138,7 @@ def resume(request: HttpRequest, campaign: Campaign, pseudonym: str) -> HttpResp
 def _with_reason(
     request: HttpRequest, campaign: Campaign, pseudonym: str, do: Callable[[Participation, str], str]
 ) -> HttpResponse:
-    """Does something with a worker for the reason that is given, and says what `do` says of it."""
+    """Run an action on a worker with the submitted reason, and show its message."""
     participation = worker_of(campaign, pseudonym)
     form = ReasonForm(request.POST)
     if form.is_valid():
@@ -155,20 +155,20 @@ def _with_reason(
 @for_managers
 @require_POST
 def revoke(request: HttpRequest, campaign: Campaign, pseudonym: str) -> HttpResponse:
-    """Ends the validity of a worker's invite link."""
+    """Revoke a worker's invite link."""
     participation = worker_of(campaign, pseudonym)
     if request.POST.get("confirm") != "on":
-        messages.error(request, "Nothing changed: confirm that the link ends.")
+        messages.error(request, "Nothing changed: please confirm that you want to revoke the link.")
     else:
         enrollment.revoke(user_of(request), participation)
-        tell(request, "The worker's link is no longer valid. Their answers stay.")
+        tell(request, "Revoked the worker's link. Their answers are kept.")
     return redirect("campaign_worker", campaign.slug, pseudonym)
 
 
 @for_managers
 @require_safe
 def payments(request: HttpRequest, campaign: Campaign) -> HttpResponse:
-    """What the workers are to be paid, as lines of CSV."""
+    """Export the payments due to workers as CSV."""
     text = payments_csv(user_of(request), campaign)
     answer = HttpResponse(text, content_type="text/csv; charset=utf-8")
     answer["Content-Disposition"] = f'attachment; filename="payments-{campaign.slug}.csv"'
