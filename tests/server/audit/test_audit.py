@@ -108,7 +108,7 @@ def test_tokens_factors_addresses_and_groups(staff: Someone, ann: Participant) -
     ]
     assert not Authenticator.objects.exists()
     assert ann.api.get("/api/submissions").status_code == 401
-    assert "revoked the token" in staff.see("/admin/organizing/action/")
+    assert "revoked the token" in staff.see("/admin/organising/action/")
     # Django's own log goes on.
     assert LogEntry.objects.count() == 2
 
