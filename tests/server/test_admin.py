@@ -87,7 +87,7 @@ def test_staff_have_submissions_scored_again(staff: Client) -> None:
     ann.api.delete(f"/api/submissions/{withdrawn.pk}")
     chosen = [str(submission.pk), str(withdrawn.pk)]
     answer = staff.post(_place(Submission), {"action": "rerun", "_selected_action": chosen}, follow=True)
-    assert "1 wait to be scored again" in answer.content.decode()
+    assert "1 waiting to be scored again" in answer.content.decode()
     states = dict(Submission.objects.values_list("pk", "state"))
     assert states == {submission.pk: "waiting", withdrawn.pk: "withdrawn"}
     assert Action.objects.exclude(who=COMMAND_LINE).get().who == "staff"

@@ -15,7 +15,7 @@ from tests.server.processes import Postgres, Server
 from tests.waiting import PATIENCE
 
 NO_TABLES = "the database has no tables: run `capeval server migrate` first"
-OLD = "the database is not of this version of the server: run `capeval server migrate` first"
+OLD = "the database is not up to date: run `capeval server migrate` first"
 # Commands without use for the tables, or that make them; `check` reports them as a finding.
 OTHERS = {"migrate", "demo", "check", "rotate-key", "example", "annotate fetch", "annotate quiz"}
 # Runs commands in one process, since starting Django takes longest; prints the error of each.
@@ -95,7 +95,7 @@ def test_commands_with_older_tables_say_what_to_run(fresh: Server) -> None:
 
 def test_commands_that_need_no_tables_run_without_them(fresh: Server) -> None:
     assert '"key": "quiz-1"' in fresh.run("annotate", "quiz")
-    assert "There is a new key" in fresh.run("rotate-key")
+    assert "Created a new key" in fresh.run("rotate-key")
 
 
 @pytest.mark.parametrize(

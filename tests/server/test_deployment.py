@@ -124,7 +124,7 @@ def check_site(server: Server, site: str, certificate: Path) -> None:
     server.env["SSL_CERT_FILE"] = str(certificate)
     found = server.done("check").stdout
     assert f"ok       {site}: it answers, and sees this machine as " in found
-    assert f"ok       {site}: uploads of 67,108,864 bytes are not refused" in found
+    assert f"ok       {site}: uploads of 67,108,864 bytes are accepted" in found
     trusted = ssl.create_default_context(cafile=certificate)
     with httpx.Client(base_url=site, verify=trusted, timeout=60) as client:
         assert client.get("/metrics").status_code == 404
@@ -211,16 +211,16 @@ def test_nginx_as_it_comes_is_seen_by_the_check(fresh: Server) -> None:
     site = prepared(fresh, port, None)
     fresh.env["SSL_CERT_FILE"] = str(certificate)
     for lines, problem in (
-        ("", "the proxy must pass the Host header on"),
+        ("", "the proxy must pass on the Host header"),
         ("proxy_set_header Host $http_host;", "it redirects to itself: the proxy must set X-Forwarded-Proto"),
         (
             "proxy_set_header Host $http_host; proxy_set_header X-Forwarded-Proto https;",
-            "passes on the X-Forwarded-For of clients",
+            "passes on the X-Forwarded-For header of clients",
         ),
         (
             "proxy_set_header Host $http_host; proxy_set_header X-Forwarded-Proto https;"
             " proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;",
-            "the proxy refuses uploads of 67,108,864 bytes",
+            "the proxy rejects uploads of 67,108,864 bytes",
         ),
     ):
         (folder / "nginx.conf").write_text(

@@ -157,7 +157,7 @@ def test_a_worker_waits_longer_and_longer_for_the_database(restartable: Postgres
         server.wait_for_log("trying again in 4 s: the database does not answer at the moment")
         assert "Traceback" not in server.log
         restartable.start()
-        server.wait_for_log("the worker goes on")
+        server.wait_for_log("the worker continues")
         restartable.stop()
         # It can be stopped meanwhile. How soon, and how long pauses get, is in the tests of jobs.
         server.wait_for_log("the database failed", times=server.log.count("the database failed") + 1)
@@ -187,7 +187,7 @@ def test_a_worker_that_is_stopped_gives_back_what_it_was_at(server: Server, toke
     assert worker.wait(PATIENCE) == 0
     assert f"{socket.gethostname()}:{worker.pid}" not in workers_seen(server), server.log
     log = server.log
-    assert log.count(f"{submission}: given back") + log.count(f"{submission}: done") == 1
+    assert log.count(f"{submission}: released") + log.count(f"{submission}: done") == 1
     server.run("worker", "--until-empty")
     assert server.scored_by(token, submission) == FIRST
     assert f"{submission}, attempt 2" not in server.log

@@ -146,7 +146,7 @@ def test_a_worker_cut_off_while_it_scores_does_no_harm(site: Site, token: str) -
     server.wait_for_log("the database failed")
     _end(second)
     site.network.connect(site.first)
-    server.wait_for_log("the database answers again: the worker goes on")
+    server.wait_for_log("the database answers again: the worker continues")
     assert server.see(token, f"/submissions/{submission}") == scored
     # It has lost nothing of its own, and takes what comes next.
     third = site.submitted(token)

@@ -60,7 +60,7 @@ def test_what_the_store_refuses_is_an_error_of_files(
     with pytest.raises(FileNotFoundError, match="no-such-bucket"):
         ObjectStore(bucket_name="no-such-bucket").check()
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "another")
-    with pytest.raises(OSError, match="the store of files refused"):
+    with pytest.raises(OSError, match="the object store rejected"):
         ObjectStore(bucket_name=running.bucket).save("a", ContentFile(b"a"))
 
 
@@ -71,5 +71,5 @@ def test_a_store_that_does_not_answer_is_an_error_of_files(
     with reserved:
         monkeypatch.setenv("AWS_ENDPOINT_URL_S3", f"http://127.0.0.1:{port}")
         gone = ObjectStore(bucket_name=running.bucket)
-        with pytest.raises(OSError, match="the store of files does not answer"):
+        with pytest.raises(OSError, match="the object store does not respond"):
             gone.save("a", ContentFile(b"a"))

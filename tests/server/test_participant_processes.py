@@ -150,7 +150,7 @@ def test_the_command_checks_against_the_images_of_the_server(server: Server, fil
     few.write_bytes(results({image: CAPTIONS[image] for image in (1, 2)}))
     other.write_bytes(results())
     for path, more, message in (
-        (few, ["-d", "method=m"], f"'{few.name}': 4 images (3, 4, 5, 6) are without a caption"),
+        (few, ["-d", "method=m"], f"'{few.name}': 4 images (3, 4, 5, 6) are missing a caption"),
         (
             other,
             ["-d", "method=m"],
@@ -183,9 +183,9 @@ def test_what_the_server_refuses_is_one_line(server: Server, file: Path) -> None
     missing = file.with_name("captions_val_few_results.json")
     missing.write_bytes(results({image: CAPTIONS[image] for image in (1, 2)}))
     cases = [
-        (command(server, token, missing, "-d", "method=m"), "4 images (3, 4, 5, 6) are without a caption"),
+        (command(server, token, missing, "-d", "method=m"), "4 images (3, 4, 5, 6) are missing a caption"),
         (command(server, token, file), "a submission must declare 'method'"),
-        (command(server, token, file, "-d", "method=m", "-d", "x=1"), "the declared fields must be among"),
+        (command(server, token, file, "-d", "method=m", "-d", "x=1"), "unknown declared field"),
         (command(server, "capeval_wrong", file, "-d", "method=m"), "does not take the token"),
         (command(server, token, file, "-d", "method=m", "--phase", "other"), "not found"),
     ]
@@ -193,7 +193,7 @@ def test_what_the_server_refuses_is_one_line(server: Server, file: Path) -> None
     for number in range(5):
         assert command(server, token, file, "-d", f"method={number}").returncode == 0
     cases.append(
-        (command(server, token, file, "-d", "method=6"), "the quota of 5 in all is used up; no more")
+        (command(server, token, file, "-d", "method=6"), "the quota of 5 in total is used up; no more")
     )
     for done, message in cases:
         assert (done.returncode, done.stdout) == (2, ""), done

@@ -421,7 +421,7 @@ def test_the_first_member_of_staff_is_made_by_a_command(fresh: Server) -> None:
     def make(name: str, email: str, password: str) -> subprocess.CompletedProcess[str]:
         return fresh.done("user", name, "--email", email, "--staff", "--password-stdin", given=password)
 
-    assert make("ann", "Ann@example.org", PASSWORD).stdout == "ann: made\n"
+    assert make("ann", "Ann@example.org", PASSWORD).stdout == "ann: created\n"
     for name, email, password, said in (
         ("bob", "bob@example.org", "weak-1", "too short"),
         ("bob", "ANN@example.org", PASSWORD, "email address already exists"),

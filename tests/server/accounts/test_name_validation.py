@@ -51,7 +51,7 @@ IMPOSSIBLE = {
     "a\ufe0f": "invisible",
     "...": "a letter or a digit",
     "🎉": "a letter or a digit",
-    "a" + "\u0301" * 5: "at most 4 marks",
+    "a" + "\u0301" * 5: "at most 4 combining marks",
     "ﷺ" * 60: "too long",
     "human": "human baseline",
     "HUMAN": "human baseline",

@@ -39,7 +39,7 @@ def test_the_documented_loop(tmp_path: Path, fresh: Server) -> None:
     commands = blocks("text")[0]
     create, opened, invited, status, audit, replay = (shlex.split(line)[2:] for line in commands.splitlines())
     create[2] = str(path)
-    assert fresh.run(*create) == "closer: made, a draft; items: 2\n"
+    assert fresh.run(*create) == "closer: created as a draft; items: 2\n"
     assert fresh.run(*opened) == "closer: open\n"
     tokens = fresh.run(*invited).split()
     work, manage = blocks("py")
@@ -54,7 +54,7 @@ def test_the_documented_loop(tmp_path: Path, fresh: Server) -> None:
     exec("import httpx\n" + manage, names)
     names["manager"].close()
     assert "state: closing\n" in fresh.run(*status)
-    assert fresh.run(*audit) == "closer: all holds\n"
+    assert fresh.run(*audit) == "closer: no problems found\n"
     assert fresh.done("annotate", "audit", "other").returncode == 2
     assert fresh.run(*replay) == "choices: 0\n"
     (tmp_path / "panel.toml").write_text(panel)
@@ -69,7 +69,7 @@ def test_the_documented_loop(tmp_path: Path, fresh: Server) -> None:
     changed = fresh.run("annotate", "texts", "closer", "--consent", str(tmp_path / "new.md"))
     assert changed == "closer: version 2 of the texts\n"
     left = fresh.run("annotate", "withdraw", "closer", worker)
-    assert left == f"closer: {worker} has left; answers removed: 2; in frozen releases: 0\n"
+    assert left == f"closer: {worker} withdrew; answers removed: 2; in frozen releases: 0\n"
     assert fresh.done("annotate", "withdraw", "closer", worker).returncode == 2
     assert fresh.done("annotate", "withdraw", "closer", "nobody").returncode == 2
-    assert fresh.run(*audit) == "closer: all holds\n"
+    assert fresh.run(*audit) == "closer: no problems found\n"

@@ -244,7 +244,7 @@ def test_the_commands(tmp_path: Path) -> None:
     assert server.run("organizer", "small", "user1") == "user1: an organizer of small\n"
     # The last organizer can't be removed.
     assert server.run("organizer", "small", "user2") == "user2: an organizer of small\n"
-    assert server.run("organizer", "small", "user1", "--remove") == "user1: no organizer of small\n"
+    assert server.run("organizer", "small", "user1", "--remove") == "user1: not an organizer of small\n"
     target = tmp_path / "small.zip"
     assert server.run("export", "small", str(target)) == f"{target}\n"
     with zipfile.ZipFile(target) as archive:

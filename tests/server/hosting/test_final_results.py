@@ -162,7 +162,7 @@ def test_results_are_made_final_once_all_is_over(olga: Someone, ann: Participant
     ann.submitted()
     close()
     phase.refresh_from_db()
-    with pytest.raises(SubmissionStateError, match="2 of its submissions wait or are being scored"):
+    with pytest.raises(SubmissionStateError, match="2 submissions are waiting or being scored"):
         final_results.make_final(olga.user, phase)
     while worker.work_once():
         pass
@@ -178,7 +178,7 @@ def test_results_are_made_final_once_all_is_over(olga: Someone, ann: Participant
     answer = olga.program("organize").put("/api/challenges/small/organize/phases/open/final")
     assert (answer.status_code, answer.json()["detail"]) == (
         409,
-        "the results of phase 'open' are final already",
+        "the results of phase 'open' are already final",
     )
     assert ann.program("organize").put("/api/challenges/small/organize/phases/open/final").status_code == 404
 

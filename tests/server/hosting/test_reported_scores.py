@@ -78,19 +78,19 @@ def _coco(**change: Any) -> bytes:
         (b"team,CIDEr-D,CIDEr-D\na,1,2\n", "the first line must name each column once (got 'CIDEr-D' twice)"),
         (b"team,CIDEr-D\na,high\n", "line 2, CIDEr-D must be a number (got 'high')"),
         (b"team,CIDEr-D\na,nan\n", "line 2, CIDEr-D must be a finite number (got 'nan')"),
-        (b"team,CIDEr-D,date\na,1,2015\n", "line 2, date must be a day such as 2015-05-29 (got '2015')"),
+        (b"team,CIDEr-D,date\na,1,2015\n", "line 2, date must have the form 2015-05-29 (got '2015')"),
         (b"team,CIDEr-D,url\na,1,javascript:x\n", "line 2, url must begin with http:// or https://"),
         (b"team,SPICE\na,1\n", "which are BLEU-1, BLEU-4, METEOR, CIDEr-D (got SPICE)"),
         (b"team\na\n", "(got none)"),
-        (b"team,CIDEr-D\n", "there must be 1 to 1,000 rows (got 0)"),
-        (b"[]", "there must be 1 to 1,000 rows (got 0)"),
+        (b"team,CIDEr-D\n", "the file must have 1 to 1,000 rows (got 0)"),
+        (b"[]", "the file must have 1 to 1,000 rows (got 0)"),
         (b"[1]", "entries[0] must be an object (got 1)"),
         (_coco(team="x"), 'entries[0].team must be an object (got "x")'),
         (_coco(results={}), "entries[0].results must be a string (got {})"),
         (_coco(results="[1]"), "entries[0].results must be an object (got [1])"),
         (_coco(results='{"CIDEr": true}'), "entries[0], CIDEr-D must be a finite number (got 'True')"),
         (_coco(description=1), "entries[0].method must be a string (got 1)"),
-        (_coco(publication="a" * 1001), "publication must be a text of at most 1,000 printable characters"),
+        (_coco(publication="a" * 1001), "publication must have at most 1,000 characters, all printable"),
     ],
 )
 def test_what_is_wrong_is_said(data: bytes, message: str) -> None:
@@ -247,10 +247,10 @@ def test_the_command_line_imports_and_removes_them(challenge: Challenge, tmp_pat
     path.write_bytes(COCO)
     reported("small", "val", "c2", "old", path, title="Old", ranked=True)
     out, err = capsys.readouterr()
-    assert out == "small: 2 rows are shown beside the leaderboards of val, references c2\n"
-    assert err.endswith("left out, since the split has no such score: SPICE\n")
+    assert out == "small: 2 rows are shown with the leaderboards of val, references c2\n"
+    assert err.endswith("ignored scores that the split does not have: SPICE\n")
     assert Action.objects.latest("pk").who == COMMAND_LINE
-    with pytest.raises(OptionError, match="there is no such thing"):
+    with pytest.raises(OptionError, match="does not exist"):
         reported("small", "val", "c9", "old", path)
     with pytest.raises(OptionError, match="give either 'FILE' or '--remove'"):
         reported("small", "val", "c2", "old")

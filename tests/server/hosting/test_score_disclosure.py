@@ -124,7 +124,7 @@ def test_long_captions_are_refused(ann: Participant, settings: object) -> None:
     assert ann.submit(results({**CAPTIONS, 5: "a" * 1000})).status_code == 201
     answer = ann.submit(results({**CAPTIONS, 5: "a" * 1001}))
     assert answer.status_code == 422
-    assert answer.json()["detail"].endswith("at most 1,000 characters (that of image 5 has 1,001)")
+    assert answer.json()["detail"].endswith("at most 1,000 characters (got 1,001 for image 5)")
     assert "A caption may have at most 1,000 characters" in ann.see("/small/open/submit/")
 
 

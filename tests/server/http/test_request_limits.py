@@ -280,7 +280,7 @@ def begin(server: Server, size: int) -> Sender | None:
 
 def test_the_total_has_room_for_an_upload(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CAPEVAL_SERVER_SPOOLED_BYTES", "99")
-    with pytest.raises(ImproperlyConfigured, match="SPOOLED_BYTES must be a whole number of at least 100 "):
+    with pytest.raises(ImproperlyConfigured, match="SPOOLED_BYTES must be an integer of at least 100 "):
         environment.number("SPOOLED_BYTES", 1000, least=100)
 
 

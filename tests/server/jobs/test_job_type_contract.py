@@ -204,7 +204,7 @@ def test_each_registered_job_type_has_an_example() -> None:
 
 def test_a_kind_is_registered_once(kind: str) -> None:
     another = type("Another", (Greeting,), {"kind": kind})
-    with pytest.raises(ValueError, match=f"two handlers do jobs of the kind '{kind}'"):
+    with pytest.raises(ValueError, match=f"a handler of the kind '{kind}' is already registered"):
         register(another)
 
 

@@ -299,7 +299,7 @@ def test_a_host_that_answers_nothing_takes_no_more_than_some_seconds(
     [
         ("ftp://hooks.example.org/", "must be an address with http"),
         ("https://user@hooks.example.org/", "must be an address with http"),
-        ("https://hooks.example.org:99999/", "a port that is a number"),
+        ("https://hooks.example.org:99999/", "a numeric port"),
         ("https://other.example.org/", "settings allow: hooks.example.org (got"),
         ("https://hooks.example.org:8443/", "settings allow"),
         ("https://hooks.example.org.evil.org/", "settings allow"),
@@ -335,7 +335,7 @@ def test_no_private_address_is_connected_to(
     hook = webhooks.add(olga.user, ann.team.challenge, "https://hooks.example.org/")
     delivery = Delivery.objects.create(webhook=hook, event="e", body="{}")
     webhooks.deliver(delivery)
-    assert delivery.outcome == f"hooks.example.org must have public addresses alone (got {address})"
+    assert delivery.outcome == f"hooks.example.org must have only public addresses (got {address})"
 
 
 def test_a_public_address_is_connected_to_itself(
@@ -391,7 +391,7 @@ def test_the_texts_of_a_challenge_with_pictures(olga: Someone, ann: Participant)
     ("name", "data", "message"),
     [
         ("a.svg", b"<svg/>", "must have a name"),
-        ("a.png", b"<svg onload='x'/>", "must be a picture: PNG"),
+        ("a.png", b"<svg onload='x'/>", "must be a picture in PNG"),
         ("a b.png", PNG, "must have a name"),
         ("a.html", PNG, "must have a name"),
         ("a.png", PNG + b"0" * 2 * 2**20, "at most 2,097,152 bytes"),

@@ -127,16 +127,16 @@ def test_an_installation_before_and_after_its_start(fresh: Server) -> None:
     fresh.run("migrate")
     done = fresh.done("check", "--before-start")
     assert done.returncode == 0, done.stdout
-    assert "ok       database: SQLite, of this version of the server" in done.stdout
+    assert "ok       database: SQLite, up to date" in done.stdout
     assert "warning  mail: CAPEVAL_SERVER_EMAIL is not set" in done.stdout
     fresh.env["CAPEVAL_SERVER_LOG_FORM"] = "json"
     fresh.start()
     fresh.env["CAPEVAL_SERVER_ADDRESS"] = fresh.root
     done = fresh.done("check")
     assert done.returncode == 1, done.stdout
-    assert "problem  workers: none was seen within the last minute" in done.stdout
+    assert "problem  workers: no worker was seen within the last minute" in done.stdout
     assert f"ok       {fresh.root}: it answers, and sees this machine as 127.0.0.1" in done.stdout
-    assert f"ok       {fresh.root}: uploads of 67,108,864 bytes are not refused" in done.stdout
+    assert f"ok       {fresh.root}: uploads of 67,108,864 bytes are accepted" in done.stdout
     lines = [json.loads(line) for line in fresh.log.splitlines() if line.startswith("{")]
     seen = next(line for line in lines if line.get("route") == "reached")
     assert (seen["method"], seen["status"], len(seen["request"])) == ("GET", 200, 32)
@@ -144,8 +144,8 @@ def test_an_installation_before_and_after_its_start(fresh: Server) -> None:
     fresh.env["CAPEVAL_SERVER_ADDRESS"] = f"http://127.0.0.1:{port}"
     fresh.env["CAPEVAL_SERVER_EMAIL"] = f"smtp://127.0.0.1:{port}"
     done = fresh.done("check")
-    assert f"problem  http://127.0.0.1:{port}: it does not answer (" in done.stdout
-    assert f"problem  mail: 127.0.0.1:{port} does not take mail (" in done.stdout
+    assert f"problem  http://127.0.0.1:{port}: no response (" in done.stdout
+    assert f"problem  mail: 127.0.0.1:{port} does not accept mail (" in done.stdout
     reserved.close()
 
 
@@ -161,7 +161,7 @@ def test_an_installation_before_and_after_its_start(fresh: Server) -> None:
         ),
         ("http://a.example", ["a.example"], True, "problem", "CAPEVAL_SERVER_HTTPS is 1, but"),
         ("http://a.example", ["a.example"], False, "warning", "without HTTPS"),
-        ("https://a.example", ["*"], True, "warning", "for any host name"),
+        ("https://a.example", ["*"], True, "warning", "accepts any host name"),
         ("https://a.example", [".example"], True, "ok", "the site's address is https://a.example"),
         ("http://[::1]:8000", ["[::1]"], False, "ok", "http://[::1]:8000"),
     ],

@@ -120,7 +120,7 @@ def test_uploads_that_are_refused_have_a_rate(ann: Participant, bob: Participant
         assert answer.status_code == 422
     for answer in (ann.submit(), by_page(ann, results())):
         assert (answer.status_code, answer["Retry-After"]) == (429, "592")
-        assert "10 of your uploads within 10 minutes made no submission" in answer.content.decode()
+        assert "10 of your uploads within 10 minutes were rejected" in answer.content.decode()
     assert not Submission.objects.exists()
     assert bob.submit().status_code == 201
     clock.now = begun + timedelta(minutes=10)

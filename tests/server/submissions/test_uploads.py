@@ -78,10 +78,10 @@ REFUSED: dict[str, tuple[Callable[[], bytes], str]] = {
     "zero": (with_a_zero, "the name must be"),
     "folders": (
         lambda: zipped((f"a/b/{RESULTS}", results())),
-        "'a/b/captions.*in no folder, or all in the same one",
+        "'a/b/captions.*at the top level, or all in one folder",
     ),
-    "link": (linked, f"'{RESULTS}': the zip must hold plain files"),
-    "twice": (doubled, f"'{RESULTS}': the zip must have each name once"),
+    "link": (linked, f"'{RESULTS}': the zip must contain only regular files"),
+    "twice": (doubled, f"'{RESULTS}': the zip contains two files with this name"),
     "nested": (lambda: zipped((RESULTS, zipped((RESULTS, results())))), f"'{RESULTS}': .*another archive"),
     "encrypted": (encrypted, f"'{RESULTS}': the file must not be encrypted"),
     "many": (lambda: zipped(*((f"{i}", b"") for i in range(21))), "at most 20 files"),
@@ -89,19 +89,19 @@ REFUSED: dict[str, tuple[Callable[[], bytes], str]] = {
     "empty": (lambda: zipped(), "at least one file"),
     "name": (lambda: zipped(("results.json", results())), r"'results\.json': the file must be named"),
     "damaged": (damaged, "damaged"),
-    "no zip": (lambda: b"PK\x03\x04 and so on", "the file is not a zip, or its end is missing"),
+    "no zip": (lambda: b"PK\x03\x04 and so on", "the file is not a zip, or is truncated"),
     "not JSON": (lambda: b"hello", f"'{RESULTS}': the file must be JSON"),
     "broken JSON": (lambda: results()[:-1], f"'{RESULTS}': "),
     "large": (lambda: b"[" + b" " * 1_000_000, "the upload must have at most 1,000,000 bytes"),
-    "missing": (lambda: results({1: "A dog."}), r"5 images \(2, 3, 4, 5, 6\) are without a caption"),
-    "unknown": (lambda: results({**CAPTIONS, 99: "?"}), "image 99 is not of split 'val'"),
+    "missing": (lambda: results({1: "A dog."}), r"5 images \(2, 3, 4, 5, 6\) are missing a caption"),
+    "unknown": (lambda: results({**CAPTIONS, 99: "?"}), "image 99 is not in split 'val'"),
     "text ids": (
         lambda: json.dumps([{"image_id": "a", "caption": "b"}]).encode(),
         r"image ids must be integers \(got strings\)",
     ),
     "a long id": (
         lambda: json.dumps([{"image_id": "x" * 100_000, "caption": "b"}]).encode(),
-        r"image 'x{76}\.\.\. is not of split 'val'",
+        r"image 'x{76}\.\.\. is not in split 'val'",
     ),
     "NaN": (lambda: b'[{"image_id": NaN, "caption": "a"}]', f"'{RESULTS}': "),
     "NaN elsewhere": (lambda: results().replace(b"{", b'{"p": NaN, ', 1), "NaN is not JSON"),
@@ -169,7 +169,7 @@ def test_a_file_named_zip_that_is_none() -> None:
     ("members", "message"),
     [
         ([RESULTS], "must have 'captions_test_<alg>_results.json', the results of split 'test'"),
-        ([RESULTS, "captions_test_other_results.json"], r"of one algorithm \(got 'mine', 'other'\)"),
+        ([RESULTS, "captions_test_other_results.json"], r"have the same algorithm \(got 'mine', 'other'\)"),
     ],
 )
 def test_splits_go_together(members: list[str], message: str) -> None:

@@ -270,7 +270,7 @@ def test_editing_texts_and_fields(olga: Someone, challenge: Challenge) -> None:
         ({"title": "a" * 201}, "at most 200 characters"),
         ({"title": "a\0b"}, "Null characters are not allowed"),
         ({"fields-1-name": "a b"}, "no. 2, name: String should match"),
-        ({"fields-1-name": "method"}, "fields must have different names (got &#x27;method&#x27; twice)"),
+        ({"fields-1-name": "method"}, "fields must have unique names (got &#x27;method&#x27; twice)"),
         ({"fields-TOTAL_FORMS": "x"}, "ManagementForm data is missing"),
     ],
 )
@@ -290,7 +290,7 @@ def test_an_edit_in_between_is_noticed(olga: Someone, challenge: Challenge) -> N
     staff.do(f"{ROOT}edit/", **_about(seen=seen, title="Of staff"))
     answer = olga.do(f"{ROOT}edit/", 409, **_about(seen=seen, title="Of olga"))
     page = answer.content.decode()
-    assert "somebody else changed this meanwhile" in page
+    assert "this was changed in the meantime" in page
     assert "Of olga" in page
     assert "Of staff" in page
     assert Challenge.objects.get().title == "Of staff"
@@ -332,7 +332,7 @@ def test_adding_a_phase(olga: Someone) -> None:
     assert set(Phase.objects.values_list("name", flat=True)) == {"open", "final"}
     assert actions() == ["added phase final"]
     again = olga.do(f"{ROOT}phases/", 422, **_phase(name="final"))
-    assert "there is a phase &#x27;final&#x27; already" in again.content.decode()
+    assert "phase &#x27;final&#x27; already exists" in again.content.decode()
 
 
 @pytest.mark.parametrize(
@@ -414,9 +414,9 @@ def test_references_published_while_a_submission_is_scored(
 
 def test_wrong_references_are_refused(olga: Someone, definition: Path) -> None:
     assert "The submitted file is empty" in _send(olga, b"", 422)
-    assert "5 images (2, 3, 4, 5, 6) are without references" in _send(olga, b'{"1": ["a"]}', 422)
+    assert "5 images (2, 3, 4, 5, 6) are missing references" in _send(olga, b'{"1": ["a"]}', 422)
     more = {**json.loads(changed_references(definition)), "99": ["a"]}
-    assert "image 99 is not of split &#x27;val&#x27;" in _send(olga, json.dumps(more).encode(), 422)
+    assert "image 99 is not in split &#x27;val&#x27;" in _send(olga, json.dumps(more).encode(), 422)
     assert "<dd>" not in _send(olga, b'{"1": ["a"', 422)
     assert "is the current one" in _send(olga, (definition.parent / "references_c2.json").read_bytes())
     olga.do(f"{ROOT}references/val/none/", 404)
@@ -430,7 +430,7 @@ def test_two_who_publish(olga: Someone, definition: Path) -> None:
     second = hidden_fields(_send(staff, changed_references(definition).replace(b"entirely", b"indeed")))
     olga.do(f"{ROOT}references/val/c2/publish/", **first)
     answer = staff.client.post(f"{ROOT}references/val/c2/publish/", second, follow=True)
-    assert "version 2 was published meanwhile" in answer.content.decode()
+    assert "version 2 was published in the meantime" in answer.content.decode()
     again = olga.client.post(f"{ROOT}references/val/c2/publish/", first, follow=True)
     assert "upload it again" in again.content.decode()
     assert ReferenceVersion.objects.filter(reference_set__name="c2").count() == 2
@@ -502,7 +502,7 @@ def test_a_change_after_the_preview_is_noticed(olga: Someone, definition: Path) 
     form = hidden_fields(olga.do(f"{ROOT}files/", 200, file=sent(files)).content.decode())
     Phase.objects.update(quota_per_day=6)
     answer = olga.client.post(f"{ROOT}files/apply/", form, follow=True)
-    assert "the challenge was changed meanwhile" in answer.content.decode()
+    assert "the challenge was changed since the preview" in answer.content.decode()
     assert Phase.objects.get().quota_total == 20
 
 
@@ -518,17 +518,17 @@ def _replaced(old: bytes, new: bytes) -> Any:
             _replaced(b"[challenge]", b'delete = ["phases.open"]\n[challenge]'),
             "delete: &#x27;phases.open&#x27; can&#x27;t be deleted",
         ),
-        (_replaced(b'"references_c1.json"', b'"/etc/passwd"'), "must have the file &#x27;/etc/passwd&#x27;"),
-        (_replaced(b'"references_c1.json"', b'"../../secret-key"'), "must have the file &#x27;../../secret"),
-        (_replaced(b'"subsets.json"', b'"none.json"'), "must have the file &#x27;none.json&#x27;"),
+        (_replaced(b'"references_c1.json"', b'"/etc/passwd"'), "must contain the file &#x27;/etc/passwd&#x27;"),
+        (_replaced(b'"references_c1.json"', b'"../../secret-key"'), "must contain the file &#x27;../../secret"),
+        (_replaced(b'"subsets.json"', b'"none.json"'), "must contain the file &#x27;none.json&#x27;"),
         (_replaced(b'"A small challenge"', b'""'), "challenge.title: String should have at least 1"),
         (_replaced(b"[challenge]", b"x = " + b"[" * 9000), "challenge.toml"),
-        (lambda files: {"a.json": b"{}"}, "must have the file &#x27;challenge.toml&#x27;"),
+        (lambda files: {"a.json": b"{}"}, "must contain the file &#x27;challenge.toml&#x27;"),
         (lambda files: {**files, "references_c1.json": b'{"1": 5}'}, "references_c1.json"),
         (lambda files: {**files, "../x": b"a"}, "not a path"),
         (lambda files: {**files, "a/x": b"a"}, "at the top level, or all in one folder"),
         (lambda files: {**files, "references_c1.json": b"\x1f\x8b"}, "must not be another archive"),
-        (lambda files: {**files, "references_c1.json": b"PAR1"}, "must be JSON or JSON lines"),
+        (lambda files: {**files, "references_c1.json": b"PAR1"}, "must be JSON or JSON Lines"),
         (lambda files: {**files, "a" * 250: b"a"}, "at most 200 bytes"),
         (lambda files: {**files, "x.json": b" " * 3_000_000}, "at most"),
     ],
@@ -763,7 +763,7 @@ def test_organizers_of_organizers(olga: Someone, ann: Participant) -> None:
     assert "no user has the name" in answer.content.decode()
     olga.do(f"{ROOT}organizers/", username="ann")
     assert ann.client.get(ROOT).status_code == 200
-    assert "is an organizer already" in olga.do(f"{ROOT}organizers/", 422, username="ann").content.decode()
+    assert "is already an organizer" in olga.do(f"{ROOT}organizers/", 422, username="ann").content.decode()
     olga.do(f"{ROOT}organizers/{ann.user.pk}/remove/")
     assert ann.client.get(ROOT).status_code == 404
     answer = olga.client.post(f"{ROOT}organizers/{olga.user.pk}/remove/", follow=True)

@@ -97,7 +97,7 @@ def test_joining_by_the_link_that_the_team_page_shows(ann: Participant) -> None:
     [
         ({"how": "team"}, "Enter a team name"),
         ({"how": "team", "name": "ann"}, "must be new in the challenge"),
-        ({"how": "team", "name": "a\u202eb"}, "can be printed"),
+        ({"how": "team", "name": "a\u202eb"}, "invisible or unprintable"),
         ({"how": "code"}, "Enter the code of the team"),
         ({"how": "code", "code": "guessed"}, "code of a team of this challenge"),
         ({"how": "other"}, "not one of the available choices"),
@@ -194,7 +194,7 @@ BOMB = zipped({RESULTS: b"[" + b" " * 3_000_000 + b"]"})
         ("other.json", None, "&#x27;other.json&#x27;: the file must be named"),
         (RESULTS, b"", "must be JSON"),
         (RESULTS, b"{", RESULTS),
-        (RESULTS, results({1: "one"}), "without a caption"),
+        (RESULTS, results({1: "one"}), "missing a caption"),
         ("a.zip", BOMB, "must have at most 2,000,000 bytes"),
         ("a.zip", zipped({f"../{RESULTS}": results()}), f"../{RESULTS}"),
         ("a.zip", zipped({f"C:{RESULTS}": results()}), f"C:{RESULTS}"),

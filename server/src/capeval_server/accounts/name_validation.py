@@ -26,16 +26,16 @@ _MOST_MARKS = 4
 def problem_of(name: str) -> str:
     """Return the problem of a name, as it follows "the name", or "" if it is valid."""
     if not name.isprintable() or _UNSEEN & set(name) or _BLANK & set(name):
-        return "must be one that can be printed, without invisible characters"
+        return "must not contain invisible or unprintable characters"
     if not any(unicodedata.category(character)[0] in "LN" for character in name):
-        return "must have a letter or a digit"
+        return "must contain a letter or a digit"
     if _stacked(name):
-        return f"must have at most {_MOST_MARKS} marks on a letter"
+        return f"must have at most {_MOST_MARKS} combining marks per letter"
     keys = keys_of(name)
     if max(map(len, keys)) > LONGEST_KEY:
         return "is too long"
     reserved = next((word for word in _RESERVED if set(keys) & set(keys_of(word))), None)
-    return f"must not look like {reserved!r}, which stands for the human baseline" if reserved else ""
+    return f"must not look like {reserved!r}, the name of the human baseline" if reserved else ""
 
 
 def keys_of(name: str) -> tuple[str, str]:

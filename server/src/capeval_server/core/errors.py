@@ -98,7 +98,7 @@ class SuccessorError(CapevalError, ValueError):
 
     def __init__(self, challenges: list[str]) -> None:
         named = " and ".join(map(repr, challenges))
-        super().__init__(f"the last organizer of {named} can't go: make another user an organizer first")
+        super().__init__(f"{named} would have no organizer: add another organizer first")
         self.challenges = challenges
 
 

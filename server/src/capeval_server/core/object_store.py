@@ -98,7 +98,7 @@ def _as_of_files(name: str) -> Iterator[None]:
         yield
     except ClientError as error:
         if error.response.get("ResponseMetadata", {}).get("HTTPStatusCode") == 404:
-            raise FileNotFoundError(f"{name} is not in the store of files") from error
-        raise OSError(f"the store of files refused {name}: {error}") from error
+            raise FileNotFoundError(f"{name} is not in the object store") from error
+        raise OSError(f"the object store rejected {name}: {error}") from error
     except (BotoCoreError, Boto3Error) as error:
-        raise OSError(f"the store of files does not answer: {error}") from error
+        raise OSError(f"the object store does not respond: {error}") from error

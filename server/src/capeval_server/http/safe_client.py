@@ -45,11 +45,11 @@ def problem_of(url: str, hosts: Sequence[str]) -> str:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
     except ValueError:
-        return "must have a host, and a port that is a number"
+        return "must have a host and a numeric port"
     if "@" in parts.netloc:
-        return "must not have a name to sign in with"
+        return "must not contain a username"
     if (host if port is None else f"{host}:{port}") not in hosts:
-        return f"must be of a host that the server's settings allow: {', '.join(hosts) or 'none'}"
+        return f"must have a host that the server's settings allow: {', '.join(hosts) or 'none'}"
     return ""
 
 
@@ -124,7 +124,7 @@ def _connected(host: str, port: int, seconds: float | None) -> socket.socket:
     found = list(dict.fromkeys(str(place[0]) for *_, place in places))
     for address in found:
         if not is_public(address):
-            raise HostUnreachableError(f"{host} must have public addresses alone (got {address})")
+            raise HostUnreachableError(f"{host} must have only public addresses (got {address})")
     for address in found[:-1]:
         # IPv4 or IPv6 may be unavailable here.
         with suppress(OSError):

@@ -72,7 +72,7 @@ def register(handler: _Class) -> _Class:
         ValueError: The kind already has a handler.
     """
     if handler.kind in HANDLERS:
-        raise ValueError(f"two handlers do jobs of the kind {handler.kind!r}")
+        raise ValueError(f"a handler of the kind {handler.kind!r} is already registered")
     HANDLERS[handler.kind] = handler
     return handler
 

@@ -110,7 +110,7 @@ def run(heartbeat: Heartbeat | None = None, *, until_empty: bool = False) -> Non
             heartbeat.end()
         except (DatabaseError, InterfaceError):
             # Rows with old heartbeats are not shown.
-            _log.warning("the row of this worker is not deleted: the database did not answer")
+            _log.warning("the worker's row was not deleted: the database did not answer")
 
 
 def _work_in_two(opened: Mapping[str, Handler], heartbeat: Heartbeat) -> None:
@@ -228,7 +228,7 @@ def _do(job: Job, handler: Handler, beat: Callable[[], None]) -> None:
 def _give_back(job: Job, handler: Handler) -> None:
     try:
         leases.give_back(job, handler)
-        _log.info("%s: given back, since the worker is stopped", job)
+        _log.info("%s: released, because the worker is stopping", job)
     except (DatabaseError, InterfaceError, LostLeaseError):
         # Its lease will expire, unless another worker already holds it.
-        _log.warning("%s: not given back", job)
+        _log.warning("%s: not released", job)

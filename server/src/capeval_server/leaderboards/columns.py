@@ -90,7 +90,7 @@ def register(column: EntryColumn) -> EntryColumn:
         ValueError: The name is already registered.
     """
     if column.name in _columns:
-        raise ValueError(f"a column's name must be new (got {column.name!r} again)")
+        raise ValueError(f"a column with the name {column.name!r} is already registered")
     _columns[column.name] = column
     return column
 

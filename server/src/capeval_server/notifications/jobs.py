@@ -89,7 +89,7 @@ def _message(mail: Mail, address: str, connection: Any) -> EmailMessage:
     place = settings.ADDRESS + reverse("notices")
     return EmailMessage(
         subject=f"{settings.ACCOUNT_EMAIL_SUBJECT_PREFIX}{' '.join(mail.subject.split())}",
-        body=f"{mail.text}\n\n--\nWhich mail you get: {place}\n",
+        body=f"{mail.text}\n\n--\nMail settings: {place}\n",
         to=[address],
         headers={"List-Unsubscribe": f"<{place}>"},
         connection=connection,
@@ -104,6 +104,6 @@ def _sent(mail: Mail, connection: Any) -> bool:
         _message(mail, address.email, connection).send()
     except smtplib.SMTPRecipientsRefused:
         # Addresses must not be in logs.
-        _log.warning("a mail is not sent, as the mail server doesn't take mail to its address")
+        _log.warning("a mail was not sent: the mail server rejects its address")
         return False
     return True

@@ -98,12 +98,12 @@ def _database() -> Iterator[InstallationCheckResult]:
         yield InstallationCheckResult("problem", "database", problem)
         return
     if connection.vendor != "postgresql":
-        yield InstallationCheckResult("ok", "database", "SQLite, of this version of the server")
+        yield InstallationCheckResult("ok", "database", "SQLite, up to date")
         return
     with connection.cursor() as cursor:
         cursor.execute("SHOW server_version")
         ((version,),) = cursor.fetchall()
-    yield InstallationCheckResult("ok", "database", f"PostgreSQL {version}, of this version of the server")
+    yield InstallationCheckResult("ok", "database", f"PostgreSQL {version}, up to date")
 
 
 def _disk() -> Iterator[InstallationCheckResult]:

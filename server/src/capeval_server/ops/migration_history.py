@@ -51,5 +51,5 @@ def schema_problem(*, upgradable: bool = False) -> str:
     executor = MigrationExecutor(connection)
     if not executor.migration_plan(executor.loader.graph.leaf_nodes()):
         return ""
-    state = "is not of this version of the server" if executor.loader.applied_migrations else "has no tables"
+    state = "is not up to date" if executor.loader.applied_migrations else "has no tables"
     return f"the database {state}: run `capeval server migrate` first"
