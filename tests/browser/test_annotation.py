@@ -148,7 +148,7 @@ def test_rules_speak_while_somebody_writes(browser: Browser, server: Server, tmp
     field.fill("a cart stands in a street")
     expect(page.get_by_text("at least 8 words (it has 6)").first).to_be_visible()
     field.press("Enter")
-    expect(page.get_by_text("To keep it anyway, say why.")).to_be_visible()
+    expect(page.get_by_text("To keep it anyway, give a reason.")).to_be_visible()
     expect(reason).to_be_focused()
     page.screenshot(path=tmp_path / "rules.png", full_page=True)
     visitor.look()

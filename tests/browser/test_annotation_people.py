@@ -92,7 +92,7 @@ def test_from_a_panel_through_training_to_the_end_and_out(
     visitor.press("Withdraw")
     expect(page.get_by_role("heading", name="You have left")).to_be_visible()
     page.goto(f"{server.root}/annotate/{slug}/")
-    expect(page.get_by_text("you have left this campaign")).to_be_visible()
+    expect(page.get_by_text("you have withdrawn from this campaign")).to_be_visible()
 
 
 @pytest.mark.parametrize(("scheme", "size"), SIZES)

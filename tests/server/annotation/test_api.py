@@ -149,7 +149,7 @@ def test_users_of_the_server_work_too_but_do_not_judge_what_they_compete_with(ch
     Campaign.objects.update(challenge=challenge)
     make_team(User.objects.get(username="ann"), challenge)
     refused = ann.ask("POST", f"annotate/{campaign.slug}/next", {}, 409)
-    assert refused["detail"] == "who takes part in the challenge can't judge its captions"
+    assert refused["detail"] == "participants of the challenge can't judge its captions"
     draft = make(state="draft")
     user_program("bob").ask("GET", f"annotate/{draft.slug}", status=404)
 
@@ -220,26 +220,30 @@ def test_files_that_are_wrong(staff: Program) -> None:
         (FILE.replace("answers = 2", 'kind = "m1"'), ITEMS, "settings.kind: Extra inputs"),
         ("settings = 3\n" + FILE.split("[settings]")[0], ITEMS, "settings must be a table (got 3)"),
         (FILE.replace("closer?", r"closer\u0000"), ITEMS, "campaign.title: String should match"),
-        (FILE + "[more]\n", ITEMS, "must have the parts campaign, settings, rules (got 'more')"),
+        (FILE + "[more]\n", ITEMS, "unknown part 'more' (allowed: campaign, settings, rules)"),
         ("[campaign", ITEMS, "campaign.toml must be TOML in UTF-8"),
         (FILE.replace('title = "Which sentence is closer?"', ""), ITEMS, "campaign.title: Field required"),
-        (FILE.replace("items.jsonl", "none.jsonl"), ITEMS, "there must be the file 'none.jsonl'"),
+        (FILE.replace("items.jsonl", "none.jsonl"), ITEMS, "missing file 'none.jsonl'"),
         (FILE.replace("[settings]", 'text = "no"\n[settings]'), ITEMS, "'text' must be one of"),
-        (FILE, [], "items.jsonl: there must be an item"),
-        (FILE, [item, item], "items.jsonl, line 2: 'key' must differ in each item (got '0' twice)"),
-        (FILE, [{**item, "image": "x"}], "items.jsonl, line 1: 0: an item of the kind triplet must not have"),
-        (FILE, [{**item, "by": "x"}], "items.jsonl, line 1: 0: has 'by', which its kind does not know"),
+        (FILE, [], "items.jsonl: the file contains no items"),
+        (FILE, [item, item], "items.jsonl, line 2: duplicate 'key' '0'"),
+        (
+            FILE,
+            [{**item, "image": "x"}],
+            "items.jsonl, line 1: 0: an item of the task type triplet must not have",
+        ),
+        (FILE, [{**item, "by": "x"}], "items.jsonl, line 1: 0: unknown part 'by' (allowed: reference, "),
         (FILE, [{**item, "first": ""}], "items.jsonl, line 1: 0: 'first' must be a text"),
-        (FILE, [{"key": 0}], "items.jsonl, line 1: 0: must have 'reference'"),
+        (FILE, [{"key": 0}], "items.jsonl, line 1: 0: missing part 'reference'"),
         (FILE, [{**item, "key": ""}], "items.jsonl, line 1: 'key' must be a printable text"),
-        (FILE, [{**item, "expected": "x"}], "items.jsonl, line 1: 0: 'expected' must be an answer"),
+        (FILE, [{**item, "expected": "x"}], "items.jsonl, line 1: 0: 'expected' must be a JSON object"),
         (
             FILE,
             [{**item, "expected": {"choice": "left"}}],
-            "in terms of the item, as an object: 'choice' must be one of first, second (got 'left')",
+            "in terms of the item: 'choice' must be one of first, second (got 'left')",
         ),
         (FILE, [{**item, "expected": {"choice": ["first"]}}], "must be one of first, second (got ['first'])"),
-        (FILE, [{**item, "expected": {"side": "first"}}], "it must be of choice (got 'side')"),
+        (FILE, [{**item, "expected": {"side": "first"}}], "unknown part 'side' (allowed: choice)"),
         (FILE, [[]], "items.jsonl, line 1: an item must be a JSON object (got list)"),
     ]
     for definition, items, message in wrong:

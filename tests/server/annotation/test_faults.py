@@ -93,7 +93,9 @@ def test_one_worker_is_left() -> None:
     for _ in range(2):
         answer(hold(worker))
     assert assignment.work(worker).why == "There is no work for you now."
-    assert progress_of(campaign).waiting == ("2 items need answers of more workers: all have had them.",)
+    assert progress_of(campaign).waiting == (
+        "Items that need answers from more workers: 2 (all workers have had them).",
+    )
 
 
 def test_all_workers_are_blocked() -> None:
@@ -104,10 +106,10 @@ def test_all_workers_are_blocked() -> None:
     assert assignment.work(worker).why == "You get no more work in this campaign."
     waiting = progress_of(campaign).waiting
     assert waiting == (
-        "1 answers wait for a trusted worker who has not had the item: one with at least 20 judged answers,"
-        " 95% of them fine. Set reopened_for to everybody in the quality settings to give them to any"
-        " worker.",
-        "1 items need answers, and no worker can be given any now.",
+        "Answers that wait for a trusted worker who has not had the item: 1. A trusted worker has at least 20"
+        " judged answers, 95% of them accepted. To let any worker replace the answers, set reopened_for to"
+        " everybody in the quality settings.",
+        "Items that need answers, while no worker can be assigned any: 1.",
     )
     check(campaign)
 

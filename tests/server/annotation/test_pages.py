@@ -98,7 +98,7 @@ def test_from_the_link_to_the_last_answer_without_an_account(campaign: Campaign)
     assert "Your sentences are published." in texts
     assert Assignment.objects.count() == 0
     client.post("/annotate/streets/agree/", {"texts": "7"})
-    assert "were changed meanwhile" in page(client, campaign)
+    assert "instructions have changed" in page(client, campaign)
     client.post("/annotate/streets/agree/", {"texts": "1"})
     work = page(client, campaign)
     assert "Keywords: cart, person" in work
@@ -261,16 +261,16 @@ def test_files_that_are_no_pictures(tmp_path: Path) -> None:
     # A description becomes a width, which is no text.
     damaged = exif.tobytes().replace(b"\x01\x0e\x00\x02", b"\x01\x00\x00\x02")
     wrong: dict[str, tuple[dict[str, bytes], str]] = {
-        "svg": ({"a.svg": SVG}, "a.svg: a picture must be JPEG, PNG, WebP or GIF"),
-        "svg by another name": ({"a.jpg": SVG}, "a.jpg: a picture must be JPEG"),
+        "svg": ({"a.svg": SVG}, "a.svg: an image must be JPEG, PNG, WebP or GIF"),
+        "svg by another name": ({"a.jpg": SVG}, "a.jpg: an image must be JPEG"),
         "wide": ({"a.png": picture(8000, 7000, kind="PNG")}, "must have at most 50,000,000 pixels"),
-        "bomb": ({"a.png": bomb}, "a.png: a picture must have at most 50,000,000 pixels"),
-        "cut": ({"a.jpg": picture()[:900]}, "a.jpg: the picture can't be read"),
-        "damaged": ({"a.jpg": picture(exif=damaged)}, "a.jpg: the picture can't be read"),
-        "empty": ({"a.jpg": b""}, "a.jpg: a picture must be JPEG"),
-        "large": ({"a.jpg": b"x" * 20_000_001}, "a.jpg: a picture must have at most 20,000,000 bytes"),
-        "bmp": ({"a.bmp": picture(kind="BMP")}, "a.bmp: a picture must be JPEG"),
-        "twice": ({"a.jpg": same, "b.jpg": same}, "b.jpg: the picture is the same as a.jpg"),
+        "bomb": ({"a.png": bomb}, "a.png: an image must have at most 50,000,000 pixels"),
+        "cut": ({"a.jpg": picture()[:900]}, "a.jpg: the image can't be read"),
+        "damaged": ({"a.jpg": picture(exif=damaged)}, "a.jpg: the image can't be read"),
+        "empty": ({"a.jpg": b""}, "a.jpg: an image must be JPEG"),
+        "large": ({"a.jpg": b"x" * 20_000_001}, "a.jpg: an image must have at most 20,000,000 bytes"),
+        "bmp": ({"a.bmp": picture(kind="BMP")}, "a.bmp: an image must be JPEG"),
+        "twice": ({"a.jpg": same, "b.jpg": same}, "b.jpg: the image is the same as a.jpg"),
     }
     for name, (pictures, message) in wrong.items():
         folder = tmp_path / name.replace(" ", "-")

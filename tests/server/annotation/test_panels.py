@@ -180,10 +180,10 @@ def test_a_panel_that_is_not_what_it_must_be() -> None:
         ({"name": "A b"}, "panel.name"),
         ({"answers": 0}, "panel.answers"),
         ({"participant": "x&y"}, "panel.participant"),
-        ({"study": "PROLIFIC_PID"}, "must be three parameters"),
+        ({"study": "PROLIFIC_PID"}, "must be different parameters"),
         ({"redirect": "http://x.org/{code}"}, "must begin with https"),
-        ({"redirect": "https://x.org/"}, "have {code} once"),
-        ({"codes": {"other": "CODE1"}}, "codes must be of completed"),
+        ({"redirect": "https://x.org/"}, "contain {code} once"),
+        ({"codes": {"other": "CODE1"}}, "unknown outcome 'other'"),
         ({"codes": {"completed": "CODE1", "returned": "CODE1"}}, "must differ"),
         ({"codes": {"completed": "<b>"}}, "panel.codes.completed"),
         ({"signed": {"audience": AUDIENCE, "keys": {}}}, "JSON Web Key Set"),
@@ -546,7 +546,7 @@ def test_the_pages_of_a_link_that_is_wrong() -> None:
     panel(campaign, signed=signing())
     refused = browser.get(f"/annotate/{campaign.slug}/enter/", signed(exp=1))
     assert refused.status_code == 403
-    assert "not valid any more" in refused.content.decode()
+    assert "has expired" in refused.content.decode()
     assert browser.get(f"/annotate/{campaign.slug}/").status_code == 404
     accepted = browser.get(f"/annotate/{campaign.slug}/enter/", signed(ids("Annmarker", "Sessionmarker")))
     cookie = accepted.cookies[f"annotate-{campaign.pk}"]

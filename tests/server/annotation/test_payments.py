@@ -108,7 +108,7 @@ def test_who_gets_the_lines_and_that_it_is_recorded() -> None:
         staff.ask("PUT", f"{place}/rate", rate, 422)
     somebody.ask("PUT", f"{place}/rate", {"pay_per_answer": "1", "currency": "USD"}, 404)
     somebody.ask("GET", f"{place}/payments", status=404)
-    assert not Action.objects.filter(what__startswith="downloaded the payment lines").exists()
+    assert not Action.objects.filter(what__startswith="downloaded the payments").exists()
     by_api = staff.client.get(f"/api/{place}/payments")
     browser = Client()
     assert browser.get(f"/{place}/payments.csv").status_code == 404
@@ -120,9 +120,7 @@ def test_who_gets_the_lines_and_that_it_is_recorded() -> None:
     assert b",1,0," in by_page.content
     assert b",0.5,USD" in by_page.content
     assert by_page.headers["Content-Disposition"] == f'attachment; filename="payments-{campaign.slug}.csv"'
-    whos = Action.objects.filter(what__startswith="downloaded the payment lines").values_list(
-        "who", flat=True
-    )
+    whos = Action.objects.filter(what__startswith="downloaded the payments").values_list("who", flat=True)
     assert sorted(whos) == ["staff", "staff", "the command line"]
 
 

@@ -217,8 +217,8 @@ def test_slots_that_wait_for_trusted_workers_are_opened_to_everybody() -> None:
     worker.ask("POST", f"annotate/{campaign.slug}/agree", {"texts": 1})
     assert worker.ask("POST", f"annotate/{campaign.slug}/next", {})["items"] == []
     (waiting,) = staff.ask("GET", place)["waiting"]
-    assert "4 answers wait for a trusted worker" in waiting
-    assert "Set reopened_for to everybody in the quality settings" in waiting
+    assert "a trusted worker who has not had the item: 4." in waiting
+    assert "set reopened_for to everybody in the quality settings" in waiting
     before = staff.ask("GET", f"{place}/quality")
     assert before["settings"]["reopened_for"] == "trusted"
     assert before["changes"] == []

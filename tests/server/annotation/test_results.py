@@ -405,7 +405,7 @@ def test_what_cannot_be_written_is_named(tmp_path: Path) -> None:
     with pytest.raises(CampaignError, match="no answer of judge-triplet counts yet"):
         write_results(campaign, tmp_path)
     campaign.kind = "write"
-    with pytest.raises(CampaignError, match=r"results must be of triplet, .* \(got 'write'\)"):
+    with pytest.raises(CampaignError, match=r"the task type must be one of triplet, .* \(got 'write'\)"):
         write_results(campaign, tmp_path)
 
 

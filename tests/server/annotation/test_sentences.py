@@ -61,7 +61,9 @@ def test_a_blocked_sentence_is_refused_and_nothing_is_stored(campaign: Campaign)
 
 def test_a_sentence_is_kept_with_a_reason_and_goes_to_review(campaign: Campaign) -> None:
     held = hold(join(campaign)[0])
-    with pytest.raises(SentenceError, match=r"at least 8 words \(it has 5\)\. To keep it anyway, say why$"):
+    with pytest.raises(
+        SentenceError, match=r"at least 8 words \(it has 5\)\. To keep it anyway, give a reason$"
+    ):
         send(held, SHORT, {"language": "a reason for another rule"})
     kept = send(held, SHORT, {"short": "nothing else is there"})
     assert kept.rules == {
@@ -111,11 +113,11 @@ def test_rules_change_as_a_new_version_which_each_answer_knows(campaign: Campaig
     assert lifecycle.set_rules(None, campaign, {"there-is": "hint", "blocked_words": ["Stinking"]}) == changed
     with pytest.raises(SentenceError, match="leave out 'stinking'"):
         send(hold(second), "a stinking brown dog runs over the green grass")
-    assert Action.objects.filter(what__contains="changed the rules for sentences").count() == 2
-    with pytest.raises(CampaignError, match="in which sentences are written"):
+    assert Action.objects.filter(what__contains="changed the caption rules").count() == 2
+    with pytest.raises(CampaignError, match="that collects captions"):
         lifecycle.set_rules(None, make(), {"short": "off"})
     for wrong, message in (
-        ({"rude": "block"}, "'rules' must be of empty"),
+        ({"rude": "block"}, "unknown rule 'rude'"),
         ({"short": "stop"}, "the level of 'short' must be one of off"),
         ({"short": ["stop"]}, "the level of 'short' must be one of off"),
         ({"blocked_words": "a"}, "'blocked_words' must be a list"),
@@ -162,7 +164,7 @@ def test_without_a_script_the_page_comes_again_with_the_text(campaign: Campaign)
     assert f">{BLOCKED}</textarea>" in refused
     assert Draft.objects.get().content == {"caption": BLOCKED}
     asked = client.post(f"{place}/answer/", {"caption": SHORT}, follow=True).content.decode()
-    assert "To keep it anyway, say why." in asked
+    assert "To keep it anyway, give a reason." in asked
     done = client.post(f"{place}/answer/", {"caption": SHORT, "keep": "it is all"}, follow=True)
     assert "Your answer is stored." in done.content.decode()
     assert Response.objects.get().rules["findings"][0]["reason"] == "it is all"

@@ -74,7 +74,7 @@ def test_captions_that_are_known_elsewhere() -> None:
         "A brown dog runs over the green grass, near a lake!": [text_flags.KNOWN],
         "a cat sleeps": [text_flags.KNOWN],
     }
-    with pytest.raises(CampaignError, match="in which sentences are written"):
+    with pytest.raises(CampaignError, match="that collects captions"):
         text_flags.add_known(make(), [])
 
 
@@ -82,7 +82,7 @@ def test_captions_of_submitted_systems(ann: Participant, phase: Phase) -> None:
     ann.submitted()
     assert Submission.objects.count() == 1
     campaign = make("write", items=2, answers=2, batch=1)
-    with pytest.raises(CampaignError, match="need a campaign of a challenge"):
+    with pytest.raises(CampaignError, match="requires a campaign that belongs to a challenge"):
         text_flags.add_submissions(campaign)
     campaign.challenge = phase.challenge
     campaign.save()
@@ -109,7 +109,7 @@ def test_captions_unlike_the_others_of_their_image() -> None:
     assert reasons(campaign) == {"a plane flies above clouds": [text_flags.UNLIKE]}
     (waiting,) = moderation.queue(campaign)
     assert waiting.answer["caption"] == "a plane flies above clouds"
-    with pytest.raises(CampaignError, match="captions are compared in campaigns"):
+    with pytest.raises(CampaignError, match="the comparison requires a campaign"):
         text_flags.compare(make())
     assert Response.objects.filter(filled_slot=None).count() == 0
 

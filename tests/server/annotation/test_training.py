@@ -86,7 +86,10 @@ def test_eight_of_ten_right_lead_to_the_work() -> None:
         (side,) = item.expected.values()
         assert item.shown[{"B": "left", "C": "right"}[side]] == "a hound"
     found = assignment.work(worker)
-    assert (found.assignments, found.why) == ([], "Please look at the answers of the training, and go on.")
+    assert (found.assignments, found.why) == (
+        [],
+        "Please read the feedback on your training answers, then continue.",
+    )
     assert training.go_on(worker).stage == "working"
     assert len(assignment.work(worker).assignments) == 2
     assert counted(campaign) == 0
@@ -140,7 +143,7 @@ def test_the_second_try_can_pass_and_what_is_skipped_is_not_right() -> None:
 
 
 def test_training_needs_a_whole_try() -> None:
-    with pytest.raises(CampaignError, match=r"there must be 10 items for each try of the training \(got 9\)"):
+    with pytest.raises(CampaignError, match=r"at least 10 items per attempt \(got 9\)"):
         trained(number=9)
     assert join(make())[0].stage == "working"
 

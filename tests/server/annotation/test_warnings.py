@@ -61,7 +61,10 @@ def test_who_wants_none_is_given_none(campaign: Campaign) -> None:
     assert (avoids.answered, avoids.judged, avoids.stage) == (3, 0, "working")
     withdrawal.withdraw(None, other)
     (why,) = progress_of(campaign).waiting
-    assert why == "6 items need answers of more workers: all have had them, or want no images with warnings."
+    assert why == (
+        "Items that need answers from more workers: 6 (all workers have had them, or avoid images with"
+        " warnings)."
+    )
     avoids = avoid_warnings(avoids, avoid=False)
     assert names(avoids) == ["street0.jpg", "street1.jpg", "street2.jpg"]
     assert list(audit(campaign)) == []

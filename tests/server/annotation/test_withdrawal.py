@@ -139,10 +139,10 @@ def test_nothing_of_who_left_is_stored_later() -> None:
         lambda: enrollment.invited(campaign, token),
     ]
     for what in late:
-        with pytest.raises(AssignmentError, match="you have left this campaign"):
+        with pytest.raises(AssignmentError, match="you have withdrawn from this campaign"):
             what()
     assert OWN not in all_rows()
-    assert assignment.work(worker).why == "You have left this campaign."
+    assert assignment.work(worker).why == "You have withdrawn from this campaign."
     with pytest.raises(CampaignError, match="has left the campaign"):
         moderation.block(None, worker, "spam")
     with pytest.raises(CampaignError, match="can't come back"):
@@ -180,7 +180,7 @@ def test_other_texts_are_agreed_to_before_more_work() -> None:
     assert "agree to them" in assignment.work(worker).why
     # What is held may end.
     assert answer(held[0]).outcome == "stored"
-    with pytest.raises(AssignmentError, match="changed meanwhile"):
+    with pytest.raises(AssignmentError, match="instructions have changed"):
         enrollment.agree(worker, 1)
     now = enrollment.agree(worker, 2)
     assert (now.consented_to, now.consented is not None) == (made, True)
@@ -196,7 +196,7 @@ def test_other_texts_are_agreed_to_before_more_work() -> None:
     for text in ("", " ", "x" * 100_001, "\0", "\ud800"):
         with pytest.raises(CampaignError, match="'consent' must be a text"):
             change_texts(None, campaign, consent=text)
-    assert Action.objects.filter(what__startswith="made version 2 of the texts").exists()
+    assert Action.objects.filter(what__startswith="created version 2 of the texts").exists()
 
 
 def test_the_pages_of_agreeing_again_and_leaving() -> None:
@@ -231,7 +231,7 @@ def test_the_pages_of_agreeing_again_and_leaving() -> None:
     assert "1 answer of yours was removed" in done.content.decode()
     assert OWN not in all_rows()
     for address in (f"{place}/", f"{place}/leave/", f"{place}/enter/{token}/"):
-        assert "you have left this campaign" in page(address, 409)
+        assert "you have withdrawn from this campaign" in page(address, 409)
 
 
 def test_by_api_by_the_worker_and_by_an_organizer() -> None:

@@ -182,9 +182,9 @@ def test_a_trial_has_the_training_too() -> None:
 
 
 def test_too_few_questions_and_too_much_practice() -> None:
-    with pytest.raises(CampaignError, match=r"there must be 10 items for each try of the training \(got 9\)"):
+    with pytest.raises(CampaignError, match=r"at least 10 items per attempt \(got 9\)"):
         trained(questions=quiz()[:9])
-    with pytest.raises(CampaignError, match=r"at most 50 items that are written as practice \(got 51\)"):
+    with pytest.raises(CampaignError, match=r"at most 50 practice items \(got 51\)"):
         trained(practiced=51)
 
 
@@ -243,12 +243,12 @@ def test_a_campaign_file_names_a_quiz(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ({"quiz": "A dog.", "expected": {"choice": "breaks"}}, "'quiz' must stand beside 'training'"),
+        ({"quiz": "A dog.", "expected": {"choice": "breaks"}}, "'quiz' requires 'training'"),
         ({"quiz": "A dog.", "training": True}, "'training' must stand beside 'expected'"),
         ({"quiz": "A dog.", "training": True, "expected": {"choice": "no"}}, "one of breaks, keeps"),
         ({"quiz": " ", "training": True, "expected": {"choice": "keeps"}}, "'quiz' must be a text"),
         ({"quiz": "A dog.", "image": "a.jpg"}, "must not have an 'image'"),
-        ({"quiz": "A dog.", "keywords": []}, "which its kind does not know"),
+        ({"quiz": "A dog.", "keywords": []}, "unknown part 'keywords'"),
         ({"image": "a.jpg", "training": True}, "'training' must stand beside 'expected'"),
     ],
 )
@@ -263,7 +263,7 @@ def test_a_quiz_that_is_none() -> None:
 
     with pytest.raises(CampaignError, match="'quiz' must be one of write-nocaps, write-coco, write-pascal"):
         read(FILE.replace('quiz = "write-pascal"', 'quiz = "none"'))
-    with pytest.raises(CampaignError, match="quiz is for kinds in which sentences are written"):
+    with pytest.raises(CampaignError, match="quiz requires a task type that collects captions"):
         read(FILE.replace('"write"', '"pairwise"').replace('text = "write-pascal"', ""))
 
 

@@ -46,5 +46,5 @@ def change_texts(
         made = TextVersion.objects.create(
             campaign=now, number=latest.number + 1, rules=latest.rules, **wanted
         )
-        record(user, now.challenge, f"made version {made.number} of the texts of the campaign {now.slug}")
+        record(user, now.challenge, f"created version {made.number} of the texts of the campaign {now.slug}")
     return made

@@ -117,7 +117,7 @@ def make_from_texts(user: User, texts: Mapping[str, str]) -> Campaign:
     """
     files = {name: text.encode() for name, text in texts.items()}
     if read_definition(_DEFINITION, _reader(files)).images is not None:
-        raise CampaignError("campaign.images: images are added by the command line")
+        raise CampaignError("campaign.images: images cannot be uploaded here; use the command line")
     return make_from_files(user, files)
 
 
@@ -179,7 +179,7 @@ def _from_files(user: User, files: Mapping[str, bytes]) -> Iterator[tuple[Campai
 def _reader(files: Mapping[str, bytes]) -> Callable[[str], bytes]:
     def read(name: str) -> bytes:
         if name not in files:
-            raise CampaignError(f"there must be the file {name!r}")
+            raise CampaignError(f"missing file {name!r}")
         return files[name]
 
     return read
@@ -202,7 +202,7 @@ def _making(
             images = (item.image for item in read_items(wanted.items, lines, wanted.kind))
             add_images(made, dict.fromkeys(filter(None, images)), read_image, stored)
         number = add_items(made, read_items(wanted.items, lines, wanted.kind), wanted.options.answers)
-        record(user, made.challenge, f"made the campaign {made.slug} with {number} items")
+        record(user, made.challenge, f"created the campaign {made.slug} with {number} items")
         yield made
 
 
@@ -211,7 +211,7 @@ def _made(wanted: CampaignDefinition) -> Campaign:
     if wanted.challenge is not None:
         challenge = Challenge.objects.filter(slug=wanted.challenge).first()
         if challenge is None:
-            raise CampaignError(f"campaign.challenge must be a challenge's name (got {wanted.challenge!r})")
+            raise CampaignError(f"campaign.challenge: unknown challenge {wanted.challenge!r}")
     try:
         with transaction.atomic():
             made = Campaign.objects.create(
@@ -222,7 +222,7 @@ def _made(wanted: CampaignDefinition) -> Campaign:
                 settings=wanted.options.model_dump(),
             )
     except IntegrityError:
-        raise CampaignError(f"campaign.slug must be new on this server (got {wanted.slug!r})") from None
+        raise CampaignError(f"campaign.slug must be new on this server ({wanted.slug!r} is taken)") from None
     TextVersion.objects.create(
         campaign=made,
         number=1,
@@ -257,11 +257,11 @@ def add_items(campaign: Campaign, items: Iterable[ItemDefinition], answers: int)
 def _check_training(campaign: Campaign) -> None:
     wanted, found = campaign.settings["training_items"], graded_items(campaign).count()
     if 0 < found < wanted:
-        raise CampaignError(f"there must be {wanted} items for each try of the training (got {found})")
+        raise CampaignError(f"the training must have at least {wanted} items per attempt (got {found})")
     practiced = campaign.items.filter(is_training=True).count() - found
     if practiced > MOST_PRACTICED:
         raise CampaignError(
-            f"there must be at most {MOST_PRACTICED} items that are written as practice (got {practiced})"
+            f"the training must have at most {MOST_PRACTICED} practice items (got {practiced})"
         )
 
 
@@ -282,10 +282,10 @@ def _row(
     campaign: Campaign, item: ItemDefinition, images: dict[str, int], groups: dict[str, int], answers: int
 ) -> Item:
     if item.image and item.image not in images:
-        raise CampaignError(f"{item.key}: there is no image {item.image!r} in the campaign's images")
+        raise CampaignError(f"{item.key}: the campaign has no image {item.image!r}")
     compared = {"first_by", "second_by"} <= item.payload.keys()
     if campaign.settings["next_pairs"] and not item.expected and not compared:
-        raise CampaignError(f"{item.key}: 'next_pairs' needs 'first_by' and 'second_by' of each item")
+        raise CampaignError(f"{item.key}: 'first_by' and 'second_by' are required with 'next_pairs'")
     # The first side of a group is random: otherwise, in groups of one item, workers who get the same slot of
     # each item would see the same side.
     first = drawn(campaign.settings["seed"], item.group or item.key, "side") % 2

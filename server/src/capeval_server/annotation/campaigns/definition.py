@@ -131,7 +131,7 @@ def read_definition(name: str, read: Callable[[str], bytes]) -> CampaignDefiniti
         options = CampaignOptions.of_kind(about.kind, **_table(name, content, "settings"))
         rules = _table(name, content, "rules")
         if rules and not task.written:
-            raise CampaignError(f"{name}: rules are for kinds in which sentences are written")
+            raise CampaignError(f"{name}: rules require a task type that collects captions")
         rules = {**task.text_rules.get(about.text or "", {}), **rules}
         RuleSettings.stored(rules)
         instructions = _instructions(read, about, task)
@@ -170,7 +170,7 @@ def read_rules(name: str, content: bytes) -> dict[str, Any]:
     found = _toml(name, lambda _: content)
     _check_parts(name, found)
     if "rules" not in found:
-        raise CampaignError(f"{name}: must have the part rules")
+        raise CampaignError(f"{name}: missing part 'rules'")
     return _table(name, found, "rules")
 
 
@@ -178,7 +178,7 @@ def _check_parts(name: str, content: Mapping[str, Any]) -> None:
     parts = ("campaign", "settings", "rules")
     unknown = sorted(set(content) - set(parts))
     if unknown:
-        raise CampaignError(f"{name}: must have the parts {', '.join(parts)} (got {unknown[0]!r})")
+        raise CampaignError(f"{name}: unknown part {unknown[0]!r} (allowed: {', '.join(parts)})")
 
 
 def read_panel(name: str, read: Callable[[str], bytes]) -> dict[str, Any]:
@@ -215,7 +215,7 @@ def _table(name: str, content: Mapping[str, Any], part: str) -> dict[str, Any]:
 def _instructions(read: Callable[[str], bytes], about: _About, task: TaskType) -> str:
     if about.instructions is not None:
         if about.text is not None:
-            raise CampaignError("campaign.text must not be given beside campaign.instructions")
+            raise CampaignError("campaign.text and campaign.instructions cannot be combined")
         return _text(read, about.instructions)
     return template_text(about.text or task.texts[0])
 
@@ -224,7 +224,7 @@ def _quiz(about: _About, task: TaskType) -> Sequence[bytes]:
     if about.quiz is None:
         return ()
     if not task.written:
-        raise CampaignError("campaign.quiz is for kinds in which sentences are written")
+        raise CampaignError("campaign.quiz requires a task type that collects captions")
     return quiz_lines(about.quiz)
 
 
@@ -267,13 +267,11 @@ def read_items(name: str, lines: Iterable[bytes], task: TaskType) -> Iterator[It
         except (ValueError, RecursionError) as error:
             raise CampaignError(f"{name}, line {number}: {_reason(error)}") from None
         if item.key in known:
-            raise CampaignError(
-                f"{name}, line {number}: 'key' must differ in each item (got {item.key!r} twice)"
-            )
+            raise CampaignError(f"{name}, line {number}: duplicate 'key' {item.key!r}; keys must be unique")
         known.add(item.key)
         yield item
     if not known:
-        raise CampaignError(f"{name}: there must be an item")
+        raise CampaignError(f"{name}: the file contains no items")
 
 
 def _reason(error: Exception) -> str:
@@ -289,7 +287,7 @@ def _item(raw: object, task: TaskType) -> ItemDefinition:
     image = _short("image", raw["image"], 200) if "image" in raw else ""
     if bool(image) != task.needs_image:
         needs = "must" if task.needs_image else "must not"
-        raise CampaignError(f"{key}: an item of the kind {task.name} {needs} have an 'image'")
+        raise CampaignError(f"{key}: an item of the task type {task.name} {needs} have an 'image'")
     rest = {part: value for part, value in raw.items() if part not in _COMMON}
     try:
         payload = task.payload(rest)
@@ -314,16 +312,16 @@ def _training(key: str, raw: Mapping[str, Any], task: TaskType) -> bool:
     if not isinstance(found, bool):
         raise CampaignError(f"{key}: 'training' must be true or false (got {found!r})")
     if found and "expected" not in raw:
-        raise CampaignError(f"{key}: 'training' must stand beside 'expected'")
+        raise CampaignError(f"{key}: 'training' requires 'expected'")
     if task is QUIZ and not found:
-        raise CampaignError(f"{key}: {QUIZ.name!r} must stand beside 'training'")
+        raise CampaignError(f"{key}: {QUIZ.name!r} requires 'training'")
     if "explanation" in raw and not found:
-        raise CampaignError(f"{key}: 'explanation' must stand beside 'training'")
+        raise CampaignError(f"{key}: 'explanation' requires 'training'")
     return found
 
 
 def _expected(key: str, value: object, task: TaskType, payload: Mapping[str, Any]) -> dict[str, Any]:
-    must = f"{key}: 'expected' must be an answer in terms of the item, as an object"
+    must = f"{key}: 'expected' must be a JSON object: an answer in terms of the item"
     if not isinstance(value, Mapping) or not value:
         raise CampaignError(must)
     try:

@@ -75,14 +75,16 @@ def unzipped(data: bytes, *, limit: int) -> dict[str, bytes]:
                 )
             # zipfile never reads more bytes of a file than the size that is declared.
             if sum(one.file_size for one in members) > limit:
-                raise CampaignError(f"the files of the zip must have at most {limit:,} bytes together")
+                raise CampaignError(
+                    f"the unpacked files of the zip must have at most {limit:,} bytes in total"
+                )
             names = [PurePosixPath(one.filename).name for one in members]
             twice = [name for name, number in Counter(names).items() if number > 1]
             if twice:
-                raise CampaignError(f"the zip must have each file once (got {listed(twice)} several times)")
+                raise CampaignError(f"file names in the zip must be unique (duplicate: {listed(twice)})")
             return {name: archive.read(one) for name, one in zip(names, members, strict=True)}
     except (zipfile.BadZipFile, NotImplementedError, EOFError, OSError, RuntimeError) as error:
-        raise CampaignError(f"the file must be a zip that is not damaged ({error})") from None
+        raise CampaignError(f"the file must be a valid zip file ({error})") from None
 
 
 def _is_wanted(name: str) -> bool:

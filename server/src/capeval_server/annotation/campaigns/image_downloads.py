@@ -80,15 +80,17 @@ def read_addresses(name: str, content: bytes) -> list[ImageDownload]:
     except (UnicodeDecodeError, csv.Error) as error:
         raise CampaignError(f"{name} must be CSV in UTF-8 ({error})") from None
     if sorted(columns) != ["address", "image"]:
-        raise CampaignError(f"{name} must have the columns image and address (got {', '.join(columns)})")
+        raise CampaignError(f"{name} must have the columns 'image' and 'address' (got {', '.join(columns)})")
     wanted: dict[str, ImageDownload] = {}
     for line, row in found:
         image, address = row["image"] or "", row["address"] or ""
         fine = image.isprintable() and 0 < len(image) <= _LONGEST_NAME
         if not fine or "/" in image or "\\" in image or image.startswith("."):
-            raise CampaignError(f"{name}, line {line}: 'image' must be the name of a file (got {image!r})")
+            raise CampaignError(f"{name}, line {line}: 'image' must be a file name (got {image!r})")
         if image in wanted:
-            raise CampaignError(f"{name}, line {line}: 'image' must differ in each row (got {image!r} twice)")
+            raise CampaignError(
+                f"{name}, line {line}: duplicate 'image' {image!r}; file names must be unique"
+            )
         if problem := _problem_of(address):
             raise CampaignError(f"{name}, line {line}: 'address' {problem}")
         wanted[image] = ImageDownload(name=image, address=address)
@@ -97,7 +99,7 @@ def read_addresses(name: str, content: bytes) -> list[ImageDownload]:
 
 def _problem_of(address: str) -> str:
     if not address.isprintable() or " " in address or len(address) > _LONGEST_ADDRESS:
-        return f"must be an address of at most {_LONGEST_ADDRESS:,} characters"
+        return f"must be a URL of at most {_LONGEST_ADDRESS:,} characters"
     if not address.startswith("https://"):
         return "must begin with https://"
     return safe_client.problem_of(address, settings.IMAGE_HOSTS)
@@ -171,7 +173,7 @@ def _content(address: str) -> bytes:
             if answer.status != http.client.OK:
                 raise HostUnreachableError(f"status {answer.status}")
             return _read(answer, deadline)
-    raise HostUnreachableError(f"there are more than {_MOST_REDIRECTS} redirects")
+    raise HostUnreachableError(f"more than {_MOST_REDIRECTS} redirects")
 
 
 def _read(answer: http.client.HTTPResponse, deadline: float) -> bytes:
@@ -180,7 +182,7 @@ def _read(answer: http.client.HTTPResponse, deadline: float) -> bytes:
     while piece := answer.read(_AT_ONCE):
         found += piece
         if len(found) > MOST_BYTES:
-            raise HostUnreachableError(f"a picture must have at most {MOST_BYTES:,} bytes")
+            raise HostUnreachableError(f"an image must have at most {MOST_BYTES:,} bytes")
     if time.monotonic() >= deadline:
         raise HostUnreachableError(f"it took more than {_SECONDS:g} s")
     if wanted is not None and len(found) < wanted:

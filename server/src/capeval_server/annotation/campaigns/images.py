@@ -52,7 +52,7 @@ def add_images(
         content = read(name)
         digest = hashlib.sha256(content).hexdigest()
         if digest in known:
-            raise CampaignError(f"{name}: the picture is the same as {known[digest]}")
+            raise CampaignError(f"{name}: the image is the same as {known[digest]}")
         known[digest] = name
         picture = _picture(name, content)
         files = {size: _store(digest, size, picture, stored) for size in (SMALL, LARGE)}
@@ -89,28 +89,26 @@ def _picture(name: str, content: bytes) -> Picture:
     from PIL import ImageOps, UnidentifiedImageError
 
     if len(content) > MOST_BYTES:
-        raise CampaignError(
-            f"{name}: a picture must have at most {MOST_BYTES:,} bytes (got {len(content):,})"
-        )
+        raise CampaignError(f"{name}: an image must have at most {MOST_BYTES:,} bytes (got {len(content):,})")
     try:
         with warnings.catch_warnings():
             # Pillow's own limit is a warning; ours is checked before a pixel is read.
             warnings.simplefilter("ignore", Pillow.DecompressionBombWarning)
             found = Pillow.open(io.BytesIO(content), formats=_FORMATS)
             if found.width * found.height > _PIXELS:
-                raise CampaignError(f"{name}: a picture must have at most {_PIXELS:,} pixels")
+                raise CampaignError(f"{name}: an image must have at most {_PIXELS:,} pixels")
             upright = ImageOps.exif_transpose(found) or found
             clean = Pillow.new("RGB", upright.size, "white")
             layered = upright.convert("RGBA")
             clean.paste(layered, mask=layered.getchannel("A"))
     except Pillow.DecompressionBombError:
-        raise CampaignError(f"{name}: a picture must have at most {_PIXELS:,} pixels") from None
+        raise CampaignError(f"{name}: an image must have at most {_PIXELS:,} pixels") from None
     except UnidentifiedImageError:
-        raise CampaignError(f"{name}: a picture must be JPEG, PNG, WebP or GIF") from None
+        raise CampaignError(f"{name}: an image must be JPEG, PNG, WebP or GIF") from None
     except (OSError, SyntaxError, ValueError, struct.error) as error:
         if isinstance(error, CampaignError):
             raise
-        raise CampaignError(f"{name}: the picture can't be read ({error})") from None
+        raise CampaignError(f"{name}: the image can't be read ({error})") from None
     return clean
 
 

@@ -98,15 +98,15 @@ def change_state(user: User | None, campaign: Campaign, state: str, *, reason: s
             return now
         if state not in _WAYS[now.state]:
             ways = " or ".join(_WAYS[now.state])
-            raise CampaignError(f"a campaign that is {now.state} can become {ways} (got {state!r})")
+            raise CampaignError(f"a campaign that is {now.state} can only become {ways} (got {state!r})")
         if now.state == _State.CLOSED and not reason.strip():
-            raise CampaignError("say in 'reason' why the closed campaign is opened again")
+            raise CampaignError("'reason' is required to reopen a closed campaign")
         if now.state == _State.PILOT or state == _State.CLOSED:
             pull(now, Assignment.objects.filter(item__campaign=now))
         now.state = state
         now.save(update_fields=["state"])
         why = f": {reason.strip()}" if reason.strip() else ""
-        record(user, now.challenge, f"made the campaign {now.slug} {state}{why}")
+        record(user, now.challenge, f"changed the state of the campaign {now.slug} to {state}{why}")
     return now
 
 
@@ -132,7 +132,7 @@ def set_answers(user: User | None, campaign: Campaign, answers: int) -> Campaign
             lock_items(some)
             open_slots(some, now)
             recount(some)
-        what = f"set the answers of each item of the campaign {now.slug} to {answers}"
+        what = f"set the answers per item of the campaign {now.slug} to {answers}"
         what += f" (before: {before.answers})"
         record(user, now.challenge, what)
     return now
@@ -210,7 +210,7 @@ def set_rules(user: User | None, campaign: Campaign, rules: Mapping[str, Any]) -
             a list of texts.
     """
     if not task_named(campaign.kind).written:
-        raise CampaignError("rules are for campaigns in which sentences are written")
+        raise CampaignError("caption rules require a campaign that collects captions")
     try:
         RuleSettings.stored(rules)
     except CapevalError as error:
@@ -226,7 +226,7 @@ def set_rules(user: User | None, campaign: Campaign, rules: Mapping[str, Any]) -
             consent=before.consent,
             rules=dict(rules),
         )
-        what = f"changed the rules for sentences of the campaign {now.slug} (version {made.number})"
+        what = f"changed the caption rules of the campaign {now.slug} (version {made.number})"
         record(user, now.challenge, what)
     return made
 

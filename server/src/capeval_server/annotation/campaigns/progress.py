@@ -238,22 +238,23 @@ def _waiting(
     reasons = []
     paused = campaign.participations.filter(stage=Participation.Stage.PAUSED).count()
     if paused:
-        reasons.append(f"{paused:,} workers are paused, as they failed checks, until somebody looks.")
+        reasons.append(f"Workers paused for failed checks until their answers are reviewed: {paused:,}.")
     if found["reported"]:
-        reasons.append(f"{found['reported']:,} items are out of work, as they were reported or taken out.")
+        reasons.append(f"Items on hold after reports or by an organizer: {found['reported']:,}.")
     checks = _checks_out(campaign)
     if checks:
-        reasons.append(f"{checks:,} checks are out of work: among the items, each says why.")
+        reasons.append(f"Checks on hold, for the reasons in the list of items: {checks:,}.")
     if found["for_trusted"] and not any(candidates(one, "free_trusted").exists() for one in trusted):
         reasons.append(
-            f"{found['for_trusted']:,} answers wait for a trusted worker who has not had the item: one with"
-            f" at least {options.trust_answers} judged answers, {options.trust_share:.0%} of them fine."
-            " Set reopened_for to everybody in the quality settings to give them to any worker."
+            f"Answers that wait for a trusted worker who has not had the item: {found['for_trusted']:,}. A"
+            f" trusted worker has at least {options.trust_answers} judged answers, {options.trust_share:.0%}"
+            " of them accepted. To let any worker replace the answers, set reopened_for to everybody in the"
+            " quality settings."
         )
     if found["free"] and not workers:
-        reasons.append(f"{found['free']:,} items need answers, and no worker can be given any now.")
+        reasons.append(f"Items that need answers, while no worker can be assigned any: {found['free']:,}.")
     elif found["free"] and not any(candidates(one, "free").exists() for one in workers):
         avoided = any(one.avoids_warnings for one in workers)
-        why = "all have had them" + (", or want no images with warnings" if avoided else "")
-        reasons.append(f"{found['free']:,} items need answers of more workers: {why}.")
+        why = "all workers have had them" + (", or avoid images with warnings" if avoided else "")
+        reasons.append(f"Items that need answers from more workers: {found['free']:,} ({why}).")
     return reasons

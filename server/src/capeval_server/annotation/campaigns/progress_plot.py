@@ -56,7 +56,7 @@ def _draw(
     if ends is not None and ends > places[-1]:
         panel.plot([places[-1], ends], [counts[-1], wanted], color=colors["dot"], lw=1.4, ls=(0, (1, 2)))
     panel.set_ylim(0, max(wanted, counts[-1]) * 1.08)
-    panel.set_ylabel("answers that count")
+    panel.set_ylabel("counted answers")
     # The types of matplotlib don't cover its `dates` module.
     make: Any = dates
     # Dates are numbers of days, so whole numbers are days.

@@ -9,7 +9,7 @@ from capeval_server.core.errors import AssignmentError
 
 __all__ = ["check_here", "check_not_left", "departure_digest"]
 
-_LEFT = "you have left this campaign"
+_LEFT = "you have withdrawn from this campaign"
 
 
 def departure_digest(campaign: Campaign, who: str) -> str:

@@ -216,7 +216,9 @@ class CampaignOptions(BaseModel):
     @classmethod
     @cache
     def described(cls, task: TaskType | None = None) -> dict[str, dict[str, Any]]:
-        """Return the description of each option: its JSON schema, and the arguments of `OptionGroup.option`.
+        """Return the description of each option.
+
+        It contains the JSON schema of the option, and the arguments of `OptionGroup.option`.
 
         Args:
             task: If given, options that have no effect on campaigns of this task type are omitted.

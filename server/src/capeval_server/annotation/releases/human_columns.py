@@ -19,10 +19,10 @@ from capeval_server.leaderboards.significance import LEVEL
 
 __all__ = ["HumanScoreCell", "HumanScoreColumn", "HumanScoreRow", "columns_of", "is_judged", "rows_of"]
 
-_CHOSEN_BY = "Which systems were compared more often was chosen by earlier answers:"
+_CHOSEN_BY = "Adaptive sampling chose which systems were compared more often:"
 _CHOSEN = {
-    STRENGTH.name: f"{_CHOSEN_BY} strengths take that into account.",
-    WINS.name: f"{_CHOSEN_BY} parts of wins are not comparable between systems. Compare strengths.",
+    STRENGTH.name: f"{_CHOSEN_BY} strengths take this into account.",
+    WINS.name: f"{_CHOSEN_BY} shares of wins are not comparable between systems. Compare strengths.",
 }
 
 
@@ -161,14 +161,14 @@ def _stopped(manifest: Mapping[str, Any]) -> str:
     confidence = manifest.get("confidence")
     if confidence:
         return (
-            f"Answers on a pair ended once its winner had a probability of {confidence:.4g}, after"
-            f" {manifest['confidence_votes']} votes at least: some winners differ from those of all answers,"
-            " and parts of answers are biased."
+            f"A pair ended once its winner had a probability of {confidence:.4g}, after at least"
+            f" {manifest['confidence_votes']} votes. Some winners may differ from the winners by all answers,"
+            " and shares of answers are biased."
         )
     if manifest.get("curtail"):
         return (
-            "Answers ended when further ones could not change a winner: winners are those of all answers, and"
-            " parts of answers are biased."
+            "An item ended when further answers could not change its winner. Winners are the same as with all"
+            " answers, but shares of answers are biased."
         )
     return ""
 

@@ -60,7 +60,7 @@ class IntegrityViolation:
 
     def __str__(self) -> str:
         named = ", ".join(map(str, self.rows)) + (", ..." if self.number > len(self.rows) else "")
-        return f"{self.rule}: broken by {self.number:,} rows ({named})" if self.rows else self.rule
+        return f"{self.rule}: violated by {self.number:,} rows ({named})" if self.rows else self.rule
 
 
 def audit(campaign: Campaign) -> Iterator[IntegrityViolation]:
@@ -77,7 +77,7 @@ def audit(campaign: Campaign) -> Iterator[IntegrityViolation]:
         )
     for rule, broken in _RULES.items():
         yield from _finding(rule, broken(campaign))
-    yield from _finding("the hash of each answer must be its own", _wrong_digests(campaign))
+    yield from _finding("the hash of each answer must match the answer", _wrong_digests(campaign))
     for release in campaign.releases.order_by("pk"):
         try:
             verify(release)
@@ -214,42 +214,42 @@ def _not_chosen(campaign: Campaign) -> Iterable[int]:
 _RULES: dict[str, Callable[[Campaign], QuerySet[Any] | Iterable[int]]] = {
     "an item must have at most as many counted answers as it needs": _too_many,
     "an item must have as many slots as it needs answers": _too_few,
-    "an item that has ended, as it or its pair is decided, must not wait for answers": _going_on,
-    "the counted answers of an item must be of different workers": _same_worker,
-    "a counted answer must be the newest of its worker, and neither rejected, excluded nor removed": (
+    "an item that ended early must not wait for answers": _going_on,
+    "the counted answers of an item must be by different workers": _same_worker,
+    "a counted answer must be the newest of its worker, and neither rejected, excluded nor redacted": (
         _not_countable
     ),
-    "a counted answer must be of the item whose slot it fills": lambda campaign: _filled(campaign).exclude(
+    "a counted answer must fill a slot of its own item": lambda campaign: _filled(campaign).exclude(
         filled_by__item=F("item")
     ),
     "an answer to a check must not count": _of_checks,
-    "the check results must be of checks": lambda campaign: CheckResult.objects.filter(
+    "check results must belong to checks": lambda campaign: CheckResult.objects.filter(
         response__item__campaign=campaign, response__item__is_check=False
     ),
-    "an item must be shown again to who had it before, and mirrored": _wrong_repeats,
-    "a worker must hold items of the latest batch alone": lambda campaign: _held(campaign).exclude(
+    "a repeated item must be mirrored, for a worker who had it before": _wrong_repeats,
+    "a worker must hold items of only the latest batch": lambda campaign: _held(campaign).exclude(
         batch=F("participation__batch")
     ),
-    "a held slot must be empty, and of the item that is held": lambda campaign: _held(campaign).filter(
+    "a held slot must be empty, and belong to the held item": lambda campaign: _held(campaign).filter(
         Q(slot__filled_by__isnull=False) | (Q(slot__isnull=False) & ~Q(slot__item=F("item")))
     ),
-    "an item that is out of work, or of a campaign that is closed, must not be held": lambda campaign: _held(
-        campaign
-    ).filter(Q(item__held=True) | Q(item__campaign__state=Campaign.State.CLOSED)),
-    "a blocked worker must hold nothing": lambda campaign: _held(campaign).filter(
+    "a worker must not hold items on hold, or of a closed campaign": lambda campaign: _held(campaign).filter(
+        Q(item__held=True) | Q(item__campaign__state=Campaign.State.CLOSED)
+    ),
+    "a blocked worker must not hold items": lambda campaign: _held(campaign).filter(
         participation__stage__in=EXCLUDED
     ),
-    "a choice of the items that come next must follow from the answers of its time": _other_choices,
-    "an item must be marked to come next where it was chosen, and nowhere else": _not_chosen,
-    "the revisions of an answer must be 1, 2 and so on": _revisions,
-    "an assignment must be submitted where it has an answer, and nowhere else": _unsubmitted,
-    "nobody must review an answer of their own": lambda campaign: Review.objects.filter(
+    "a choice of adaptive sampling must follow from the answers at its time": _other_choices,
+    "an item must be marked as chosen if and only if it was chosen": _not_chosen,
+    "the revisions of an answer must be numbered 1, 2, ...": _revisions,
+    "an assignment must be submitted if and only if it has an answer": _unsubmitted,
+    "reviewers must not review their own answers": lambda campaign: Review.objects.filter(
         response__item__campaign=campaign
     ).filter(
         Q(reviewer=F("response__participation__worker__user"))
         | Q(reviewer=F("response__participation__worker__account"))
     ),
-    "the numbers of free slots must be right": _wrong_free,
-    "the numbers of answers of each worker must be right": _wrong_answered,
-    "the numbers of judged answers of each worker must be right": _wrong_judged,
+    "the counts of free slots must be correct": _wrong_free,
+    "the counts of answers of each worker must be correct": _wrong_answered,
+    "the counts of judged answers of each worker must be correct": _wrong_judged,
 }

@@ -52,7 +52,7 @@ class CountedJudgments:
         self.result = task_named(campaign.kind).result
         if not self.result.judges_systems:
             kinds = ", ".join(judgment_kinds())
-            raise CampaignError(f"results must be of {kinds} (got {campaign.kind!r})")
+            raise CampaignError(f"the task type must be one of {kinds} (got {campaign.kind!r})")
         self._campaign = campaign
         items = campaign.items.filter(is_check=False).select_related("image")
         self.items = sorted(items, key=lambda item: _by_number(item.key))
@@ -66,7 +66,7 @@ class CountedJudgments:
             lacking = set(unfinished(campaign).values_list("pk", flat=True))
             self.counted = {item: rows for item, rows in self.counted.items() if item not in lacking}
         if not self.counted:
-            raise CampaignError(f"no answer of {campaign.slug} counts yet")
+            raise CampaignError(f"the campaign {campaign.slug} has no counted answers yet")
 
     @cached_property
     def _pair_numbers(self) -> dict[str, int]:
@@ -95,7 +95,7 @@ class CountedJudgments:
             CampaignError: The campaign does not collect votes.
         """
         if not isinstance(self.result, PairVotes):
-            raise CampaignError(f"only votes have a plan (got the kind {self._campaign.kind!r})")
+            raise CampaignError(f"a plan requires a task type with votes (got {self._campaign.kind!r})")
         return self.result
 
     def pair_of(self, item: Item) -> int:

@@ -102,12 +102,12 @@ def freeze(
     _check_name(name)
     judged = task_named(campaign.kind).result.judges_systems
     if judged and plans is not None:
-        raise CampaignError(f"only captions are split by plans (got the kind {campaign.kind!r})")
+        raise CampaignError(f"plans require a task type that collects captions (got {campaign.kind!r})")
     # Each attempt has its own folder, so concurrent and interrupted attempts don't collide.
     place = uuid.uuid4().hex
     with held(campaign) as now:
         if now.releases.filter(name=name).exists():
-            raise CampaignError(f"this campaign has a release {name!r} already, and releases never change")
+            raise CampaignError(f"release {name!r} already exists and cannot change; choose another name")
         _check_complete(now, leave_out=leave_out)
         rows = list(_counted(now, leave_out=leave_out))
         refused = [] if judged else _with_invisible(rows, only_empty=without_invisible)
@@ -207,7 +207,7 @@ def _check_complete(campaign: Campaign, *, leave_out: bool) -> None:
             if task_named(campaign.kind).result.judges_systems
             else "image must have all its captions"
         )
-        raise CampaignError(f"each {what} (got fewer of {listed(keys)})")
+        raise CampaignError(f"each {what} (missing for {listed(keys)})")
 
 
 def _counted(campaign: Campaign, *, leave_out: bool) -> Iterator[Response]:
@@ -242,7 +242,7 @@ def _frozen(
         visible = remove_invisible(caption) if find_invisible(caption) else caption
         captions.setdefault(ids[row.item.key], []).append(visible)
     if not captions:
-        raise CampaignError("there must be captions to freeze (got none)")
+        raise CampaignError("no captions to freeze: the campaign has no counted answers")
     if plans is None:
         splits = {"all": SplitPlan(images=tuple(captions), references=None)}
     else:
@@ -327,7 +327,9 @@ def verify(release: Release) -> int:
     number = verify_dataset(folder)
     for path in (folder / "manifest.json", folder.parent / _PROVENANCE):
         if not path.exists() or _sha256(path.read_bytes()) != release.manifest[path.name]:
-            raise CampaignError(f"release {release.name}: {path.name} is not as it was frozen")
+            raise CampaignError(
+                f"release {release.name}: {path.name} has changed since the release was frozen"
+            )
     return number + 2
 
 
@@ -375,7 +377,7 @@ def _file(release: Release, split: str, *, many: bool = False, human: bool = Fal
     for part in ("public", "private"):
         if (folder_of(release) / part / name).exists():
             return folder_of(release) / part / name
-    raise CampaignError(f"release {release.name} must have the file {name!r} (got none)")
+    raise CampaignError(f"release {release.name} has no file {name!r}")
 
 
 def publish(user: User, release: Release, split: str, entry: ReferenceSet, *, many: bool = False) -> int:

@@ -277,9 +277,9 @@ def replay(campaign: Campaign) -> Iterator[Replayed]:
         while position < len(answers) and answers[position].key <= choice.last_response:
             tally.see(answers[position])
             position += 1
-        differs = [] if choice.number == number else [f"it must be choice {number}"]
+        differs = [] if choice.number == number else [f"its number must be {number}"]
         if not tally.removed and tally.wins != choice.wins:
-            differs.append("the wins are others")
+            differs.append("the wins differ")
         differs += _differing_numbers(choice, options)
         differs += _differing_items(campaign, choice, chosen)
         yield Replayed(choice=choice, differs=tuple(differs), removed=tally.removed)
@@ -292,10 +292,10 @@ def _differing_numbers(choice: NextPairs, options: CampaignOptions) -> Iterator[
     stored = np.array([pair["share"] for pair in choice.pairs])
     shares = next_shares(np.array(choice.wins), pairs, going_on=going_on, floor=options.next_pairs_floor)
     if np.abs(shares - stored).max() > _ROUNDING:
-        yield "the shares are others"
+        yield "the shares differ"
     numbers = next_numbers(stored, options.next_pairs, seed=choice.seed, choice=choice.number)
     if numbers != [pair["number"] for pair in choice.pairs]:
-        yield "the numbers of items are others"
+        yield "the numbers of items differ"
 
 
 def _differing_items(campaign: Campaign, choice: NextPairs, chosen: set[int]) -> Iterator[str]:
@@ -305,7 +305,7 @@ def _differing_items(campaign: Campaign, choice: NextPairs, chosen: set[int]) ->
         keys = pair["items"]
         rows = _items(campaign).filter(pk__in=keys).values_list(*_COMPARED)
         if len(keys) > pair["number"] or len(set(keys) - chosen) < len(keys):
-            yield f"items of {first} and {second} are too many, or were chosen before"
+            yield f"too many items of {first} and {second}, or items chosen before"
         if [_sorted(one, other) for one, other in rows] != [_sorted(first, second)] * len(keys):
-            yield f"items of {first} and {second} are of other systems"
+            yield f"items of {first} and {second} compare different systems"
         chosen.update(keys)

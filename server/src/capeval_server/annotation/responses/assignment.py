@@ -69,14 +69,14 @@ _NOT_GIVING = {
 }
 _NOT_WORKING = {
     Participation.Stage.INVITED: "Please read the instructions and agree to take part first.",
-    Participation.Stage.PAUSED: "Your work is paused until somebody of the campaign has looked at it.",
+    Participation.Stage.PAUSED: "Your work is paused until an organizer has reviewed it.",
     Participation.Stage.BLOCKED: "You get no more work in this campaign.",
     Participation.Stage.SCREENED_OUT: "Thank you for the training. You get no more work in this campaign.",
-    Participation.Stage.WITHDREW: "You have left this campaign.",
+    Participation.Stage.WITHDREW: "You have withdrawn from this campaign.",
 }
-_TRAINED = "Please look at the answers of the training, and go on."
+_TRAINED = "Please read the feedback on your training answers, then continue."
 _NOTHING_LEFT = "There is no work for you now."
-_AVOIDED_TRAINING = "There is no training for you now without images that have a warning."
+_AVOIDED_TRAINING = "There is no training for you now without images that have a content warning."
 _NEW_TEXTS = "The instructions were changed: please read them and agree to them first."
 
 
@@ -535,7 +535,7 @@ def set_aside(assignment: Assignment, state: str, reason: str = "") -> None:
 
 def _end(assignment: Assignment, state: str, reason: str = "") -> None:
     if assignment.state not in (_State.HELD, _State.EXPIRED):
-        raise AssignmentError(f"this item is {assignment.state} already")
+        raise AssignmentError(f"this item is already {assignment.state}")
     assignment.state, assignment.reason = state, reason
     assignment.save(update_fields=["state", "reason"])
     Draft.objects.filter(assignment=assignment).delete()

@@ -55,7 +55,7 @@ def set_warning(user: User | None, campaign: Campaign, name: str, text: str) -> 
             raise NotFoundError
         found.warning = text
         found.save(update_fields=["warning"])
-        what = f"set the warning of the picture {name} in the campaign {campaign.slug}: {text or 'none'}"
+        what = f"set the warning of the image {name} in the campaign {campaign.slug}: {text or 'none'}"
         record(user, campaign.challenge, what)
     return found
 

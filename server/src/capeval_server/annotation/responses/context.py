@@ -1,4 +1,4 @@
-"""Context of an answer: everything that its outcome depends on, read once under the locks."""
+"""Context of an answer: the state for its outcome, read once under the locks."""
 
 from __future__ import annotations
 

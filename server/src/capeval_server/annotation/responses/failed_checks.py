@@ -61,10 +61,10 @@ def _take_out_if_failed(campaign: Campaign, item: Item, options: CampaignOptions
     number, failed = len(of_good), of_good.count(False)
     if number < options.check_pass_answers or number - failed >= options.check_pass_share * number:
         return
-    item.held, item.held_reason = True, f"{failed} of {number} good workers failed this check"
+    item.held, item.held_reason = True, f"{failed} of {number} reliable workers failed this check"
     item.save(update_fields=["held", "held_reason"])
     pull(campaign, Assignment.objects.filter(item=item))
-    what = f"took the check {item.key} of the campaign {campaign.slug} out of work: {item.held_reason}"
+    what = f"put the check {item.key} of the campaign {campaign.slug} on hold: {item.held_reason}"
     Action.objects.create(challenge=campaign.challenge, who=_WHO, what=what)
 
 

@@ -31,7 +31,7 @@ def finish(participation: Participation, outcome: str) -> None:
         check_here(now)
         session = open_session(now)
         if session is None:
-            raise AssignmentError("only who came from a panel ends a session")
+            raise AssignmentError("only workers from a panel have a session to end")
         if session.outcome:
             return
         if outcome not in BY_WORKER:

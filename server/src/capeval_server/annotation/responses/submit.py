@@ -41,8 +41,8 @@ _State = Assignment.State
 FIRST, SAMPLED = "one of the worker's first", "drawn at random"
 KEPT = "kept although a rule asked"
 _SURPLUS = (
-    "Thank you. Your answer is stored{paid}. It came after the item was given to somebody else or taken back,"
-    " so it is not used."
+    "Thank you. Your answer is stored{paid}. It arrived after the item was assigned to someone else or"
+    " taken back, so it is not used."
 )
 _PAID = ", and is paid for like any other"
 _STORED = "Thank you. Your answer is stored."
@@ -126,7 +126,7 @@ def _known(context: AnswerContext, given: SubmittedAnswer) -> AnswerOutcome | No
             return AnswerOutcome(
                 response=latest,
                 outcome="answered",
-                text="You have answered this item already, in another window.",
+                text="You have already answered this item in another window.",
             )
     if given.revision > number + 1:
         raise AssignmentError(f"'revision' must be at most {number + 1} (got {given.revision})")
@@ -136,13 +136,13 @@ def _known(context: AnswerContext, given: SubmittedAnswer) -> AnswerOutcome | No
 def _check_revisable(context: AnswerContext) -> None:
     assignment = context.assignment
     if assignment.batch != context.participation.batch:
-        raise AssignmentError("an answer can be changed until you begin the next batch, which you have")
+        raise AssignmentError("an answer can only be changed until you begin the next batch")
     if context.campaign.state == Campaign.State.CLOSED:
-        raise AssignmentError("this campaign is closed: its answers don't change any more")
+        raise AssignmentError("this answer can no longer be changed: the campaign is closed")
     if assignment.responses.filter(releases__isnull=False).exists():
-        raise AssignmentError("this answer is part of a frozen release: it can't be changed any more")
+        raise AssignmentError("this answer can no longer be changed: it is part of a frozen release")
     if assignment.responses.filter(reviews__isnull=False).exists():
-        raise AssignmentError("somebody has looked at this answer: it can't be changed any more")
+        raise AssignmentError("this answer can no longer be changed: it has been reviewed")
 
 
 def _store(context: AnswerContext, given: SubmittedAnswer) -> Response:
@@ -202,7 +202,7 @@ def _free_slot(context: AnswerContext, response: Response) -> Slot | None:
 
 
 def _judge(context: AnswerContext, response: Response) -> None:
-    """Grade an answer to a check, and request a review of another answer if one is due."""
+    """Grade an answer to a check; request a review of another answer if due."""
     item, task = context.item, context.task
     if item.repeats_id is not None:
         # Self-consistency is only reported; it has no consequences.

@@ -78,7 +78,7 @@ def add_known(campaign: Campaign, captions: Iterable[tuple[str, str]]) -> int:
         CampaignError: The campaign does not collect captions.
     """
     if not task_named(campaign.kind).written:
-        raise CampaignError("known captions are for campaigns in which sentences are written")
+        raise CampaignError("known captions require a campaign that collects captions")
     before = campaign.known.count()
     pairs = list(captions)
     for start in range(0, len(pairs), _AT_ONCE):
@@ -102,7 +102,7 @@ def add_submissions(campaign: Campaign) -> int:
         CampaignError: The campaign has no challenge, or does not collect captions.
     """
     if campaign.challenge is None:
-        raise CampaignError("'submissions' need a campaign of a challenge")
+        raise CampaignError("'submissions' requires a campaign that belongs to a challenge")
     files = SubmissionFile.objects.filter(submission__phase__challenge=campaign.challenge)
     number = 0
     for row in files.order_by("pk"):
@@ -124,7 +124,7 @@ def compare(campaign: Campaign) -> int:
         CampaignError: The campaign does not collect captions.
     """
     if not task_named(campaign.kind).written:
-        raise CampaignError("captions are compared in campaigns in which sentences are written")
+        raise CampaignError("the comparison requires a campaign that collects captions")
     unlike = captions_of(campaign).unlike
     asked = ReviewRequest.objects.filter(reason=UNLIKE, response__item__campaign=campaign)
     before = asked.count()

@@ -98,11 +98,11 @@ def review(user: User, response: Response, verdict: str, *, reason: str = "", no
             f" {', '.join(Review.Reason.values[1:])} (got {verdict!r} and {reason!r})"
         )
     if (verdict == Review.Verdict.REJECTED) != bool(reason):
-        raise CampaignError("'reason' must be given where an answer is rejected, and nowhere else")
+        raise CampaignError("'reason' is required to reject an answer, and not allowed otherwise")
     note = _checked_note("note", note, needed=False)
     author = response.participation.worker
     if user.pk in (author.user_id, author.account_id):
-        raise CampaignError("nobody reviews an answer of their own")
+        raise CampaignError("you cannot review your own answers")
     with transaction.atomic():
         participation = lock_participation(response.participation)
         lock_voted([response.item_id], participation.campaign)
@@ -161,9 +161,9 @@ def block(user: User | None, participation: Participation, reason: str) -> tuple
     with transaction.atomic():
         now = lock_participation(participation)
         if now.stage == Participation.Stage.WITHDREW:
-            raise CampaignError("this worker has left the campaign")
+            raise CampaignError("this worker has withdrawn from the campaign")
         if Exclusion.objects.filter(participation=now, lifted=None).exists():
-            raise CampaignError("this worker is blocked already")
+            raise CampaignError("this worker is already blocked")
         made = Exclusion.objects.create(
             campaign=now.campaign,
             participation=now,
@@ -206,16 +206,16 @@ def lift(user: User | None, exclusion: Exclusion, reason: str) -> int:
     """
     reason = _checked_note("reason", reason)
     if exclusion.participation is None:
-        raise CampaignError("only a block of a worker is lifted")
+        raise CampaignError("only the block of a worker can be lifted")
     with transaction.atomic():
         now = lock_participation(exclusion.participation)
         if now.stage == Participation.Stage.WITHDREW:
-            raise CampaignError("this worker has left the campaign, and can't come back")
+            raise CampaignError("this worker has withdrawn from the campaign and can't come back")
         found = Exclusion.objects.filter(pk=exclusion.pk, lifted=None)
         if not found.update(
             lifted=database_time(), lifted_person=user, lifted_who=_who(user), lifted_reason=reason
         ):
-            raise CampaignError("this block is lifted already")
+            raise CampaignError("this block has already been lifted")
         # A worker who was blocked before consent has yet to agree.
         agreed = now.consented_to_id is not None
         now.stage = _stage_before(now) if agreed else Participation.Stage.INVITED
@@ -249,11 +249,9 @@ def link_account(user: User | None, participation: Participation, account: User)
     with transaction.atomic():
         now = lock_participation(participation)
         if now.worker.user_id is not None or now.stage == Participation.Stage.WITHDREW:
-            raise CampaignError(
-                "only a worker who came by a link or from a panel, and has not left, is linked"
-            )
+            raise CampaignError("only workers from a link or a panel who have not withdrawn can be linked")
         enrollment.link(now, account)
-        what = f"linked the worker {now.worker} in the campaign {campaign.slug} with an account"
+        what = f"linked the worker {now.worker} in the campaign {campaign.slug} to an account"
         record(user, campaign.challenge, what)
         blocked = Exclusion.objects.filter(participation=now, lifted=None).exists()
         if blocked or not enrollment.competes(campaign, account.pk):
@@ -276,7 +274,7 @@ def redact(user: User | None, response: Response, reason: str) -> None:
         nothing: dict[str, object] = {}
         emptied = {"answer": nothing, "rules": nothing, "events": nothing, "redacted": reason}
         if not Response.objects.filter(pk=response.pk, redacted="").update(**emptied):
-            raise CampaignError("the text of this answer is removed already")
+            raise CampaignError("the text of this answer has already been removed")
         _settle(participation, response)
         campaign = participation.campaign
         what = f"removed the text of an answer ({response.digest[:12]}) in the campaign {campaign.slug}"
@@ -312,7 +310,7 @@ def hold(user: User | None, item: Item, *, held: bool, reason: str = "") -> tupl
         for one in changed:
             _hold(campaign, one, held=held, reason=reason)
         if changed:
-            what = "took an item out of work" if held else "gave an item out again"
+            what = "put an item on hold" if held else "released an item"
             why = f": {reason}" if held and reason else ""
             record(user, campaign.challenge, f"{what} ({item.key}) in the campaign {campaign.slug}{why}")
     return releases_of(item)

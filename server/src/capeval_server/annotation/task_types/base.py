@@ -170,7 +170,7 @@ class TaskType(ABC):
         possible = self._possible(payload)
         for name, value in expected.items():
             if name not in possible:
-                raise AnswerError(f"it must be of {', '.join(possible)} (got {name!r})")
+                raise AnswerError(f"unknown part {name!r} (allowed: {', '.join(possible)})")
             if value not in possible[name]:
                 raise AnswerError(f"{name!r} must be one of {', '.join(possible[name])} (got {value!r})")
 
@@ -283,9 +283,9 @@ def _checked(kind: type[TaskType]) -> TaskType:
     made = kind()
     for text in kind.texts:
         if other := next((task for task in TASKS.registered() if text in task.texts), None):
-            raise ValueError(f"the text {text!r} of {kind.name!r} is taken by {other.name!r}")
+            raise ValueError(f"the name {text!r} of a text of {kind.name!r} is taken by {other.name!r}")
         if not _text_path(made, text).is_file():
-            raise ValueError(f"the text {text!r} of {kind.name!r} must be in {_text_path(made, text)}")
+            raise ValueError(f"missing text {text!r} of {kind.name!r}: no file {_text_path(made, text)}")
     return made
 
 
@@ -331,11 +331,11 @@ def checked_keys(raw: Mapping[str, Any], needed: Sequence[str], optional: Sequen
     """
     for name in needed:
         if name not in raw:
-            raise CampaignError(f"must have {name!r}")
+            raise CampaignError(f"missing part {name!r}")
     unknown = sorted(set(raw) - {*needed, *optional})
     if unknown:
         known = ", ".join((*needed, *optional))
-        raise CampaignError(f"has {unknown[0]!r}, which its kind does not know: it knows {known}")
+        raise CampaignError(f"unknown part {unknown[0]!r} (allowed: {known})")
 
 
 def is_storable(text: str) -> bool:
@@ -353,11 +353,11 @@ def checked_text(name: str, value: object) -> str:
         CampaignError: The value is not a text, is empty or too long, or can't be stored.
     """
     if not isinstance(value, str) or not value.strip():
-        raise CampaignError(f"{name!r} must be a text that is not empty")
+        raise CampaignError(f"{name!r} must be a non-empty text")
     if len(value) > LONGEST_TEXT:
         raise CampaignError(f"{name!r} must have at most {LONGEST_TEXT:,} characters (got {len(value):,})")
     if not is_storable(value):
-        raise CampaignError(f"{name!r} must not have zero characters or lone surrogates")
+        raise CampaignError(f"{name!r} must not contain null characters or lone surrogates")
     return value.strip()
 
 
@@ -374,5 +374,5 @@ def chosen(raw: Mapping[str, Any], choices: Sequence[str], name: str = "choice")
     """
     value = raw.get("choice")
     if set(raw) != {"choice"} or value not in choices:
-        raise AnswerError(f"{name!r} must be {' or '.join(choices)}, and nothing else be sent")
+        raise AnswerError(f"{name!r} must be {' or '.join(choices)}, without other parts")
     return str(value)

@@ -247,7 +247,7 @@ class RatingTask(_OfACaption):
             AnswerError: An answer is missing, or is not a choice of its question.
         """
         if set(raw) != set(self.choices):
-            raise AnswerError(f"there must be an answer for each of {', '.join(self.choices)}, and no other")
+            raise AnswerError(f"the answer must have exactly the parts {', '.join(self.choices)}")
         return {
             name: chosen({"choice": raw[name]}, tuple(choices.labels), name)
             for name, choices in self.choices.items()

@@ -1,4 +1,4 @@
-"""Results of task types: captions, numbers for systems, or votes on pairs of captions."""
+"""Results of task types: captions, numbers for systems, or votes on pairs."""
 
 from __future__ import annotations
 

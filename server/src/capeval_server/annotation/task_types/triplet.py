@@ -47,7 +47,7 @@ class TripletTask(OneQuestion):
     """Sentence A, and the sentences B (left) and C (right)."""
 
     name = "triplet"
-    title = "Compare sentences with a sentence"
+    title = "Choose the more similar sentence"
     answers = 3
     batch = 10
     lease_seconds = 180

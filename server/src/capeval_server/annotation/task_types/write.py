@@ -76,7 +76,7 @@ class WriteTask(TaskType):
         """
         caption = raw.get("caption")
         if set(raw) != {"caption"} or not isinstance(caption, str):
-            raise AnswerError("'caption' must be a text, and nothing else be sent")
+            raise AnswerError("'caption' must be a text, without other parts")
         if not is_storable(caption):
             raise AnswerError("the sentence has a character that can't be stored: please type it again")
         caption = " ".join(caption.split())
@@ -96,7 +96,7 @@ class WriteTask(TaskType):
         """
         stored = self.answer(payload, expected, mirrored=False)
         if stored != expected:
-            raise AnswerError(f"it must be as answers are stored, which is {stored!r}")
+            raise AnswerError(f"it must have the stored form {stored!r}")
 
     def in_words(
         self,

@@ -37,7 +37,9 @@ _VIRAMA = 9
 
 
 def find_invisible(text: str) -> tuple[int, ...]:
-    """Return the positions of invisible characters that no script or emoji of the text needs.
+    """Return the positions of invisible characters that the text does not need.
+
+    Scripts and emoji need some of them.
 
     White space is not included: captions are stored with single spaces.
     """
@@ -68,7 +70,7 @@ def describe_invisible(text: str) -> str:
 
 
 def name_of(character: str) -> str:
-    """Return the code point and name of a character, such as `U+200B ZERO WIDTH SPACE`."""
+    """Return the code point and name of a character, e.g. `U+200B ZERO WIDTH SPACE`."""
     return f"U+{ord(character):04X} {unicodedata.name(character, 'CONTROL CHARACTER')}"
 
 
@@ -87,7 +89,7 @@ def _is_invisible(character: str) -> bool:
 
 
 def _is_needed(text: str, place: int) -> bool:
-    """Return whether a script or an emoji sequence needs this invisible character here."""
+    """Return whether a script or an emoji sequence needs an invisible character."""
     character, before, after = text[place], text[place - 1 : place], text[place + 1 : place + 2]
     if not before:
         return False

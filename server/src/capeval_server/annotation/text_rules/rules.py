@@ -82,7 +82,7 @@ class RuleSettings:
     def __post_init__(self) -> None:
         for rule, level in self.levels.items():
             if rule not in RULES:
-                raise OptionError(f"'rules' must be of {', '.join(RULES)} (got {rule!r})")
+                raise OptionError(f"unknown rule {rule!r} (known: {', '.join(RULES)})")
             if not isinstance(level, str) or level not in LEVELS:
                 raise OptionError(f"the level of {rule!r} must be one of {', '.join(LEVELS)} (got {level!r})")
 
@@ -282,8 +282,9 @@ _ALL = (
         level="block",
         message="Please do not start with 'There is' or 'There are': name what is in the image.",
         why=(
-            "COCO and nocaps ask for it. 2 % of COCO's captions begin so, none of nocaps's, where the page"
-            " refused them. Such beginnings add equal words to captions of different images."
+            "COCO and nocaps ask for this. 2 % of the captions of COCO begin like this, and none of nocaps,"
+            " because its page rejected them. Such beginnings add the same words to captions of different"
+            " images."
         ),
         finds=_there_is,
     ),
@@ -291,7 +292,7 @@ _ALL = (
         name="picture-of",
         level="block",
         message="Please do not write '{0}': describe what is in the image.",
-        why="nocaps asks for it. The words would be true of every image.",
+        why="nocaps asks for this. The words would apply to every image.",
         finds=_picture_of,
     ),
     TextRule(
@@ -321,21 +322,21 @@ _ALL = (
     TextRule(
         name="error-report",
         level="confirm",
-        message="Does the image not load? Then please report it in place of a sentence ('{0}').",
-        why="nocaps asks not to use the field to report errors: the report takes the image out of work.",
+        message="Does the image not load? Then please report it instead of writing ('{0}').",
+        why="nocaps asks not to use the field to report errors. Reports put the image on hold.",
         finds=_matched(_ERROR_REPORT),
     ),
     TextRule(
         name="language",
         level="confirm",
         message="Is this sentence in English? If so, keep it.",
-        why="Captions are to be in English. A program mistakes 4 to 6 of 10,000 for another language.",
+        why="Captions are to be in English. 4 to 6 of 10,000 are mistaken for another language.",
         finds=_language,
     ),
     TextRule(
         name="blocklist",
         level="confirm",
-        message="Please leave out '{0}', or say why it is needed.",
+        message="Please leave out '{0}', or give a reason for it.",
         why="The organizers listed words that captions should not have.",
         finds=_blocked_words,
     ),
@@ -344,8 +345,8 @@ _ALL = (
         level="hint",
         message="Is '{0}' the name of a person? Please do not give people names.",
         why=(
-            "COCO and nocaps ask for no names of people. 2 to 3 % of captions have a capital inside; many are"
-            " right, such as 'British' or 'Wii'."
+            "COCO and nocaps ask for no names of people. 2 to 3 % of captions contain a capital letter"
+            " inside. Many are correct, such as 'British' or 'Wii'."
         ),
         finds=_matched(_NAME, group=1),
     ),
@@ -353,14 +354,14 @@ _ALL = (
         name="quotation",
         level="hint",
         message="Please do not describe what a person might say.",
-        why="COCO and nocaps ask for it. A quotation mark can also be round a text in the image.",
+        why="COCO and nocaps ask for this. Quotation marks can also enclose text in the image.",
         finds=_matched(_QUOTATION),
     ),
     TextRule(
         name="other-times",
         level="hint",
-        message="Please describe only what the image shows, not what happened before or will ('{0}').",
-        why="COCO and nocaps ask for it: what was and what will be is a guess, and others guess differently.",
+        message="Please describe only what the image shows, not what happened before or will happen ('{0}').",
+        why="COCO and nocaps ask for this. The past and the future are guesses, which differ between people.",
         finds=_matched(_OTHER_TIMES),
     ),
     TextRule(
@@ -368,8 +369,8 @@ _ALL = (
         level="hint",
         message="Are these words spelled right: {0}?",
         why=(
-            "nocaps asks to avoid spelling errors. 3 to 5 % of captions have a word that is in no list; most"
-            " of these are slips."
+            "nocaps asks to avoid spelling errors. 3 to 5 % of captions contain a word that is not in the"
+            " dictionary; most of these are misspelled."
         ),
         finds=_unknown_words,
     ),

@@ -84,4 +84,4 @@ def check_sentence(
         # The code that shows the message appends a full stop.
         raise SentenceError(" ".join(each.message for each in refusing).removesuffix("."), findings)
     asking = [each.message for each in made.findings if each.rule in made.unconfirmed]
-    raise SentenceError(f"{' '.join(asking)} To keep it anyway, say why", findings)
+    raise SentenceError(f"{' '.join(asking)} To keep it anyway, give a reason", findings)

@@ -64,7 +64,7 @@ def invite(user: User | None, campaign: Campaign, number: int) -> list[str]:
         Participation.objects.bulk_create(
             Participation(worker=worker, campaign=campaign) for worker in workers
         )
-        record(user, campaign.challenge, f"made {number} invite links of the campaign {campaign.slug}")
+        record(user, campaign.challenge, f"created {number} invite links for the campaign {campaign.slug}")
     return tokens
 
 
@@ -136,9 +136,9 @@ def check_apart(participation: Participation) -> None:
         return
     same = Q(worker__user=person) | Q(worker__account=person)
     if campaign.participations.filter(same, pk__lt=participation.pk).exists():
-        raise AssignmentError("you take part in this campaign already, by another link or as a user")
+        raise AssignmentError("you already take part in this campaign, by another link or as a user")
     if competes(campaign, person):
-        raise AssignmentError("who takes part in the challenge can't judge its captions")
+        raise AssignmentError("participants of the challenge can't judge its captions")
 
 
 def competes(campaign: Campaign, person: int) -> bool:
@@ -189,7 +189,7 @@ def agree(participation: Participation, number: int) -> Participation:
         now = lock_participation(participation)
         texts = latest_texts(now.campaign)
         if texts.number != number:
-            raise AssignmentError("the instructions were changed meanwhile: please read them again")
+            raise AssignmentError("the instructions have changed: please read them again")
         if now.stage in EXCLUDED:
             raise AssignmentError("you get no more work in this campaign")
         if now.stage == Participation.Stage.INVITED:

@@ -101,14 +101,14 @@ class PanelSettings(BaseModel):
     def _consistent(self) -> Self:
         secure = self.redirect.startswith("https://") and self.redirect.count("{code}") == 1
         if self.redirect and not secure:
-            raise ValueError("redirect must begin with https:// and have {code} once")
+            raise ValueError("redirect must begin with https:// and contain {code} once")
         unknown = sorted(set(self.codes) - set(_Outcome.values))
         if unknown:
-            raise ValueError(f"codes must be of {', '.join(_Outcome.values)} (got {unknown[0]!r})")
+            raise ValueError(f"codes: unknown outcome {unknown[0]!r} (known: {', '.join(_Outcome.values)})")
         if len(set(self.codes.values())) != len(self.codes):
-            raise ValueError("each code must differ from the others")
+            raise ValueError("codes must be unique")
         if len({self.participant, self.study, self.session}) != 3:
-            raise ValueError("participant, study and session must be three parameters")
+            raise ValueError("participant, study and session must be different parameters")
         return self
 
 
@@ -192,7 +192,7 @@ def enter(campaign: Campaign, query: Mapping[str, str]) -> Participation:
         raise NotFoundError
     participant, study, session = _ids(settings, query)
     if settings.studies and study not in settings.studies:
-        raise EntryError("this link is of a study that does not belong to this campaign")
+        raise EntryError("this link belongs to a study that is not part of this campaign")
     check_not_left(campaign, f"panel {settings.name} {participant}")
     with transaction.atomic():
         # The lock serializes simultaneous requests of the same worker.
@@ -221,10 +221,10 @@ def _ids(settings: PanelSettings, query: Mapping[str, str]) -> tuple[str, str, s
     if settings.signed is not None:
         given = _claims(settings.signed, query.get(settings.signed.parameter, ""))
         if any(name in query and query[name] != given.get(name) for name in names):
-            raise EntryError("the link's parameters are not those that are signed")
+            raise EntryError("the parameters of the link don't match its signature")
     for name in names:
         if not _is_id(given.get(name)):
-            raise EntryError(f"the link must have {name!r}: please come in from the panel's own page")
+            raise EntryError(f"the link must have a valid {name!r}: please start again from the panel's page")
     first, second, third = (str(given[name]) for name in names)
     return first, second, third
 
@@ -242,7 +242,7 @@ def _claims(signature: Signature, token: str) -> Mapping[str, Any]:
     Raises:
         EntryError: The token is not signed by the panel, has expired, or is for another server.
     """
-    wrong = "the link is not valid any more, or not for this server: please come in from the panel's own page"
+    wrong = "this link has expired or is not for this server: please start again from the panel's page"
     if not token or len(token) > _LONGEST_TOKEN:
         raise EntryError(wrong)
     try:

@@ -76,7 +76,7 @@ def set_rate(user: User | None, campaign: Campaign, pay_per_answer: str, currenc
             problems = "; ".join(": ".join((*map(str, one["loc"]), one["msg"])) for one in error.errors())
             raise CampaignError(problems) from None
         now.save(update_fields=["settings"])
-        what = f"set the pay of an answer in the campaign {now.slug} to {pay_per_answer} {currency}"
+        what = f"set the pay per answer in the campaign {now.slug} to {pay_per_answer} {currency}"
         record(user, now.challenge, what)
     return now
 
@@ -89,7 +89,7 @@ def payments_csv(user: User | None, campaign: Campaign) -> str:
     for line in lines(campaign):
         # The ids come from URLs that anybody can write, so formulas are escaped.
         writer.writerow(plain_row(asdict(line).values()))
-    record(user, campaign.challenge, f"downloaded the payment lines of the campaign {campaign.slug}")
+    record(user, campaign.challenge, f"downloaded the payments of the campaign {campaign.slug}")
     return out.getvalue()
 
 

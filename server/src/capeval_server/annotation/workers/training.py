@@ -250,14 +250,14 @@ def resume(user: User | None, participation: Participation, reason: str) -> Part
         CampaignError: The worker is not paused, or the reason is empty.
     """
     if not reason.strip():
-        raise CampaignError("say in 'reason' why the worker goes on")
+        raise CampaignError("'reason' is required to resume a worker")
     with transaction.atomic():
         now = lock_participation(participation)
         if now.stage != _Stage.PAUSED:
-            raise CampaignError(f"only a worker who is paused goes on again (got {now.stage!r})")
+            raise CampaignError(f"only a paused worker can be resumed (got {now.stage!r})")
         now.stage = _Stage.WORKING
         now.checks_looked_at = _checks(now).count()
         now.save(update_fields=["stage", "checks_looked_at"])
-        what = f"let the worker {now.worker} go on in the campaign {now.campaign.slug}: {reason.strip()}"
+        what = f"resumed the worker {now.worker} in the campaign {now.campaign.slug}: {reason.strip()}"
         record(user, now.campaign.challenge, what)
     return now

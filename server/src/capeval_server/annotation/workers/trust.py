@@ -42,7 +42,7 @@ def judge_again(participation: Participation) -> None:
 
 
 def trust_warnings(campaign: Campaign) -> list[str]:
-    """Return a warning if only trusted workers replace answers and nobody can become trusted.
+    """Return a warning if replacing answers needs trust that no worker can earn.
 
     A worker becomes trusted in time if, with one item left, enough of their answers have been judged.
     """
