@@ -80,9 +80,7 @@ def test_users_and_tokens(fresh: Server) -> None:
     assert "'name'" in refused(fresh, "user", "a b")
     text = fresh.run("token", "ann", "laptop").strip()
     assert text.startswith("capeval_")
-    assert "ann already has a token named 'laptop'" in refused(
-        fresh, "token", "ann", "laptop"
-    )
+    assert "ann already has a token named 'laptop'" in refused(fresh, "token", "ann", "laptop")
     assert "must be the name of a user (got 'bob')" in refused(fresh, "token", "bob", "laptop")
     assert fresh.run("token", "ann", "laptop", "--revoke") == "laptop: revoked\n"
     assert "must be the name of a valid token of ann" in refused(fresh, "token", "ann", "laptop", "--revoke")

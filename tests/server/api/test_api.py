@@ -407,7 +407,10 @@ def test_a_quota_in_all(ann: Participant) -> None:
     assert ann.submit().status_code == 201
     answer = ann.submit()
     assert answer.status_code == 429
-    assert answer.json() == {"detail": "the quota of 1 in total is used up; no more submissions are allowed", "allowed_from": None}
+    assert answer.json() == {
+        "detail": "the quota of 1 in total is used up; no more submissions are allowed",
+        "allowed_from": None,
+    }
     assert "Retry-After" not in answer.headers
 
 

@@ -117,7 +117,11 @@ def test_a_human_baseline_of_a_part_has_captions_of_that_part(path: Path) -> Non
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("public = false", "public = false, partial = true", "at least one reference set must cover all images"),
+        (
+            "public = false",
+            "public = false, partial = true",
+            "at least one reference set must cover all images",
+        ),
         (
             "partial = true",
             "partial = false",

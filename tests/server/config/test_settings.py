@@ -169,7 +169,9 @@ def test_files_are_in_a_folder_or_in_a_bucket(tmp_path: Path) -> None:
     "place", ["", "files", "s3://", "s3:///files", "s3://key:secret@captions", "https://secret@h/captions"]
 )
 def test_other_places_of_files_are_refused(place: str) -> None:
-    with pytest.raises(ImproperlyConfigured, match="CAPEVAL_SERVER_FILES must be the absolute path") as caught:
+    with pytest.raises(
+        ImproperlyConfigured, match="CAPEVAL_SERVER_FILES must be the absolute path"
+    ) as caught:
         environment.files(place)
     assert "secret" not in str(caught.value)
 

@@ -518,8 +518,14 @@ def _replaced(old: bytes, new: bytes) -> Any:
             _replaced(b"[challenge]", b'delete = ["phases.open"]\n[challenge]'),
             "delete: &#x27;phases.open&#x27; can&#x27;t be deleted",
         ),
-        (_replaced(b'"references_c1.json"', b'"/etc/passwd"'), "must contain the file &#x27;/etc/passwd&#x27;"),
-        (_replaced(b'"references_c1.json"', b'"../../secret-key"'), "must contain the file &#x27;../../secret"),
+        (
+            _replaced(b'"references_c1.json"', b'"/etc/passwd"'),
+            "must contain the file &#x27;/etc/passwd&#x27;",
+        ),
+        (
+            _replaced(b'"references_c1.json"', b'"../../secret-key"'),
+            "must contain the file &#x27;../../secret",
+        ),
         (_replaced(b'"subsets.json"', b'"none.json"'), "must contain the file &#x27;none.json&#x27;"),
         (_replaced(b'"A small challenge"', b'""'), "challenge.title: String should have at least 1"),
         (_replaced(b"[challenge]", b"x = " + b"[" * 9000), "challenge.toml"),
