@@ -1,6 +1,6 @@
-"""Image caption metrics, exact and fast.
+"""Fast image caption metrics with the scores of the reference code.
 
-The metrics are those of the registry (`capeval.metrics.CLASSES`), each under the name of its class.
+Each metric of the registry (`capeval.metrics.CLASSES`) is available under the name of its class.
 """
 
 from importlib import import_module
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    # For type checkers, which read these lines and don't run `__getattr__`.
+    # For type checkers, which do not run `__getattr__`.
     from capeval._native import __version__ as __version__
     from capeval.data.captions import Candidates as Candidates
     from capeval.data.captions import References as References
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
     __all__: list[str]
 
-# The module of each name, which is imported when the name is first used: numpy alone takes longer to
-# import than `capeval --help` may take in all.
+# The names of each module, which is imported when a name is first used: importing numpy takes longer than
+# `capeval --help` may take in total.
 _MODULES = {
     "_native": ("__version__",),
     "data.captions": ("Candidates", "References"),

@@ -1,4 +1,4 @@
-"""`python -m capeval` is the command line."""
+"""Entry point of `python -m capeval`, which runs the command line."""
 
 from capeval.cli import main
 

@@ -1,8 +1,8 @@
-"""The native module: whole batches in, flat arrays out.
+"""Native module: batch functions that return flat arrays.
 
-Private to capeval: arguments are checked by the Python above, and a wrong one is a `ValueError` without
-much explanation. Every call that works on a batch releases the interpreter and uses all threads of
-rayon's pool (`RAYON_NUM_THREADS`).
+It is private to capeval: the Python code validates all arguments, and the native functions only raise a brief
+`ValueError` for invalid ones. Every batch function releases the GIL and uses all threads of rayon's pool
+(`RAYON_NUM_THREADS`).
 """
 
 from collections.abc import Callable
@@ -60,148 +60,149 @@ __all__ = [
 
 __version__: str
 
-# A kind of value (empty where there is none), the fields of an object, the first element of a list.
+# A kind of value (empty if there is none), the fields of an object, and the first element of a list.
 _Looks = tuple[str, dict[str, _Looks], _Looks | None]
 
 @final
 class Captions:
-    """Captions grouped by image: text in one block, image ids all integers or all strings."""
+    """Captions grouped by image, in one block of text; ids are all integers or all strings."""
 
     @staticmethod
     def from_groups(ids: list[int | str], groups: list[list[str]]) -> Captions:
-        """Takes `groups[i]` as the captions of image `ids[i]`.
+        """Create captions from `groups[i]`, the captions of image `ids[i]`.
 
         Raises:
-            CaptionError: Ids of different types, out of 64 bits or twice; a caption that is no string of
-                characters; an image without captions.
+            CaptionError: Ids have different types, exceed 64 bits or occur twice; a caption is not a string
+                of Unicode characters; or an image has no captions.
         """
 
     def __len__(self) -> int:
-        """The number of images."""
+        """Return the number of images."""
 
     def count(self) -> int:
-        """The number of captions of all images."""
+        """Return the total number of captions."""
 
     def ids(self) -> list[int | str]:
-        """The image ids, in order."""
+        """Return the image ids, in order."""
 
     def of(self, image: int) -> list[str]:
-        """The captions of the image at a position.
+        """Return the captions of the image at a position.
 
         Raises:
             IndexError: There is no such position.
         """
 
     def counts(self) -> NDArray[np.int64]:
-        """The number of captions of each image."""
+        """Return the number of captions of each image."""
 
     def fingerprints(self) -> NDArray[np.uint64]:
-        """A fingerprint of each image: of its id, and of its captions in their order."""
+        """Return a fingerprint of each image: of its id and its captions, in order."""
 
     def select(self, images: list[int]) -> Captions:
-        """The images at some positions, each at most once."""
+        """Return the images at some positions, each at most once."""
 
     def positions_in(self, other: Captions) -> NDArray[np.int64]:
-        """For each image here, its position in `other`; -1 where it has no such image."""
+        """Return each image's position in `other`, or -1 if it is not there."""
 
 def read_annotations(data: bytes) -> Captions:
-    """Reads references from JSON: COCO annotations, a list of entries, or a mapping.
+    """Read references from JSON: COCO annotations, a list of entries, or a mapping.
 
     Raises:
-        FormatError: The data is something else.
+        FormatError: The data is invalid.
     """
 
 def read_results(data: bytes) -> Captions:
-    """Reads results, one caption an image, from JSON: a list of entries, or a mapping.
+    """Read results, one caption per image, from JSON: a list of entries, or a mapping.
 
     Raises:
-        FormatError: The data is something else.
+        FormatError: The data is invalid.
     """
 
 def read_results_strictly(data: bytes) -> Captions:
-    """Reads results as `read_results`, in the forms alone that a server takes.
+    """Read results like `read_results`, but only in the forms that a server accepts.
 
     Raises:
-        FormatError: The data is something else.
+        FormatError: The data is invalid.
     """
 
 def read_results_under(data: bytes, key: Literal["annotations", "predictions", "results"]) -> Captions:
-    """Reads results from a list in a JSON object.
+    """Read results from a list in a JSON object.
 
     Raises:
-        FormatError: The data is something else.
+        FormatError: The data is invalid.
     """
 
 def read_karpathy(data: bytes, key: str, splits: list[str]) -> tuple[Captions, list[str]]:
-    """Reads references from a dataset in the form of Karpathy's files, and the names of its splits.
+    """Read references from a dataset in Karpathy's format, and the names of its splits.
 
     Args:
         data: The file.
         key: The key of an image's id.
-        splits: The splits to read; all where there are none.
+        splits: The splits to read; empty for all.
 
     Raises:
-        FormatError: The data is something else.
+        FormatError: The data is invalid.
     """
 
 def read_outline(data: bytes) -> tuple[_Looks, bool, bool]:
-    """What JSON looks like, as far as its beginning tells what it is.
+    """Return the shape of JSON data, inferred from its start.
 
     Returns:
-        The value at the top; whether another follows it; whether nothing is wrong with the beginning.
+        The shape of the top-level value; whether a second value follows it; and whether the inspected part is
+        valid.
     """
 
 def read_json_lines_references(data: bytes) -> Captions:
-    """Reads references from JSON lines.
+    """Read references from JSON Lines.
 
     Raises:
-        FormatError: The data is something else.
+        FormatError: The data is invalid.
     """
 
 def read_json_lines_results(data: bytes) -> Captions:
-    """Reads results, one caption an image, from JSON lines.
+    """Read results, one caption per image, from JSON Lines.
 
     Raises:
-        FormatError: The data is something else.
+        FormatError: The data is invalid.
     """
 
 def check_pickle(pickle: bytes) -> None:
-    """Looks a pickle over, for parts that are missing and numbers of objects that it can't have.
+    """Check a pickle for missing parts and impossible numbers of objects.
 
     Raises:
-        ValueError: It is damaged.
+        ValueError: The pickle is damaged.
     """
 
 def read_json(data: bytes) -> Any:
-    """Reads any JSON, as strictly as captions are read.
+    """Parse any JSON, with the same strictness as captions.
 
     Raises:
-        FormatError: The data is not such JSON.
+        FormatError: The data is invalid.
     """
 
 def read_json_lines(data: bytes) -> list[tuple[int, Any]]:
-    """Reads any JSON lines: the number of each line, from 1, and its value. Blank lines are left out.
+    """Parse any JSON Lines into line numbers, from 1, and values; blank lines are skipped.
 
     Raises:
-        FormatError: A line is not such JSON.
+        FormatError: A line is invalid.
     """
 
 def read_error_kinds() -> list[str]:
-    """The kinds of `FormatError` that the readers raise."""
+    """Return the kinds of `FormatError` that the readers raise."""
 
 @final
 class ArrowTable:
-    """A table of another library, which can be read once."""
+    """A table of a different library, which can be read once."""
 
     def __new__(cls, stream: object) -> ArrowTable:
-        """Takes the capsule of a stream, as `__arrow_c_stream__` gives it.
+        """Create a table from a stream capsule of `__arrow_c_stream__`.
 
         Raises:
-            CaptionError: It has no columns.
+            CaptionError: The stream has no columns.
         """
 
     def names(self) -> list[str]:
-        """The names of the columns."""
+        """Return the names of the columns."""
 
     def captions(
         self,
@@ -211,29 +212,29 @@ class ArrowTable:
         is_single: bool,
         split: tuple[str, list[str]] | None = None,
     ) -> Captions:
-        """The captions of all rows, or of those whose column `split[0]` is one of `split[1]`.
+        """Return the captions of all rows, or of the rows of some splits.
 
         Args:
-            image: The column of image ids.
-            caption: The column of captions.
-            is_single: Whether an image has one caption, in one row.
-            split: The column of splits, and those that are read.
+            image: The image id column.
+            caption: The caption column.
+            is_single: Whether an image has only one caption, in one row.
+            split: The split column, and the splits to read; None to read all rows.
 
         Raises:
-            CaptionError: The stream breaks off.
-            FormatError: A row has something else; its entry is the row, from 0.
+            CaptionError: The stream is interrupted.
+            FormatError: A row is invalid; `entry` is the row, from 0.
         """
 
 @final
 class TokenizerOptions:
-    """How captions become tokens."""
+    """Options of tokenization."""
 
     def __new__(
         cls, *, penn_treebank: bool, lowercase: bool, punctuation: str, alone: bool
     ) -> TokenizerOptions: ...
     @property
     def penn_treebank(self) -> bool:
-        """Whether captions are tokenized, rather than split on single spaces."""
+        """Whether captions are tokenized instead of split at single spaces."""
 
     @property
     def lowercase(self) -> bool:
@@ -245,7 +246,7 @@ class TokenizerOptions:
 
     @property
     def alone(self) -> bool:
-        """Whether each caption is tokenized as if it were alone."""
+        """Whether each caption is tokenized independently."""
 
 @final
 class TokenizedReferences:
@@ -253,17 +254,17 @@ class TokenizedReferences:
 
     def __new__(cls, captions: Captions, options: TokenizerOptions) -> TokenizedReferences: ...
     def __len__(self) -> int:
-        """The number of images."""
+        """Return the number of images."""
 
     def words(self) -> int:
-        """The number of words of all references."""
+        """Return the number of words of all references."""
 
     def of(self, image: int) -> list[str]:
-        """The references of the image at a position, as tokens joined by single spaces."""
+        """Return the references at a position, as tokens joined by single spaces."""
 
 @final
 class TokenizedCandidates:
-    """Candidates as rows of words, numbered as in their references."""
+    """Candidates as rows of words, with the word numbers of their references."""
 
     def __new__(
         cls,
@@ -272,36 +273,44 @@ class TokenizedCandidates:
         images: NDArray[np.int64],
         options: TokenizerOptions,
     ) -> TokenizedCandidates:
-        """Tokenizes captions; `images` are the positions of their images among the references."""
+        """Tokenize captions; `images` are the positions of their images among the references."""
 
     def __len__(self) -> int:
-        """The number of candidates."""
+        """Return the number of candidates."""
 
     def texts(self) -> list[str]:
-        """The candidates as tokens joined by single spaces."""
+        """Return the candidates as tokens joined by single spaces."""
 
 def tokenize(captions: list[str], options: TokenizerOptions) -> list[list[str]]:
-    """The tokens of each caption."""
+    """Return the tokens of each caption."""
 
 def tokenize_lines(lines: str, options: TokenizerOptions) -> bytes:
-    r"""A line of tokens, in UTF-8, for each line of text; only `\n` ends a line."""
+    r"""Return a line of tokens, in UTF-8, per line of text; only `\n` ends a line."""
 
 @final
 class DocumentFrequencies:
-    """The number of images that have each n-gram, counted from two images on for two or more words."""
+    """The number of images with each n-gram.
+
+    N-grams of two or more words that occur in only one image are not stored.
+    """
 
     @staticmethod
     def of_references(references: TokenizedReferences, max_order: int, stem: bool) -> DocumentFrequencies:
-        """Counts the n-grams of one to `max_order` words."""
+        """Count the n-grams of one to `max_order` words."""
 
     @staticmethod
     def from_arrays(
         words: list[str], images: float, orders: list[tuple[NDArray[np.uint32], NDArray[np.uint32]]]
     ) -> DocumentFrequencies:
-        """Takes n-grams, for each length a row of word numbers each, and their counts."""
+        """Create frequencies from rows of word numbers and their counts, for each order."""
 
     def fingerprint(self, words: NDArray[np.uint64], max_order: int) -> int:
-        """The sum of fingerprints of all n-grams that two or more images have; `words` are those of words."""
+        """Return the sum of the fingerprints of all n-grams of two or more images.
+
+        Args:
+            words: The fingerprint of each word.
+            max_order: The maximum number of words in an n-gram.
+        """
 
     def to_parts(
         self,
@@ -311,7 +320,7 @@ class DocumentFrequencies:
         NDArray[np.uint32],
         list[tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32]]],
     ]:
-        """As `PartialFrequencies.to_arrays`, without the longer n-grams that one image has."""
+        """Return arrays as `PartialFrequencies.to_arrays`, without longer n-grams of only one image."""
 
     @staticmethod
     def from_parts(
@@ -320,49 +329,56 @@ class DocumentFrequencies:
         counts: NDArray[np.uint32],
         longer: list[tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32]]],
     ) -> DocumentFrequencies:
-        """Takes what `to_parts` gave."""
+        """Restore frequencies from the arrays of `to_parts`."""
 
     def words(self) -> list[str]:
-        """The words that n-grams are made of."""
+        """Return the vocabulary of the n-grams."""
 
     def images(self) -> float:
-        """The number of images counted."""
+        """Return the number of images counted."""
 
     def of_order(self, order: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-        """The n-grams of `order` words that two or more images have: rows of word numbers, counts."""
+        """Return n-grams of two or more images: rows of `order` word numbers, and counts."""
 
 @final
 class PartialFrequencies:
-    """The number of images of a part that have each n-gram of one to four words."""
+    """The number of images in a part of a corpus with each n-gram of one to four words."""
 
     @staticmethod
     def of_references(references: list[TokenizedReferences], stem: bool) -> PartialFrequencies:
-        """Counts the n-grams of several sets of references together."""
+        """Count the n-grams of several sets of references together."""
 
     @staticmethod
     def merged(parts: list[PartialFrequencies]) -> PartialFrequencies:
-        """The sum of parts."""
+        """Return the sum of parts."""
 
     def finish(self) -> DocumentFrequencies:
-        """The document frequencies, once all images are counted."""
+        """Return the document frequencies, after all images are counted."""
 
     def images(self) -> float:
-        """The number of images counted."""
+        """Return the number of images counted."""
 
     def size(self, order: int) -> int:
-        """How many numbers the n-grams of `order` words have; some may be of none."""
+        """Return the size of the number range of n-grams of `order` words.
+
+        Some numbers in the range may be unused.
+        """
 
     def rows(self, order: int, start: int, end: int) -> tuple[bytes, NDArray[np.int32], NDArray[np.int64]]:
-        """The n-grams in a range of numbers: all texts, where each ends, and the number of images."""
+        """Return the n-grams in a range of numbers.
+
+        Returns:
+            The concatenated texts, the end of each text, and the number of images of each n-gram.
+        """
 
     @staticmethod
     def from_rows(
         images: float, text: bytes, ends: NDArray[np.int64], counts: NDArray[np.int64]
     ) -> PartialFrequencies:
-        """Reads n-grams; the counts of rows with the same one add up.
+        """Create frequencies from rows of n-grams; the counts of equal n-grams are added.
 
         Raises:
-            ValueError: `args` are `ngram` or `images`, and the row in which it is wrong.
+            ValueError: A row is invalid; `args` are the wrong field, `ngram` or `images`, and the row.
         """
 
     def to_arrays(
@@ -373,7 +389,10 @@ class PartialFrequencies:
         NDArray[np.uint32],
         list[tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32]]],
     ]:
-        """Words, images, counts of words; for each length from two, both parts of n-grams, and counts."""
+        """Return the words, the number of images and the counts of words; and arrays of longer n-grams.
+
+        For each order from two, the arrays are both parts of each n-gram, and its count.
+        """
 
     @staticmethod
     def from_arrays(
@@ -382,34 +401,34 @@ class PartialFrequencies:
         counts: NDArray[np.uint32],
         longer: list[tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32]]],
     ) -> PartialFrequencies:
-        """Takes what `to_arrays` gave."""
+        """Restore frequencies from the arrays of `to_arrays`."""
 
 def release_memory() -> None:
-    """Gives freed memory back to the system, which the allocator keeps otherwise, where it can do so."""
+    """Return freed memory from the allocator to the system, if the allocator supports it."""
 
 def set_threads(count: int) -> None:
-    """Sets how many threads do the work from now on; 0 for as many as rayon takes."""
+    """Set the number of worker threads; 0 for rayon's default."""
 
 def threads() -> int:
-    """How many threads do the work."""
+    """Return the number of worker threads."""
 
 def bleu_statistics(
     candidates: TokenizedCandidates,
     max_order: int,
     reference_length: Literal["closest", "shortest", "average"],
 ) -> NDArray[np.float64]:
-    """Rows of candidate length, reference length, matched n-grams by order, n-grams by order."""
+    """Return rows of candidate length, reference length, matched n-grams and n-grams by order."""
 
 def rouge_l_statistics(candidates: TokenizedCandidates, beta: float) -> NDArray[np.float64]:
-    """Rows of ROUGE-L and 1."""
+    """Return rows of ROUGE-L and 1."""
 
 def rouge_n_statistics(candidates: TokenizedCandidates, order: int) -> NDArray[np.float64]:
-    """Rows of ROUGE-N and 1."""
+    """Return rows of ROUGE-N and 1."""
 
 def rouge_s_statistics(
     candidates: TokenizedCandidates, distance: int | None, beta: float
 ) -> NDArray[np.float64]:
-    """Rows of ROUGE-S and 1."""
+    """Return rows of ROUGE-S and 1."""
 
 @final
 class CiderReferences:
@@ -428,11 +447,11 @@ class CiderReferences:
         stem: bool,
     ) -> CiderReferences: ...
     def statistics(self, candidates: TokenizedCandidates) -> NDArray[np.float64]:
-        """Rows of the pooled cosine similarity for n-grams of each order, and 1."""
+        """Return rows of the pooled cosine similarity for n-grams of each order, and 1."""
 
 @final
 class MeteorOptions:
-    """METEOR's options."""
+    """Options of METEOR."""
 
     def __new__(
         cls,
@@ -447,30 +466,30 @@ class MeteorOptions:
         normalize: bool,
         penalize_perfect: bool,
     ) -> MeteorOptions:
-        """Takes the stages in the order in which they are tried, each with its weight.
+        """Create options; `stages` are the stages and their weights, in matching order.
 
         Raises:
-            OptionError: An option is out of its range.
+            OptionError: An option is out of range.
         """
 
 @final
 class MeteorTables:
-    """METEOR's word tables, mapped into memory."""
+    """Memory-mapped word tables of METEOR."""
 
     @staticmethod
     def open(path: Path) -> MeteorTables:
-        """Maps a file and reads its header only.
+        """Map a file into memory, and read only its header.
 
         Raises:
             OSError: The file can't be read.
-            ResourceError: It is no such file, of another version, or not whole.
+            ResourceError: The file is not such a table, has a different version, or is truncated.
         """
 
     def verify(self) -> None:
-        """Reads all of the tables and compares their checksum.
+        """Read the whole file, and compare its checksum.
 
         Raises:
-            ResourceError: It differs.
+            ResourceError: The checksum differs.
         """
 
 def compile_meteor_tables(
@@ -482,11 +501,13 @@ def compile_meteor_tables(
     paraphrases: Path,
     progress: Callable[[int], object],
 ) -> bytes:
-    """Compiles METEOR's texts; `progress` hears the number of paraphrases read, now and then.
+    """Compile METEOR's text files into tables.
+
+    The callback `progress` regularly receives the number of paraphrases read.
 
     Raises:
         OSError: `paraphrases` can't be read.
-        ResourceError: A text is not what it must be.
+        ResourceError: A text is invalid.
     """
 
 @final
@@ -497,14 +518,14 @@ class MeteorReferences:
         cls, references: TokenizedReferences, tables: MeteorTables, options: MeteorOptions
     ) -> MeteorReferences: ...
     def statistics(self, candidates: TokenizedCandidates) -> NDArray[np.float64]:
-        """Rows of METEOR's counts against the best reference.
+        """Return rows of METEOR's counts against the best reference.
 
         Raises:
             TooManyMatchesError: A candidate and a reference are too long.
         """
 
 def meteor_scores(statistics: NDArray[np.float64], options: MeteorOptions) -> NDArray[np.float64]:
-    """The score of each row of counts."""
+    """Return the score of each row of counts."""
 
 def meteor_align(
     tables: MeteorTables, options: MeteorOptions, candidate: str, reference: str
@@ -515,30 +536,35 @@ def meteor_align(
     int,
     tuple[float, float, float, float, float],
 ]:
-    """Aligns two tokenized captions.
+    """Align two tokenized captions.
 
     Returns:
-        The words of both, the matches (start and length in the candidate, start and length in the
-        reference, stage, weight), the number of chunks, and precision, recall, F mean, penalty and score.
+        The words of both captions; the matches (start and length in the candidate, start and length in the
+        reference, stage, weight); the number of chunks; and precision, recall, F mean, penalty and score.
 
     Raises:
         TooManyMatchesError: The captions are too long.
     """
 
 class TooManyMatchesError(ValueError):
-    """Two captions that are too long to align.
+    """Two captions are too long to align.
 
-    `args` are the candidate's position, which reference of its image it is, from 0, and the limits in words.
+    `args` are the candidate's position, the position of the reference among its image's references, and the
+    limits in words.
     """
 
 class SentenceTooLongError(ValueError):
-    """A sentence that is too long: `args` are the caption's position and the sentence's number of tokens."""
+    """A sentence is too long.
+
+    `args` are the caption's position, and the number of tokens in the sentence.
+    """
 
 @final
 class SentenceStages:
-    """What is known of a sentence; edges are relation, governor and dependent.
+    """The results of all processing stages for a sentence.
 
-    A word of an edge is its number, from 1, and which copy of it is meant; the governor of a root is 0.
+    Edges are relation, governor and dependent. A word in an edge is its number, from 1, and the number of its
+    copy; the governor of a root is 0.
     """
 
     @property
@@ -560,30 +586,30 @@ class SentenceStages:
 
 @final
 class SpiceModel:
-    """SPICE's grammar, rules, word lists and synonyms, mapped into memory."""
+    """Memory-mapped grammar, rules, word lists and synonyms of SPICE."""
 
     @property
     def fingerprint(self) -> str:
-        """What tells this model from others."""
+        """The fingerprint of the model's content."""
 
     @staticmethod
     def open(path: Path) -> SpiceModel:
-        """Maps a file and makes its rules ready.
+        """Map a file into memory, and prepare its rules.
 
         Raises:
             OSError: The file can't be read.
-            ResourceError: It is no such file, of another version, or not whole.
+            ResourceError: The file is not such a model, has a different version, or is truncated.
         """
 
     def verify(self) -> None:
-        """Reads all of the model and compares its checksum.
+        """Read the whole model, and compare its checksum.
 
         Raises:
-            ResourceError: It is damaged.
+            ResourceError: The model is damaged.
         """
 
     def parse(self, texts: list[str], longest: int) -> list[bytes]:
-        """The parse of each text: its tuples, packed.
+        """Return the parse of each text: its tuples in packed form.
 
         Raises:
             SentenceTooLongError: A sentence has more than `longest` tokens.
@@ -591,7 +617,7 @@ class SpiceModel:
         """
 
     def stages(self, texts: list[str], longest: int) -> list[list[SentenceStages]]:
-        """What is known of each sentence of each text.
+        """Return the processing stages of each sentence of each text.
 
         Raises:
             SentenceTooLongError: A sentence has more than `longest` tokens.
@@ -600,21 +626,21 @@ class SpiceModel:
 
 @final
 class SpiceReferences:
-    """The scene graphs of the references of images, merged."""
+    """The merged scene graphs of each image's references."""
 
     def __new__(cls, model: SpiceModel, parses: list[list[bytes]]) -> SpiceReferences:
-        """Merges graphs; `parses` has those of each image's references.
+        """Merge the graphs of each image's references.
 
         Raises:
             ResourceError: A parse is damaged.
         """
 
     def statistics(self, images: NDArray[np.int64], parses: list[bytes]) -> NDArray[np.float64]:
-        """Statistics of shape (captions, categories, 7).
+        """Return statistics of shape (captions, categories, 7).
 
-        They are tuples of the candidate, of the references, and matched; F, precision and recall; and 1, or
-        four times 0 where the references have no tuple of the category. Categories are all tuples, objects,
-        attributes, relations, colors, sizes, numbers.
+        The seven statistics are the numbers of tuples in the candidate, in the references, and matched; F,
+        precision and recall; and 1. The last four are 0 if the references have no tuple of the category. The
+        categories are all tuples, objects, attributes, relations, colors, sizes and numbers.
 
         Raises:
             ResourceError: A parse is damaged.
@@ -626,10 +652,11 @@ class SpiceReferences:
         tuple[list[tuple[str, bool, list[tuple[str, bool]]]], list[tuple[int, str, int, bool]]],
         tuple[list[tuple[str, bool, list[tuple[str, bool]]]], list[tuple[int, str, int, bool]]],
     ]:
-        """The scene graphs of a candidate and of the references of its image.
+        """Return the scene graphs of a candidate and of its image's references.
 
-        Objects with name, whether the other graph has it, and attributes; relations with the position of the
-        subject, name, position of the object, and whether the other graph has it.
+        Each graph consists of objects and relations. An object has a name, whether the other graph contains
+        it, and attributes. A relation has the position of its subject, its name, the position of its object,
+        and whether the other graph contains it.
         """
 
 def compile_spice_model(
@@ -641,15 +668,15 @@ def compile_spice_model(
     synsets: bytes,
     exceptions: bytes,
 ) -> bytes:
-    """The compiled model, from the reference's jars and METEOR's synonyms.
+    """Compile the model from the reference's jars and METEOR's synonyms.
 
     Raises:
         OSError: A jar can't be read.
-        ResourceError: A jar is not that of the reference.
+        ResourceError: A jar differs from the reference's.
     """
 
 def spice_tuples(parse: bytes) -> list[list[str]]:
-    """The tuples of a parse, one to three texts each, before any are merged.
+    """Return the tuples of a parse, of one to three strings each, before any merging.
 
     Raises:
         ResourceError: The parse is damaged.

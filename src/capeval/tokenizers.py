@@ -1,4 +1,4 @@
-"""From captions to tokens: the Penn Treebank tokenizer of the reference, without Java."""
+"""Tokenizers: the reference's Penn Treebank tokenizer without Java, and others."""
 
 from __future__ import annotations
 
@@ -36,49 +36,50 @@ Kind = Literal["ptb", "none", "function"]
 Punctuation = Literal["reference", "paper", "keep"]
 Context = Literal["file", "caption"]
 
-# In signatures, names stand between the marks `|`.
+# Signatures separate their parts with `|`.
 _NAME = re.compile(r"[^\s|]+")
 _MAX_THREADS = 4096
 
 
 def set_threads(count: int | None) -> None:
-    """Set the number of threads that tokenize and score in this process; scores do not depend on it.
+    """Set the number of threads that tokenize and score in this process.
 
-    For workers of an engine that assigns some of the processors to each of them.
+    Scores do not depend on it. Use it in workers of a distributed engine that assigns some of the processors
+    to each worker.
 
     Args:
-        count: The number of threads; None for the variable `RAYON_NUM_THREADS` or, without it, the number of
-            processors.
+        count: The number of threads. None uses the environment variable `RAYON_NUM_THREADS` or, if it is not
+            set, the number of processors.
 
     Raises:
-        OptionError: `count` is not 1 to 4096.
+        OptionError: `count` is not an integer from 1 to 4096.
     """
     _native.set_threads(0 if count is None else checked_integer("count", count, 1, _MAX_THREADS))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tokenizer:
-    """How captions become tokens.
+    """A tokenizer and its options.
 
     Args:
-        kind: `ptb` is the Penn Treebank tokenizer of Stanford CoreNLP 3.4.1, which the reference runs;
-            `none` takes captions that already are tokens joined by single spaces; `function`, the kind of
-            all tokenizers with a function, need not be given.
+        kind: `ptb` is the Penn Treebank tokenizer of Stanford CoreNLP 3.4.1, as in the reference. `none`
+            splits captions that are already tokenized, with single spaces between the tokens. `function`
+            calls `function`, and is implied by it.
         lowercase: Whether tokens are lower-cased (`ptb` only).
-        punctuation: What happens to punctuation (`ptb` only). `reference` removes what the reference
-            removes after lower-casing, which leaves brackets such as `-lrb-` in; `paper` removes the
-            brackets too, as the paper's list says; `keep` removes nothing.
-        context: What a caption is tokenized in (`ptb` only). In a `file`, captions are lines that follow each
-            other, as in the reference: rarely, the next caption changes a token. As a `caption`, each is
-            tokenized as if it were alone, so its tokens are the same in any order and part of the captions.
-        function: One's own tokenizer, for other languages: takes a caption as it was written, and returns
+        punctuation: Punctuation to remove (`ptb` only). `reference` removes the same tokens as the reference,
+            after lower-casing, so brackets such as `-lrb-` remain. `paper` also removes the brackets, which
+            the paper lists. `keep` removes nothing.
+        context: Unit of tokenization (`ptb` only). With `file`, captions are consecutive lines of one file,
+            as in the reference; in rare cases the next caption changes a token. With `caption`, each caption
+            is tokenized independently, so its tokens do not depend on the other captions.
+        function: A custom tokenizer, for example for other languages. It receives a raw caption and returns
             its tokens as a list of strings without white space.
-        name: What signatures call the function; name its version too, such as `jieba-0.42.1`.
-        batched: Whether the function takes a list of all captions instead, and returns a list of tokens for
-            each of them.
+        name: Name of the function in signatures. Include its version, such as `jieba-0.42.1`.
+        batched: Whether the function receives the list of all captions and returns a list of tokens for each
+            caption.
 
     Raises:
-        OptionError: An option has another value.
+        OptionError: An option has an invalid value, or two options contradict each other.
     """
 
     kind: Kind = "ptb"
@@ -99,32 +100,32 @@ class Tokenizer:
             self._check_function()
             object.__setattr__(self, "kind", "function")
         elif self.name != "":
-            raise OptionError(f"'name' is that of a 'function' (got {self.name!r}, and no function)")
+            raise OptionError(f"'name' requires a 'function' (got name={self.name!r} without a function)")
         elif self.batched:
-            raise OptionError("'batched' is an option of a 'function' (got True, and no function)")
+            raise OptionError("'batched' requires a 'function' (got batched=True without a function)")
 
     def _check_function(self) -> None:
         if not callable(self.function):
             raise OptionError(
-                f"'function' must be a function from a caption to its tokens (got {self.function!r})"
+                f"'function' must be a callable that splits a caption into tokens (got {self.function!r})"
             )
         if self.kind == "none":
-            raise OptionError("'kind' must be left out where there is a 'function' (got 'none')")
+            raise OptionError("'kind' and 'function' exclude each other (got kind='none'); omit 'kind'")
         if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
             raise OptionError(
-                "'name' must be a string without white space and '|', which says in signatures what the"
-                f" function is, such as 'jieba-0.42.1' (got {self.name!r})"
+                "'name' must be a name for the function in signatures, such as 'jieba-0.42.1', without white"
+                f" space or '|' (got {self.name!r})"
             )
         for option, default in (("lowercase", True), ("punctuation", "reference"), ("context", "file")):
             if getattr(self, option) != default:
                 raise OptionError(
-                    f"{option!r} is an option of 'ptb', and a 'function' does that itself"
+                    f"{option!r} applies only to the tokenizer 'ptb', not to a 'function'"
                     f" (got {getattr(self, option)!r})"
                 )
 
     @property
     def native(self) -> _native.TokenizerOptions:
-        """The options as the kernels take them."""
+        """The options in the form that the kernels accept."""
         return _native.TokenizerOptions(
             penn_treebank=self.kind == "ptb",
             lowercase=self.lowercase,
@@ -143,15 +144,15 @@ class Tokenizer:
 
 
 def as_tokenizer(made: object, name: str, place: str) -> Tokenizer:
-    """Return a `Tokenizer` as it is, and a function as a tokenizer with a name.
+    """Return a `Tokenizer` unchanged, and wrap a function in a named tokenizer.
 
     Args:
         made: A tokenizer, or a function from a caption to its tokens.
-        name: The name of a function in signatures.
-        place: The place where it was found, for the error.
+        name: Name of a function in signatures.
+        place: Where `made` comes from, for the error message.
 
     Raises:
-        OptionError: It is something else.
+        OptionError: `made` is neither a function nor a tokenizer.
     """
     if isinstance(made, Tokenizer):
         return made
@@ -167,19 +168,26 @@ def _adopt(entry: EntryPoint, loaded: object) -> None:
 
 
 TOKENIZERS: Registry[Tokenizer] = Registry("tokenizer", PluginGroup("capeval.tokenizers", _adopt))
-"""The tokenizers by name: `ptb`, `none`, and those of plug-ins (entry points of `capeval.tokenizers`)."""
+"""Tokenizers by name: `ptb`, `none` and the entry points of the group `capeval.tokenizers`."""
 
 TOKENIZERS.add({"ptb": Tokenizer(), "none": Tokenizer(kind="none")}, __name__)
 
 
 def tokenize(captions: Sequence[str], tokenizer: Tokenizer | None = None) -> list[list[str]]:
-    """The tokens of each caption.
+    """Split captions into tokens.
 
-    A line end inside a caption counts as one space, as in the reference.
+    A line break inside a caption counts as one space, as in the reference.
+
+    Args:
+        captions: The captions.
+        tokenizer: The tokenizer; the reference's by default.
+
+    Returns:
+        One list of tokens per caption.
 
     Raises:
-        CaptionError: A caption is not a string of Unicode characters, or the tokenizer's own function fails
-            or does not make lists of tokens.
+        CaptionError: A caption is not a string of Unicode characters; or the tokenizer's function fails or
+            does not return lists of tokens.
         OptionError: `tokenizer` is not a `Tokenizer`.
     """
     if isinstance(captions, str):
@@ -196,7 +204,9 @@ def tokenize(captions: Sequence[str], tokenizer: Tokenizer | None = None) -> lis
     try:
         return _native.tokenize(texts, checked.native)
     except UnicodeEncodeError as error:
-        raise CaptionError(f"a caption holds a lone surrogate, which is no character ({error})") from None
+        raise CaptionError(
+            f"a caption contains a lone surrogate, which is not a valid character ({error})"
+        ) from None
 
 
 def _checked(tokenizer: Tokenizer | None) -> Tokenizer:
@@ -210,19 +220,19 @@ def _checked(tokenizer: Tokenizer | None) -> Tokenizer:
 
 
 def _by_function(captions: list[str], tokenizer: Tokenizer) -> list[list[str]]:
-    """The tokens of each caption by the tokenizer's own function, checked."""
+    """Call the tokenizer's function on captions, and validate the tokens that it returns."""
     function: Any = tokenizer.function
     named = f"tokenizer {tokenizer.name!r}"
     if tokenizer.batched:
         made = _called(function, captions, f"{named} failed on {_captions(len(captions))}")
         if not isinstance(made, list | tuple):
             raise CaptionError(
-                f"{named} must make a list of lists of strings of {_captions(len(captions))}"
+                f"{named} must return a list of lists of strings for {_captions(len(captions))}"
                 f" (got {type(made).__name__})"
             )
         if len(made) != len(captions):
             raise CaptionError(
-                f"{named} must make one list of strings for each of {_captions(len(captions))}"
+                f"{named} must return one list of strings for each of {_captions(len(captions))}"
                 f" (got {len(made):,})"
             )
     else:
@@ -247,28 +257,31 @@ def _captions(count: int) -> str:
 
 
 def _check_tokens(tokens: object, caption: str, named: str) -> None:
-    of_caption = f"of caption {shortened(caption)}"
+    of_caption = f"for caption {shortened(caption)}"
     if not isinstance(tokens, list | tuple):
-        raise CaptionError(f"{named} must make a list of strings {of_caption} (got {type(tokens).__name__})")
+        raise CaptionError(
+            f"{named} must return a list of strings {of_caption} (got {type(tokens).__name__})"
+        )
     for token in tokens:
         if not isinstance(token, str):
-            raise CaptionError(f"{named} must make strings {of_caption} (got {shortened(token)})")
-        # Metrics read tokens joined by spaces, some of them split on any white space.
+            raise CaptionError(f"{named} must return strings {of_caption} (got {shortened(token)})")
+        # Metrics read tokens joined by spaces, and some of them split on any white space.
         if token.split() != [token]:
             raise CaptionError(
-                f"{named} must make tokens without white space, none of them empty, {of_caption}"
+                f"{named} must return tokens that are not empty and contain no white space {of_caption}"
                 f" (got {shortened(token)})"
             )
     try:
         "".join(tokens).encode()
     except UnicodeEncodeError as error:
         raise CaptionError(
-            f"{named}: a token {of_caption} holds a lone surrogate, which is no character ({error})"
+            f"{named}: a token {of_caption} contains a lone surrogate, which is not a valid character"
+            f" ({error})"
         ) from None
 
 
 def _for_kernels(captions: References | Candidates, tokenizer: Tokenizer) -> _native.Captions:
-    """Captions as the kernels take them: those of one's own function as tokens joined by single spaces."""
+    """Return captions for the kernels; tokens of a custom function are joined by single spaces."""
     if tokenizer.kind != "function":
         return captions.native
     texts = [caption for group in captions.values() for caption in group]
@@ -281,17 +294,17 @@ def _for_kernels(captions: References | Candidates, tokenizer: Tokenizer) -> _na
 def tokenized(
     references: ReferencesLike | TokenizedReferences, tokenizer: Tokenizer | None
 ) -> TokenizedReferences:
-    """References as tokens; already tokenized ones are returned unchanged.
+    """Tokenize references; return references that are already tokenized unchanged.
 
     Raises:
         CaptionError: The references are not captions by image.
-        OptionError: `tokenizer` is not a `Tokenizer`, or not that of tokenized references.
+        OptionError: `tokenizer` is not a `Tokenizer`, or differs from the tokenizer of tokenized references.
     """
     if not isinstance(references, TokenizedReferences):
         return TokenizedReferences(References(references), tokenizer)
     if tokenizer is not None and _checked(tokenizer) != references.tokenizer:
         raise OptionError(
-            f"'tokenizer' must be the one the references were tokenized with, {references.tokenizer}"
+            f"'tokenizer' must be the tokenizer of the tokenized references, {references.tokenizer}"
             f" (got {tokenizer})"
         )
     return references
@@ -300,7 +313,7 @@ def tokenized(
 class TokenizedReferences:
     """References tokenized once, for any number of metrics and candidates.
 
-    A pickle of them has the captions, which are tokenized again when it is loaded.
+    A pickle contains the captions, which are tokenized again when it is loaded.
     """
 
     def __init__(self, references: References, tokenizer: Tokenizer | None = None) -> None:
@@ -319,7 +332,9 @@ class TokenizedReferences:
         return type(self), (self.references, self.tokenizer)
 
     def texts(self, image: ImageId) -> list[str]:
-        """The references of an image as tokens joined by single spaces; `references` has them as written.
+        """Return the references of an image as tokens joined by single spaces.
+
+        The attribute `references` contains the original captions.
 
         Raises:
             CaptionError: There is no such image.
@@ -327,7 +342,7 @@ class TokenizedReferences:
         return self.native.of(self.references.position(image))
 
     def candidates(self, candidates: Candidates) -> TokenizedCandidates:
-        """Tokenizes candidates of some or all of the images.
+        """Tokenize candidates of some or all of the images.
 
         Raises:
             MismatchError: A candidate's image has no references.
@@ -336,7 +351,7 @@ class TokenizedReferences:
 
 
 class TokenizedCandidates:
-    """Candidates tokenized with the vocabulary of their references: one row for each caption, in order."""
+    """Candidates tokenized with the vocabulary of their references: one row per caption, in order."""
 
     def __init__(self, references: TokenizedReferences, candidates: Candidates) -> None:
         positions = candidates.native.positions_in(references.references.native)
@@ -371,16 +386,22 @@ class TokenizedCandidates:
         return np.repeat(positions, self.candidates.counts)
 
     def texts(self) -> list[str]:
-        """The candidates as tokens joined by single spaces."""
+        """Return the candidates as tokens joined by single spaces."""
         return self.native.texts()
 
     def captions(self) -> list[str]:
-        """The candidates as they were written."""
+        """Return the candidates as they were written."""
         return [caption for captions in self.candidates.values() for caption in captions]
 
 
 def unknown_images(candidates: Candidates, references: References, positions: list[int]) -> str:
-    """The message about images of candidates, at `positions`, that have no references."""
+    """Return the message about candidates' images without references.
+
+    Args:
+        candidates: The candidates.
+        references: The references.
+        positions: The positions of those images among the candidates.
+    """
     images = [candidates.image_ids[position] for position in positions]
     types = id_types(images[0], references.image_ids[0])
     return f"{first_few(images)} among the candidates but not among the references{types}"

@@ -76,7 +76,7 @@ def test_a_wrong_file_is_named(visitor: Visitor, name: str) -> None:
     visitor.choose_file("File", RESULTS, b'[{"image_id": 1, "caption": "a"}]')
     visitor.write("method", "Half done")
     visitor.press("Submit as")
-    expect(visitor.page.get_by_text("5 images (2, 3, 4, 5, 6) are without a caption")).to_be_visible()
+    expect(visitor.page.get_by_text("5 images (2, 3, 4, 5, 6) are missing a caption")).to_be_visible()
     expect(visitor.page.get_by_text("5 of 5")).to_be_visible()
 
 

@@ -76,11 +76,11 @@ def test_images_that_differ() -> None:
     assert messages.images_problem({3: "", 1: "", 2: ""}, expected, "split 'a'", "a caption") == ""
     assert (
         messages.images_problem([1, 2, 3, 9], expected, "split 'a'", "a caption")
-        == "image 9 is not of split 'a'"
+        == "image 9 is not in split 'a'"
     )
     assert (
         messages.images_problem([1], expected, "split 'a'", "a caption")
-        == "2 images (2, 3) are without a caption"
+        == "2 images (2, 3) are missing a caption"
     )
     problem = messages.images_problem(["1"], expected, "split 'a'", "a caption")
-    assert problem == "image '1' is not of split 'a'; image ids must be integers (got strings)"
+    assert problem == "image '1' is not in split 'a'; image ids must be integers (got strings)"

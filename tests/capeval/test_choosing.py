@@ -176,8 +176,8 @@ def test_rotations_and_names_from_files(tmp_path: Path) -> None:
 def test_files_that_are_something_else(tmp_path: Path) -> None:
     path = tmp_path / "file.csv"
     for text, message in [
-        ("", "must name the column 'ImageID'"),
-        ("ImageID,Label\n", "must name the column 'LabelName'"),
+        ("", "must contain the column 'ImageID'"),
+        ("ImageID,Label\n", "must contain the column 'LabelName'"),
         ("ImageID,LabelName\n", "at least one box .got none"),
         ("ImageID,LabelName\na\n", "line 2 must have 2 columns .got 1"),
     ]:

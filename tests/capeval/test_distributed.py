@@ -141,14 +141,14 @@ def test_references_by_path_pickle_as_their_path(tmp_path: Path) -> None:
     assert prepared.evaluate(candidates).corpus == report.corpus
     write_references(References(A), path)
     _references_again.cache_clear()
-    with pytest.raises(ResourceError, match=r"references\.json must have the references that it had"):
+    with pytest.raises(ResourceError, match=r"references\.json: the references changed after the pickle"):
         pickle.loads(data)
     path.unlink()
-    with pytest.raises(ResourceError, match=r"references\.json must have references, which a pickle names"):
+    with pytest.raises(ResourceError, match=r"references\.json: cannot read the references of a pickle"):
         pickle.loads(data)
     with pytest.raises(OptionError, match=r"'by_path' must be True or False \(got 1\)"):
         load_references(path, by_path=1)  # type: ignore[arg-type]
-    with pytest.raises(OptionError, match=r"'by_path' needs the path of a file \(got bytes\)"):
+    with pytest.raises(OptionError, match=r"'by_path' requires the path of a file \(got bytes\)"):
         load_references(b"{}", by_path=True)
 
 

@@ -56,7 +56,7 @@ def test_lists_of_captions_and_text_ids(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("columns", "words"),
     [
-        ({"image_id": [1], "words": ["a"]}, "one with a usual name (got 'image_id', 'words')"),
+        ({"image_id": [1], "words": ["a"]}, "cannot find the caption column (got 'image_id', 'words')"),
         ({"image_id": [1.0], "caption": ["a"]}, "column image_id must hold integers or text (got Float64)"),
         ({"image_id": [True], "caption": ["a"]}, "column image_id must hold integers or text (got Boolean)"),
         (
@@ -101,7 +101,7 @@ def test_rows_of_a_split(tmp_path: Path, name: str) -> None:
 def test_a_damaged_file(tmp_path: Path, name: str) -> None:
     path = save({"image_id": [1], "caption": ["a"]}, tmp_path / name)
     path.write_bytes(path.read_bytes()[:-30])
-    with pytest.raises(FormatError, match="can't be read as Parquet or Arrow"):
+    with pytest.raises(FormatError, match="cannot read the file as Parquet or Arrow"):
         load_candidates(path)
 
 

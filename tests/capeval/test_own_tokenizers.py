@@ -105,16 +105,22 @@ def test_the_studies_take_it() -> None:
         ({"function": list, "name": "a b"}, r"'name' must be .* \(got 'a b'\)"),
         ({"function": list, "name": "a|b"}, r"'name' must be .* \(got 'a\|b'\)"),
         ({"function": list, "name": 3}, r"'name' must be .* \(got 3\)"),
-        ({"function": "list", "name": "a"}, r"'function' must be a function .* \(got 'list'\)"),
+        ({"function": "list", "name": "a"}, r"'function' must be a callable .* \(got 'list'\)"),
         ({"function": list, "name": "a", "batched": 1}, r"'batched' must be True or False \(got 1\)"),
-        ({"function": list, "name": "a", "kind": "none"}, r"'kind' must be left out .* \(got 'none'\)"),
-        ({"function": list, "name": "a", "lowercase": False}, r"'lowercase' is an option of 'ptb'"),
-        ({"function": list, "name": "a", "punctuation": "keep"}, r"'punctuation' is an option of 'ptb'"),
-        ({"function": list, "name": "a", "context": "caption"}, r"'context' is an option of 'ptb'"),
+        (
+            {"function": list, "name": "a", "kind": "none"},
+            r"'kind' and 'function' exclude each other \(got kind",
+        ),
+        ({"function": list, "name": "a", "lowercase": False}, r"'lowercase' applies only to the tokenizer"),
+        (
+            {"function": list, "name": "a", "punctuation": "keep"},
+            r"'punctuation' applies only to the tokenizer",
+        ),
+        ({"function": list, "name": "a", "context": "caption"}, r"'context' applies only to the tokenizer"),
         ({"context": "line"}, r"'context' must be one of .*file.*caption.* \(got 'line'\)"),
-        ({"kind": "function"}, r"'function' must be a function .* \(got None\)"),
-        ({"name": "a"}, r"'name' is that of a 'function' \(got 'a', and no function\)"),
-        ({"batched": True}, r"'batched' is an option of a 'function' \(got True, and no function\)"),
+        ({"kind": "function"}, r"'function' must be a callable .* \(got None\)"),
+        ({"name": "a"}, r"'name' requires a 'function' \(got name='a' without a function\)"),
+        ({"batched": True}, r"'batched' requires a 'function' \(got batched=True without a function\)"),
     ],
 )
 def test_wrong_options_are_refused(options: dict[str, Any], message: str) -> None:
@@ -130,17 +136,17 @@ def fails(caption: str) -> list[str]:
     ("function", "message"),
     [
         (fails, r"tokenizer 'own' failed on caption '一只狗': KeyError: '一'$"),
-        (str.strip, r"tokenizer 'own' must make a list of strings of caption '一只狗' \(got str\)$"),
-        (iter, r"tokenizer 'own' must make a list of strings of caption '一只狗' \(got str_\w*iterator\)$"),
+        (str.strip, r"tokenizer 'own' must return a list of strings for caption '一只狗' \(got str\)$"),
+        (iter, r"tokenizer 'own' must return a list of strings .* \(got str_\w*iterator\)$"),
         (
             lambda _: None,
-            r"tokenizer 'own' must make a list of strings of caption '一只狗' \(got NoneType\)$",
+            r"tokenizer 'own' must return a list of strings for caption '一只狗' \(got NoneType\)$",
         ),
-        (lambda _: ["a", 3], r"tokenizer 'own' must make strings of caption '一只狗' \(got 3\)$"),
-        (lambda _: ["a", b"b"], r"tokenizer 'own' must make strings of caption '一只狗' \(got b'b'\)$"),
-        (lambda _: ["a", "b c"], r"of caption '一只狗' \(got 'b c'\)$"),
-        (lambda _: ["a", "\u3000"], r"must make tokens without white space, .* \(got '\\u3000'\)$"),
-        (lambda _: ["a", ""], r"must make tokens without white space, none of them empty, .* \(got ''\)$"),
+        (lambda _: ["a", 3], r"tokenizer 'own' must return strings for caption '一只狗' \(got 3\)$"),
+        (lambda _: ["a", b"b"], r"tokenizer 'own' must return strings for caption '一只狗' \(got b'b'\)$"),
+        (lambda _: ["a", "b c"], r"for caption '一只狗' \(got 'b c'\)$"),
+        (lambda _: ["a", "\u3000"], r"must return tokens .* contain no white space .* \(got '\\u3000'\)$"),
+        (lambda _: ["a", ""], r"must return tokens that are not empty .* \(got ''\)$"),
         (lambda _: ["\ud83d"], r"tokenizer 'own': .*lone surrogate"),
     ],
 )
@@ -163,9 +169,9 @@ def test_a_function_that_makes_something_else_is_refused(
 @pytest.mark.parametrize(
     ("made", "message"),
     [
-        ([["a"]], r"tokenizer 'own' must make one list of strings for each of 2 captions \(got 1\)$"),
-        (iter([["a"], ["b"]]), r"must make a list of lists of strings of 2 captions \(got list_iterator\)$"),
-        ("ab", r"must make a list of lists of strings of 2 captions \(got str\)$"),
+        ([["a"]], r"tokenizer 'own' must return one list of strings for each of 2 captions \(got 1\)$"),
+        (iter([["a"], ["b"]]), r"return a list of lists of strings for 2 captions \(got list_iterator\)$"),
+        ("ab", r"must return a list of lists of strings for 2 captions \(got str\)$"),
     ],
 )
 def test_a_batched_function_makes_one_list_a_caption(made: Any, message: str) -> None:

@@ -47,7 +47,7 @@ def test_one_caption_is_held_out_by_the_seed() -> None:
 
 
 def test_an_image_with_one_caption_has_none_to_hold_out() -> None:
-    with pytest.raises(MismatchError, match="got one for image 2"):
+    with pytest.raises(MismatchError, match="got 1 for image 2"):
         hold_out(References({1: ["a", "b"], 2: ["c"]}))
 
 
@@ -76,7 +76,7 @@ def test_halves_have_every_position_once() -> None:
     one, two = halves(48, seed=1)
     assert len(one) == len(two) == 24
     assert sorted([*one, *two]) == list(range(48))
-    with pytest.raises(MismatchError, match="at least two"):
+    with pytest.raises(MismatchError, match="fewer than two"):
         halves(1)
 
 

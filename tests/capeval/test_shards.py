@@ -113,7 +113,7 @@ def test_bad_shards_stop_the_job_or_are_left_out_as_if_they_were_not_there(tmp_p
     messages = sorted(failure.message for failure in scored.failures)
     assert len(messages) == 3
     assert messages[0].endswith(r"part-1.parquet: row 3: caption must be text (got null)")
-    assert "part-2.parquet: the file can't be read as Parquet or Arrow" in messages[1]
+    assert "part-2.parquet: cannot read the file as Parquet or Arrow" in messages[1]
     image = parts[0][7]["image_id"]
     assert f"part-3.parquet: image {image} must be in one shard (it is in " in messages[2]
     with pytest.raises(MismatchError, match=f"image {image} must be in one shard"):

@@ -155,12 +155,12 @@ def test_a_plan_is_read_as_it_was_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "old", "new", "message"),
     [
-        ("pairs.csv", "\n0,", "\n1,", r"pairs\.csv: line 2: 'pair' must be a number of the plan .got '1'"),
-        ("pairs.csv", '"first_by"', '"by"', "must name the column 'first_by'"),
-        ("triplets.csv", '"first",3', '"left",3', "must say first or second .got 'left'"),
-        ("triplets.csv", ",3\n", ",few\n", "'judgments' must be a whole number .got 'few'"),
-        ("triplets.csv", "\n0,0,", "\n0,9,", "'pair' must be a number of the plan .got '9'"),
-        ("triplets.csv", "\n0,0,", "\n4,0,", "'triplet' must be a number of the plan .got '4'"),
+        ("pairs.csv", "\n0,", "\n1,", r"pairs\.csv: line 2: 'pair' must be the number of a pair .* .got '1'"),
+        ("pairs.csv", '"first_by"', '"by"', "must contain the column 'first_by'"),
+        ("triplets.csv", '"first",3', '"left",3', "must be first or second .got 'left'"),
+        ("triplets.csv", ",3\n", ",few\n", "'judgments' must be a nonnegative integer .got 'few'"),
+        ("triplets.csv", "\n0,0,", "\n0,9,", "'pair' must be the number of a pair in the plan .got '9'"),
+        ("triplets.csv", "\n0,0,", "\n4,0,", "'triplet' must be the number of a triplet .* .got '4'"),
     ],
 )
 def test_a_plan_that_was_changed_is_refused(

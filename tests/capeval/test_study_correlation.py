@@ -253,9 +253,9 @@ def test_wrong_ratings_are_named() -> None:
     for values in (np.array([[np.nan]]), np.array([[np.inf]])):
         with pytest.raises(CaptionError, match="finite"):
             Ratings(image_ids=("a",), captions=("x",), values=values)
-    with pytest.raises(CaptionError, match="an image, a caption"):
+    with pytest.raises(CaptionError, match="must have the same length"):
         Ratings(image_ids=("a",), captions=("x", "y"), values=np.ones((1, 1)))
-    with pytest.raises(CaptionError, match="systems or none"):
+    with pytest.raises(CaptionError, match="'systems' must be empty or have one system"):
         Ratings(image_ids=("a",), captions=("x",), values=np.ones((1, 1)), systems=("s", "t"))
 
 
@@ -281,8 +281,8 @@ def test_ratings_from_csv(tmp_path: Path) -> None:
         ("image_id,caption,rating\n", "at least one rating"),
         ("image_id,caption,rating\n1,a\n", "line 2 must have 3 columns"),
         ("image_id,caption,rating\n1,a,2,3\n", "line 2 must have 3 columns"),
-        ("image_id,caption,rating\n1,a,two\n", "line 2 must have a rating that is a number \\(got 'two'"),
-        ("image_id,caption,rating\n1,a,nan\n", "line 2 must have a rating that is a number"),
+        ("image_id,caption,rating\n1,a,two\n", "line 2 must have a finite number as rating \\(got 'two'"),
+        ("image_id,caption,rating\n1,a,nan\n", "line 2 must have a finite number as rating"),
         ("image_id,caption,rating\n1,a,\n", "line 2 must have a rating \\(got none"),
         ("image_id,caption,rating,system\n1,a,2,\n", "line 2 must have a system"),
     ],

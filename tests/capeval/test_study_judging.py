@@ -178,10 +178,10 @@ def test_human_scores_are_read_as_they_were_written() -> None:
     assert header == "submission,system,question,value,low,high,images,votes,workers,alpha,release"
     for row, message in (
         (",,M1,1,1,1,1,1,,,", "line 2 must have a system .got none."),
-        (",a,M1,x,1,1,1,1,,,", "line 2 must have a number in the column 'value' .got 'x'."),
-        (",a,M1,nan,1,1,1,1,,,", "line 2 must have a number in the column 'value'"),
-        (",a,M1,1,1,1,-1,1,,,", "line 2 must have a whole number in the column 'images'"),
-        (",a,M1,1,1,1,1,1,,,\n,a,M1,1,1,1,1,1,,,", "line 3 must have another system, question or release"),
+        (",a,M1,x,1,1,1,1,,,", "line 2 must have a finite number in the column 'value' .got 'x'."),
+        (",a,M1,nan,1,1,1,1,,,", "line 2 must have a finite number in the column 'value'"),
+        (",a,M1,1,1,1,-1,1,,,", "line 2 must have a nonnegative integer in the column 'images'"),
+        (",a,M1,1,1,1,1,1,,,\n,a,M1,1,1,1,1,1,,,", "line 3 must have a new combination of system"),
         ("", "at least one value"),
     ):
         with pytest.raises(FormatError, match=message):
@@ -310,7 +310,7 @@ def test_negative_ratings_are_read_without_a_warning() -> None:
 
 @pytest.mark.parametrize("text", ["'", "'x", "''-1", "'-1+1", "'inf"])
 def test_other_text_is_no_rating(text: str) -> None:
-    with pytest.raises(FormatError, match=r"line 2 must have a rating that is a number"):
+    with pytest.raises(FormatError, match=r"line 2 must have a finite number as rating"):
         load_ratings(f"image_id,caption,rating\n1,a dog,{text}\n".encode())
 
 

@@ -156,7 +156,7 @@ def test_word_scores_from_a_file(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("", "the file is empty"),
-        ('{"image_id": 1, "scores": {}}', "score at least one word"),
+        ('{"image_id": 1, "scores": {}}', "contain at least one score"),
         ("nothing", "line 1 column 2 is not JSON"),
         ("[1]", r"line 1 must be an object \(got \[1\]\)"),
         ('{"image_id": 1.5, "scores": {}}', r"line 1: image_id must be an integer or a string \(got 1\.5\)"),
@@ -164,7 +164,7 @@ def test_word_scores_from_a_file(tmp_path: Path) -> None:
         ('{"image_id": 1, "scores": {"dog": NaN}}', r'words and numbers \(got \{"dog": NaN\}\)'),
         (
             '{"image_id": 1, "scores": {"a": 1}}\n{"image_id": 1, "scores": {}}',
-            "line 2: image_id must be different",
+            "line 2: duplicate image_id",
         ),
     ],
 )
@@ -235,7 +235,7 @@ def test_a_list_of_classes(tmp_path: Path) -> None:
     assert load_word_classes(path) == {"dog": "noun", "red": "adjective"}
     for text, message in [
         ("dog noun", "line 1 must be a word"),
-        ("a\tnoun\na\tverb", "line 2 must have a new word .got 'a' again"),
+        ("a\tnoun\na\tverb", "line 2: duplicate word 'a"),
     ]:
         path.write_text(text)
         with pytest.raises(FormatError, match=message):

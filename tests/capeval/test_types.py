@@ -79,8 +79,8 @@ def test_select_keeps_the_order_asked_for() -> None:
 @pytest.mark.parametrize(
     ("captions", "message"),
     [
-        ({}, r"must hold at least one image \(got none\)"),
-        ([("a", ["b"])], r"of image 0 must be a list \(got tuple\); pairs of an image id and its captions"),
+        ({}, r"must contain at least one image \(got none\)"),
+        ([("a", ["b"])], r"of image 0 must be a list \(got tuple\); for pairs of an image id"),
         ([("1", "b")], r"of image 0 must be a list \(got tuple\)"),
         ([["a", 3]], r"caption 1 of image 0 must be a string \(got 3\)"),
         ({1: None}, r"of image 1 must be a list of strings \(got NoneType\)"),
@@ -95,8 +95,8 @@ def test_select_keeps_the_order_asked_for() -> None:
         ({1: ["a"], 2: []}, "2"),
         ({1: ["a", 5]}, "caption 1 of image 1 must be a string"),
         ({1: [b"a"]}, "caption 0 of image 1 must be a string"),
-        ({1: ["\ud83d"]}, "caption 0 of image 1 holds a lone surrogate"),
-        ({"\ud83d": ["a"]}, "image id 0 holds a lone surrogate"),
+        ({1: ["\ud83d"]}, "caption 0 of image 1 contains a lone surrogate"),
+        ({"\ud83d": ["a"]}, "image id 0 contains a lone surrogate"),
         ({1: ["a"], "2": ["a"]}, r"image id 1 must be an integer, as the first id is \(got '2', str\)"),
         ({"1": ["a"], 2: ["a"]}, r"image id 1 must be a string, as the first id is \(got 2, int\)"),
         ({True: ["a"]}, r"image id 0 must be an integer or a string \(got True, bool\)"),

@@ -26,7 +26,7 @@ def test_words() -> None:
 
 
 def test_spaces_are_refused_and_can_be_dropped() -> None:
-    with pytest.raises(CaptionError, match=r"must make tokens without white space.*\(got ' '\)"):
+    with pytest.raises(CaptionError, match=r"must return tokens .* contain no white space.*\(got ' '\)"):
         tokenize(["两只 猫"], Tokenizer(function=jieba.lcut, name="jieba"))
     words = Tokenizer(
         function=lambda caption: [word for word in jieba.cut(caption) if not word.isspace()], name="jieba"

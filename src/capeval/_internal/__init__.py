@@ -1,1 +1,1 @@
-"""Helpers of the package; not for other packages."""
+"""Internal helpers of capeval."""

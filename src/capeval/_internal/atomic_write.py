@@ -1,4 +1,4 @@
-"""Writing files whole or not at all."""
+"""Atomic file writes."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ __all__ = ["check_writable", "naming_file", "written_whole"]
 
 @contextmanager
 def written_whole(path: str | Path) -> Iterator[IO[bytes]]:
-    """Opens a new file that replaces `path` when it is complete.
+    """Open a new file that replaces `path` when it is complete.
 
-    Until then, and when writing fails, an older file at `path` stays unchanged. If `path` is not a regular
+    Until then, or if writing fails, an existing file at `path` remains unchanged. If `path` is not a regular
     file but a pipe or a terminal, it is written to directly.
 
     Raises:
-        OSError: The folder does not exist or can't be written to, a link leads to itself, or the disk is
-            full. The error names `path`.
+        OSError: The folder does not exist or is not writable, a link points to itself, or the disk is full.
+            The error names `path`.
     """
     path = Path(path)
     with naming_file(path), _written_whole(path) as file:
@@ -31,7 +31,7 @@ def written_whole(path: str | Path) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def naming_file(name: str | Path) -> Iterator[None]:
-    """Names a file in the errors of writing to it, which have no name, such as that of a full disk."""
+    """Add a file's name to errors of writing to it that lack one, such as a full disk."""
     try:
         yield
     except OSError as error:
@@ -46,13 +46,13 @@ def _written_whole(path: Path) -> Iterator[IO[bytes]]:
 
     mode = _mode(path)
     if mode is not None and not stat.S_ISREG(mode):
-        # A terminal, a pipe or /dev/null can only be written to, never replaced.
+        # A terminal, a pipe or /dev/null can be written to but not replaced.
         with path.open("wb") as file:
             yield file
         return
-    # A symbolic link stays a link; its target is replaced.
+    # A symbolic link remains a link; its target is replaced.
     path = path.resolve()
-    # The new file must be on the same disk as the old one to take its place in one step.
+    # A file can only be replaced atomically by one on the same file system.
     try:
         descriptor, name = mkstemp(prefix=f".{path.name}.", dir=path.parent)
     except OSError as error:
@@ -72,10 +72,10 @@ def _written_whole(path: Path) -> Iterator[IO[bytes]]:
 
 
 def check_writable(path: Path) -> None:
-    """Checks that a file can be written, to be called before the slow work whose result goes there.
+    """Check that a file can be written, before the slow work that produces its content.
 
     Raises:
-        OSError: It is a folder, or its own folder does not exist or can't be written to.
+        OSError: `path` is a folder, or its parent folder does not exist or is not writable.
     """
     mode = _mode(path)
     if mode is not None and stat.S_ISDIR(mode):
@@ -94,7 +94,7 @@ def _failure(number: int, path: Path) -> OSError:
 
 
 def _mode(path: Path) -> int | None:
-    """The type and permissions of a file; None where there is none."""
+    """Return the type and permissions of a file, or None if it does not exist."""
     try:
         return path.stat().st_mode
     except FileNotFoundError:

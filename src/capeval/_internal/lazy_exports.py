@@ -1,4 +1,4 @@
-"""Names that a package imports from one of its modules when they are first used."""
+"""Lazy imports of a package's public names."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ __all__ = ["lazy_exports"]
 def lazy_exports(package: str, module: str) -> Callable[[str], object]:
     """Return a `__getattr__` for a package with the public names of a module.
 
-    The module is imported when one of its names is first used, so that importing another module of the
-    package, such as a command that only shows its help, doesn't import numpy.
+    The module is imported when one of its names is first used. Importing another module of the package, such
+    as a command that only shows its help, then does not import numpy.
     """
 
     def get(name: str) -> object:

@@ -1,4 +1,4 @@
-"""HTML tables for notebooks, which take their colors from the page: light and dark."""
+"""HTML tables for notebooks, in the colors of a light or dark page."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _TABLE = "border-collapse: collapse; color: inherit; background: none; font-vari
 def html_table(
     columns: Sequence[str], rows: Iterable[Sequence[str]], *, notes: Mapping[str, Sequence[str]] | None = None
 ) -> str:
-    """A table whose first column is text, and whose other columns are numbers.
+    """Return an HTML table with text in the first column and numbers in the others.
 
     Args:
-        columns: The names of the columns.
+        columns: The column headers.
         rows: The text of each cell.
-        notes: Lines below the table that are shown when their title is clicked, by title.
+        notes: Lines below the table by title; a click on the title expands them.
     """
     head = "".join(_cell("th", name, place) for place, name in enumerate(columns))
     body = "".join(

@@ -1,4 +1,4 @@
-"""Optional packages: the extra of capeval that installs a missing one."""
+"""Errors about missing optional packages, with the command that installs them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from capeval.errors import DependencyError
 
 __all__ = ["install_command", "missing_package"]
 
-# Packages by import names that differ from theirs, and by those of packages that come with them.
+# Packages by import name, if it differs from the package's name or belongs to one of its dependencies.
 _PACKAGES = {
     "PIL": "pillow",
     "allauth": "django-allauth",
@@ -22,7 +22,7 @@ _PACKAGES = {
     "spellchecker": "pyspellchecker",
     "storages": "django-storages",
 }
-# Optional packages of no extra.
+# Optional packages that no extra installs.
 _WITHOUT_EXTRA = {"pandas", "polars", "pyarrow", "torchmetrics"}
 # capeval's own distributions: the extra of capeval that installs them.
 _DISTRIBUTIONS = {"capeval": "", "capeval-decoding": "decoding", "capeval-server": "server"}
@@ -37,8 +37,8 @@ def missing_package(purpose: str, error: ImportError, extra: str = "") -> Import
         extra: The extra to name if several contain the package.
 
     Returns:
-        A `DependencyError` with the command that installs the package; `error` itself if nothing optional is
-        missing, such as for a fault inside an installed package.
+        A `DependencyError` with the command that installs the package; `error` itself if no optional package
+        is missing, for example if an installed package is broken.
     """
     name = (error.name or "").partition(".")[0]
     if not name or find_spec(name) is not None:
@@ -49,7 +49,7 @@ def missing_package(purpose: str, error: ImportError, extra: str = "") -> Import
 
 
 def install_command(package: str, extra: str = "") -> str:
-    """Return the command that installs an optional package; empty if capeval has no use for it.
+    """Return the command that installs a package; empty if capeval does not use it.
 
     Args:
         package: The name of the package, such as `pyjwt`.
@@ -63,8 +63,11 @@ def install_command(package: str, extra: str = "") -> str:
 
 
 def _find_requirements(package: str) -> set[str]:
-    """Return what installs a package, such as `capeval[report]`; empty if capeval is not installed."""
-    # Imported here, because a command needs them only if it fails.
+    """Return the requirements that install a package, such as `capeval[report]`.
+
+    The set is empty if capeval is not installed.
+    """
+    # Imported here because only commands that fail need them.
     import re
     from importlib.metadata import PackageNotFoundError, requires
 

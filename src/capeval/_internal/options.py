@@ -1,6 +1,6 @@
-"""Descriptions of options, from which the command line, its help and the validation are made.
+"""Descriptions of options for the command line, its help and validation.
 
-A parameter of a command, or a field of a dataclass of options, is `Annotated` with an `Argument` or an
+A parameter of a command or a field of a dataclass of options is `Annotated` with an `Argument` or an
 `Option`. This module imports neither click nor numpy.
 """
 
@@ -25,7 +25,7 @@ class Argument:
     Attributes:
         help: The help text.
         metavar: The name in the help; by default the parameter's name in capital letters.
-        show_default: Whether the help shows the default, or a text to show instead.
+        show_default: Whether the help shows the default; or a text to show instead.
     """
 
     help: str
@@ -37,19 +37,19 @@ class Option:
     """Description of an option.
 
     Args:
-        names: Names such as `--output` and `-o`; by default made from the parameter's name.
+        names: Names such as `--output` and `-o`; by default derived from the parameter's name.
         help: The help text.
-        metavar: The name of the value in the help; `FILE` for a path by default.
-        show_default: Whether the help shows the default, or a text to show instead.
-        min: The smallest integer allowed.
-        max: The largest integer allowed.
-        between: Numbers between which the value must be, both excluded.
+        metavar: The name of the value in the help; by default `FILE` for a path.
+        show_default: Whether the help shows the default; or a text to show instead.
+        min: The smallest allowed integer.
+        max: The largest allowed integer.
+        between: The bounds of the value, both exclusive.
     """
 
     def __init__(
         self,
         *names: str,
-        help: str,  # noqa: A002 - click's names.
+        help: str,  # noqa: A002 - the name that click uses.
         metavar: str | None = None,
         show_default: bool | str = True,
         min: int | None = None,  # noqa: A002
@@ -72,10 +72,10 @@ class Parameter:
     Attributes:
         name: The name.
         about: The description; None for a dataclass, whose fields are parameters.
-        kind: The type of the value, or of each value: without None, and without the list.
-        is_list: Whether it is a list, each value of which is given by itself.
-        choices: The values of a Literal; empty for other types.
-        default: The default; `inspect.Parameter.empty` if it is required.
+        kind: The type of the value, or of each value of a list; without None.
+        is_list: Whether it is a list: the option may be repeated, with one value each time.
+        choices: The values of a `Literal`; empty for other types.
+        default: The default; `inspect.Parameter.empty` if the parameter is required.
     """
 
     name: str
@@ -87,7 +87,7 @@ class Parameter:
 
     @property
     def is_required(self) -> bool:
-        """Whether there is no default."""
+        """Whether the parameter has no default."""
         return self.default is inspect.Parameter.empty
 
 
@@ -104,7 +104,7 @@ def _parameters_of(target: Callable[..., object]) -> tuple[Parameter, ...]:
         kind, about = hints[name], None
         if not is_dataclass(kind):
             kind, *described = get_args(kind)
-            # The last description is the one nearest to the parameter.
+            # With nested `Annotated` types, the last description belongs to the parameter itself.
             about = described[-1]
         if get_origin(kind) in (Union, UnionType):
             (kind,) = (each for each in get_args(kind) if each is not NoneType)
@@ -128,7 +128,7 @@ def check_options(options: object) -> None:
     """Validate the fields of a dataclass of options against their descriptions.
 
     Raises:
-        OptionError: A field has a value that its description does not allow.
+        OptionError: The description of a field does not allow its value.
     """
     for each in parameters_of(type(options)):
         value = getattr(options, each.name)
@@ -145,6 +145,6 @@ def check_options(options: object) -> None:
             checked_integer(each.name, value, each.about.min, each.about.max)
 
 
-Samples = Annotated[int, Option(min=1, help="Resamples of the images.")]
+Samples = Annotated[int, Option(min=1, help="Number of bootstrap resamples of the images.")]
 Level = Annotated[float, Option(between=(0, 1), help="Confidence level of intervals, between 0 and 1.")]
-Seed = Annotated[int, Option(min=0, help="Seed of random draws.")]
+Seed = Annotated[int, Option(min=0, help="Random seed.")]

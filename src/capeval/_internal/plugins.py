@@ -1,4 +1,4 @@
-"""Registries of named values, which other distributions extend through entry points."""
+"""Registries of named values that other distributions extend through entry points."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ _Value = TypeVar("_Value")
 
 
 class DuplicateNameError(OptionError):
-    """A name that two distributions register."""
+    """Two distributions register the same name."""
 
 
 class PluginGroup:
     """The entry points of a group, loaded once.
 
-    Searching for entry points takes longer than a whole command, so a registry asks for them only if a name
-    is unknown, or to list all names.
+    Finding entry points takes longer than a typical command, so a registry loads them only if a name is
+    unknown or all names are listed.
 
     Args:
         group: The name of the group, such as `capeval.metrics`.
-        adopt: Registers the object that an entry point names; by default, importing its module does that.
+        adopt: Registers the object of an entry point. By default, the imported module registers it.
     """
 
     def __init__(self, group: str, adopt: Callable[[EntryPoint, object], None] | None = None) -> None:
@@ -42,18 +42,20 @@ class PluginGroup:
         self._loading: str | None = None
 
     def owner_of(self, module: str) -> str:
-        """Return the distribution whose plug-in is being loaded; otherwise the package of a module."""
+        """Return the distribution of the plug-in being loaded, or else a module's package."""
         return self._loading or module.partition(".")[0]
 
     def load(self) -> None:
-        """Load all plug-ins. A `CapevalWarning` names the distribution of a plug-in that fails.
+        """Load all plug-ins, with a `CapevalWarning` for each one that fails.
+
+        The warning names the distribution of the plug-in.
 
         Raises:
             DuplicateNameError: Two distributions register the same name.
         """
         with self._lock:
             if not self._is_loaded:
-                # A plug-in that lists the names while it is loaded finds those that are there.
+                # Set first: a plug-in that lists the names while it is loaded sees those registered so far.
                 self._is_loaded = True
                 from importlib.metadata import entry_points
 
@@ -85,22 +87,22 @@ class PluginGroup:
 
 
 class Registry(Mapping[str, _Value]):
-    """Values by name: those of capeval, then those of plug-ins.
+    """Values by name: capeval's own, followed by those of plug-ins.
 
     Args:
-        kind: The values in messages, such as `metric`.
-        plugins: The plug-ins that may register more of them.
+        kind: Name of a value in messages, such as `metric`.
+        plugins: The plug-ins that may register more values.
     """
 
     def __init__(self, kind: str, plugins: PluginGroup) -> None:
         self._kind = kind
         self._plugins = plugins
         self._values: dict[str, _Value] = {}
-        # Names are compared without case. Each has its spelling and its distribution.
+        # Registered spelling and distribution by lower-case name: names are case-insensitive.
         self._names: dict[str, tuple[str, str]] = {}
 
     def check(self, names: Iterable[str], module: str) -> None:
-        """Check that names are new, in upper and lower case.
+        """Validate that names are new, ignoring case.
 
         Args:
             names: The names to register.
@@ -112,9 +114,9 @@ class Registry(Mapping[str, _Value]):
         for name in names:
             if name.lower() in self._names:
                 taken, owner = self._names[name.lower()]
-                got = f"{name!r} from {self._plugins.owner_of(module)}, and {taken!r} from {owner}"
+                got = f"{name!r} from {self._plugins.owner_of(module)}, {taken!r} from {owner}"
                 raise DuplicateNameError(
-                    f"a {self._kind}'s name must be new (got {got}): rename or uninstall one of them"
+                    f"duplicate {self._kind} name ({got}); rename or uninstall one of them"
                 )
 
     def add(self, values: Mapping[str, _Value], module: str) -> None:
@@ -133,10 +135,10 @@ class Registry(Mapping[str, _Value]):
         self._values.update(values)
 
     def spelling(self, name: str) -> str | None:
-        """Return a registered name as it was registered; None if there is none.
+        """Return the registered spelling of a name, or None if it is unknown.
 
         Args:
-            name: The name in upper or lower case.
+            name: The name, in any case.
         """
         if name.lower() not in self._names:
             self._plugins.load()
@@ -144,7 +146,7 @@ class Registry(Mapping[str, _Value]):
         return None if found is None else found[0]
 
     def registered(self) -> tuple[_Value, ...]:
-        """Return the values that are registered so far, without loading plug-ins."""
+        """Return the values registered so far, without loading plug-ins."""
         return tuple(self._values.values())
 
     def __getitem__(self, name: str) -> _Value:

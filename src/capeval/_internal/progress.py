@@ -1,4 +1,4 @@
-"""How far long work is: told by what does it, heard by whoever asked to hear it."""
+"""Progress callbacks for long-running work."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from contextvars import ContextVar
 __all__ = ["progress_to", "report_progress"]
 
 Listener = Callable[[str, int, int], object]
-"""Called with what is done, how much of it is done, and how much there is to do."""
+"""A callback with the name of the work, the amount done and the total amount."""
 
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 
 @contextmanager
 def progress_to(listener: Listener) -> Iterator[None]:
-    """Has `listener` called now and then by long work inside the `with` block, in the same thread.
+    """Send the progress of work inside the `with` block to `listener`.
 
-    An exception that it raises ends the work.
+    Only work in the same thread reports to it. An exception that `listener` raises ends the work.
     """
     token = _listener.set(listener)
     try:
@@ -28,7 +28,13 @@ def progress_to(listener: Listener) -> Iterator[None]:
 
 
 def report_progress(work: str, done: int, total: int) -> None:
-    """Tells the listener, if there is one, how far some work is."""
+    """Report progress to the listener, if there is one.
+
+    Args:
+        work: The name of the work.
+        done: The amount done.
+        total: The total amount.
+    """
     listener = _listener.get()
     if listener is not None:
         listener(work, done, total)

@@ -1,7 +1,7 @@
-"""Random draws: all random generators of the package are made here.
+"""Random draws: the only place in the package that creates random generators.
 
-The draws of a seed never change between versions. Some draws have always used Python's generator and some
-numpy's, so both are here.
+The draws of a seed never change between versions. Some draws have always used Python's generator and others
+numpy's, so this module provides both.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _Item = TypeVar("_Item")
 
 
 def generator(seed: int, *numbers: int) -> np.random.Generator:
-    """A numpy generator for a seed and further numbers, such as the number of a draw.
+    """Return a numpy generator for a seed and further numbers, such as the index of a draw.
 
     Raises:
         OptionError: The seed is not an integer of at least 0.
@@ -41,22 +41,22 @@ def generator(seed: int, *numbers: int) -> np.random.Generator:
 
 
 def named_generator(seed: int, name: str) -> np.random.Generator:
-    """A numpy generator for a seed and a name, such as that of an image."""
+    """Return a numpy generator for a seed and a name, such as an image id."""
     digest = hashlib.sha256(f"{seed}/{name}".encode()).digest()
     return np.random.default_rng(int.from_bytes(digest[:16]))
 
 
 def python_random(seed: int, name: str | None = None) -> random.Random:
-    """A generator of Python's `random` for a seed, or for a seed and a name."""
+    """Return a generator of Python's `random` for a seed, or for a seed and a name."""
     return random.Random(seed if name is None else f"{seed}/{name}")  # noqa: S311 - nothing here is a secret.
 
 
 def deal(items: Sequence[_Item], sizes: Sequence[int], *, seed: int = 0) -> list[list[_Item]]:
-    """Deals items out to groups at random; the items of a group stay in their order.
+    """Split items into random groups; each group keeps the original order.
 
     Args:
         items: The items.
-        sizes: The size of each group; together, the number of items.
+        sizes: The size of each group; their sum is the number of items.
         seed: The seed.
     """
     order = generator(seed).permutation(len(items))
@@ -65,19 +65,21 @@ def deal(items: Sequence[_Item], sizes: Sequence[int], *, seed: int = 0) -> list
 
 
 def halves(count: int, *, seed: int = 0) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The positions 0 to `count` - 1 in two random halves; of an odd number the second has one more.
+    """Split the positions 0 to `count` - 1 into two random halves, each in ascending order.
+
+    If `count` is odd, the second half has one more.
 
     Raises:
-        MismatchError: There are fewer than two.
+        MismatchError: `count` is below 2.
     """
     if count < 2:
-        raise MismatchError(f"there must be at least two to halve (got {count})")
+        raise MismatchError(f"cannot split fewer than two into halves (got {count})")
     order = generator(seed).permutation(count)
     return np.sort(order[: count // 2]), np.sort(order[count // 2 :])
 
 
 def in_turn(items: Sequence[_Item], count: int, rng: random.Random) -> list[_Item]:
-    """Draws `count` items: all of them in random order, then all again in another order, and so on."""
+    """Draw `count` items: all of them in random order, then all in a new order, and so on."""
     drawn: list[_Item] = []
     while len(drawn) < count:
         drawn += rng.sample(list(items), len(items))
@@ -85,7 +87,7 @@ def in_turn(items: Sequence[_Item], count: int, rng: random.Random) -> list[_Ite
 
 
 def orders(sizes: Sequence[int], rng: np.random.Generator) -> list[list[int]]:
-    """A random order of the positions in each of several lists, such as the captions of each image.
+    """Return a random permutation for each of several lists, such as each image's captions.
 
     Args:
         sizes: The lengths of the lists.
@@ -96,5 +98,10 @@ def orders(sizes: Sequence[int], rng: np.random.Generator) -> list[list[int]]:
 
 
 def resample_counts(count: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """A bootstrap resample: how often each of `count` items is drawn when `count` are, with replacement."""
+    """Return the number of times each item occurs in a bootstrap resample.
+
+    Args:
+        count: The number of items, and of draws with replacement.
+        rng: The generator.
+    """
     return np.bincount(rng.integers(0, count, count), minlength=count)

@@ -1,6 +1,6 @@
-"""Checks of options, with one phrase for each bound: `'x' must be ... (got ...)`.
+"""Validation of options, with uniform messages: `'x' must be ... (got ...)`.
 
-Each returns the value that it checked. The error is an `OptionError`, unless the caller names another.
+Each function returns the validated value. The error is an `OptionError` unless the caller chooses another.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ def checked_integer(
     or_none: bool = False,
     error: MakeError = OptionError,
 ) -> int:
-    """An integer of at least `least` and, unless `most` is None, at most `most`.
+    """Validate an integer of at least `least` and, unless `most` is None, at most `most`.
 
     Args:
         name: The option.
         value: Its value.
-        least: The smallest integer allowed.
-        most: The largest integer allowed; None for no limit.
-        or_none: Whether the message says that None is allowed too. The caller handles None itself.
-        error: Makes the error from its message.
+        least: The smallest allowed integer.
+        most: The largest allowed integer; None for no limit.
+        or_none: Whether the message mentions that None is allowed. The caller handles None itself.
+        error: Creates the error from its message.
     """
     inside = isinstance(value, int) and value >= least and (most is None or value <= most)
     if isinstance(value, bool) or not isinstance(value, int) or not inside:
@@ -54,47 +54,47 @@ def checked_integer(
 
 
 def checked_order(name: str, value: object) -> int:
-    """An n-gram order: an integer from 1 to 4."""
+    """Validate an n-gram order, an integer from 1 to 4."""
     return checked_integer(name, value, 1, 4)
 
 
 def checked_number(name: str, value: object, low: float, high: float) -> float:
-    """A number from `low` to `high`, both included."""
+    """Validate a number from `low` to `high`, both inclusive."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
         raise OptionError(f"{name!r} must be a number from {low:g} to {high:g} (got {value!r})")
     return float(value)
 
 
 def checked_positive(name: str, value: object) -> float:
-    """A number above 0 whose square is above 0 and finite too."""
+    """Validate a number above 0, with a square that is also above 0 and finite."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 1e-100 <= value <= 1e100:
         raise OptionError(f"{name!r} must be a number above 0, from 1e-100 to 1e100 (got {value!r})")
     return float(value)
 
 
 def checked_level(name: str, value: object) -> float:
-    """A confidence level: a number between 0 and 1, both excluded."""
+    """Validate a confidence level, a number between 0 and 1, both exclusive."""
     if not isinstance(value, float) or not 0 < value < 1:
         raise OptionError(f"{name!r} must be a number between 0 and 1 (got {value!r})")
     return value
 
 
 def checked_flag(name: str, value: object) -> bool:
-    """True or False."""
+    """Validate a boolean."""
     if not isinstance(value, bool):
         raise OptionError(f"{name!r} must be True or False (got {value!r})")
     return value
 
 
 def checked_text(name: str, value: object) -> str:
-    """A string."""
+    """Validate a string."""
     if not isinstance(value, str):
         raise OptionError(f"{name!r} must be a string (got {value!r})")
     return value
 
 
 def checked_path(name: str, value: object) -> Path | None:
-    """A path, or None."""
+    """Validate a `Path` or None."""
     if value is not None and not isinstance(value, Path):
         raise OptionError(f"{name!r} must be a Path, or None (got {value!r})")
     return value
@@ -103,7 +103,7 @@ def checked_path(name: str, value: object) -> Path | None:
 def checked_different(
     name: str, values: object, what: str, check: Callable[[object], object]
 ) -> tuple[object, ...]:
-    """A tuple of different values, at least one, each of which passes a check."""
+    """Validate a tuple of one or more distinct values, each with `check`."""
     if isinstance(values, tuple) and values:
         for value in values:
             check(value)
@@ -115,7 +115,7 @@ def checked_different(
 def checked_choice(
     name: str, value: object, choices: Sequence[str], *, error: MakeError = OptionError
 ) -> str:
-    """One of some strings."""
+    """Validate a string that must be one of `choices`."""
     if not isinstance(value, str) or value not in choices:
         raise error(f"{name!r} must be one of {', '.join(choices)} (got {value!r})")
     return value

@@ -1,4 +1,4 @@
-"""Captions by image, columns and data frames; scores and their signatures."""
+"""Data types: captions by image, columns of tables, scores and signatures."""
 
 from capeval.data.captions import (
     Candidates,

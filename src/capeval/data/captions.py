@@ -16,7 +16,7 @@ from capeval.errors import CaptionError, FormatError, MismatchError, OptionError
 from capeval.errors.messages import first_few, shortened
 
 if TYPE_CHECKING:
-    # Imported when it is used: reading a file needs no numpy.
+    # Not imported at run time: reading a file does not need numpy.
     import numpy as np
     from numpy.typing import NDArray
 
@@ -35,7 +35,7 @@ ImageId = int | str
 
 
 def is_image_id(value: object) -> TypeGuard[ImageId]:
-    """Whether a value is an integer or a string: True == 1 and 1.0 == 1, but neither is an image id."""
+    """Return whether a value is an integer or a string; True and 1.0 are not, despite `True == 1`."""
     return isinstance(value, int | str | Integral) and not isinstance(value, bool)
 
 
@@ -44,12 +44,12 @@ _Groups = Mapping[int, Sequence[str]] | Mapping[str, Sequence[str]] | Mapping[Im
 _Singles = Mapping[int, str] | Mapping[str, str] | Mapping[ImageId, str]
 
 
-# Images without ids: the first of each list is of image 0.
+# Captions of images without ids: the first element belongs to image 0.
 _Aligned = Sequence[str] | Sequence[Sequence[str]]
 
 
 class _Arrow(Protocol):
-    """A table that gives an Arrow stream: of pandas, polars, Arrow and many more."""
+    """A table that provides an Arrow stream, such as those of pandas, polars and Arrow."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
@@ -62,15 +62,15 @@ _NOT_LISTS = (str, bytes, bytearray, memoryview, Mapping, Set)
 
 
 class _Captions(Mapping[ImageId, list[str]]):
-    """Captions by image, in a fixed order of images, kept outside of Python's heap.
+    """An immutable mapping of images to captions in native memory.
 
-    Image ids are all integers or all strings. Two sets are equal when they have the same images with
-    the same captions. Captions made from captions share their memory: they never change.
+    The order of the images is fixed. Image ids are all integers or all strings. Two objects are equal if they
+    have the same images with the same captions. An object created from another one shares its memory.
     """
 
     _kind = "captions"
     _role = Role.REFERENCES
-    # What reads them again from the file that a pickle names, and its arguments.
+    # The function, with its arguments, that reads the captions from their file when a pickle is loaded.
     _source: tuple[Callable[..., Any], tuple[object, ...]] | None = None
 
     def __init__(self, captions: _Groups | _Singles | _Aligned | Table) -> None:
@@ -85,8 +85,8 @@ class _Captions(Mapping[ImageId, list[str]]):
             captions = self._aligned(captions)
         if not isinstance(captions, Mapping):
             raise CaptionError(
-                f"{self._kind} must be a mapping of image ids to captions, a list with an element for each "
-                f"image, or a table (got {type(captions).__name__})"
+                f"{self._kind} must be a mapping of image ids to captions, a list with one element per image,"
+                f" or a table (got {type(captions).__name__})"
             )
         self._native = self._of_groups(captions)
         self._require_some()
@@ -95,19 +95,20 @@ class _Captions(Mapping[ImageId, list[str]]):
     def from_table(
         cls, table: Table, *, id_column: str | None = None, caption_column: str | None = None
     ) -> Self:
-        """Captions from a data frame, an Arrow table or a list of mappings, with a row a caption.
+        """Create captions from a data frame, an Arrow table or a list of mappings.
 
-        A caption may also be a list of captions. Rows of one image need not follow each other.
+        The table has one row per caption, or one row per image with a list of captions. The rows of an image
+        need not be adjacent.
 
         Args:
-            table: The table: of pandas, polars, Arrow, or of any library that gives Arrow's streams.
-            id_column: The column of image ids; found by its name where it has a usual one.
-            caption_column: The column of captions; found likewise.
+            table: The table: of pandas, polars, Arrow, or any library that provides Arrow streams.
+            id_column: The image id column; by default detected by its name.
+            caption_column: The caption column; by default detected by its name.
 
         Raises:
-            CaptionError: It is no table, has no such columns, or several that could be meant; or a row has
-                something else than an image id and captions.
-            DependencyError: The table needs pyarrow, which is not installed.
+            CaptionError: `table` is not a table; a column is missing or ambiguous; or a row has an invalid
+                image id or caption.
+            DependencyError: The table requires pyarrow, which is not installed.
         """
         if not is_table(table):
             raise CaptionError(f"'table' must be a data frame or a table (got {type(table).__name__})")
@@ -126,7 +127,7 @@ class _Captions(Mapping[ImageId, list[str]]):
             return cls._of_groups(cls._rows(table, columns))
         arrow = _native.ArrowTable(stream)
         try:
-            # Several rows of an image are samples of it.
+            # Several rows of one image are its samples.
             return arrow.captions(*found_columns(arrow.names(), columns), is_single=False)
         except FormatError as error:
             raise CaptionError(error.message) from None
@@ -137,17 +138,17 @@ class _Captions(Mapping[ImageId, list[str]]):
         for row, (image, value) in enumerate(zip(*values_of(table, columns), strict=True)):
             if not is_image_id(image):
                 raise CaptionError(
-                    f"row {row}: an image id must be an integer or a string (got {image!r:.60}, "
-                    f"{type(image).__name__})"
+                    f"row {row}: an image id must be an integer or a string (got {image!r:.60},"
+                    f" {type(image).__name__})"
                 )
-            # pandas has arrays of numpy where a file had lists.
+            # pandas reads lists in a file as numpy arrays.
             texts = value.tolist() if hasattr(value, "tolist") else value
             if isinstance(texts, str):
                 texts = [texts]
             if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
                 raise CaptionError(
-                    f"row {row}: {cls._kind} of image {shortened(image)} must be text or a list of texts "
-                    f"(got {value!r:.60})"
+                    f"row {row}: {cls._kind} of image {shortened(image)} must be a string or a list of"
+                    f" strings (got {value!r:.60})"
                 )
             groups.setdefault(image, []).extend(texts)
         return groups
@@ -155,17 +156,17 @@ class _Captions(Mapping[ImageId, list[str]]):
     @classmethod
     def _aligned(cls, captions: Sequence[Any]) -> dict[ImageId, Any]:
         for image, value in enumerate(captions):
-            # The id of a pair would silently be taken for a caption.
+            # The id in a pair of an id and captions would silently count as a caption.
             if isinstance(value, tuple):
                 raise CaptionError(
-                    f"{cls._kind} of image {image} must be a list (got tuple); pairs of an image id and its "
-                    "captions are given as a mapping"
+                    f"{cls._kind} of image {image} must be a list (got tuple); for pairs of an image id and"
+                    " its captions, pass a mapping"
                 )
         return dict(enumerate(captions))
 
     @classmethod
     def _group(cls, image: ImageId, value: object) -> list[str]:
-        # A mapping would give its keys, a set an arbitrary order, bytes integers.
+        # Iterating over a mapping yields its keys, over a set an arbitrary order, over bytes integers.
         if isinstance(value, _NOT_LISTS) or not isinstance(value, Iterable):
             raise CaptionError(
                 f"{cls._kind} of image {image!r} must be a list of strings (got {type(value).__name__})"
@@ -174,11 +175,11 @@ class _Captions(Mapping[ImageId, list[str]]):
 
     def _require_some(self) -> None:
         if not len(self._native):
-            raise CaptionError(f"{self._kind} must hold at least one image (got none)")
+            raise CaptionError(f"{self._kind} must contain at least one image (got none)")
 
     @classmethod
     def from_native(cls, captions: _native.Captions) -> Self:
-        """Wraps captions that a native reader made."""
+        """Wrap captions from a native reader."""
         wrapped = cls.__new__(cls)
         wrapped._native = captions
         wrapped._require_some()
@@ -186,7 +187,7 @@ class _Captions(Mapping[ImageId, list[str]]):
 
     @property
     def native(self) -> _native.Captions:
-        """The native captions, for the kernels."""
+        """The native object, for the kernels."""
         return self._native
 
     @cached_property
@@ -204,16 +205,16 @@ class _Captions(Mapping[ImageId, list[str]]):
         return self._native.counts()
 
     def select(self, image_ids: Iterable[ImageId]) -> Self:
-        """The captions of some images, in the order asked for.
+        """Return the captions of some images, in the order of `image_ids`.
 
         Raises:
-            CaptionError: An image has no captions here, or is asked for twice.
+            CaptionError: An image has no captions here, or occurs twice in `image_ids`.
         """
         positions = [self.position(image) for image in image_ids]
         return type(self).from_native(self._native.select(positions))
 
     def position(self, image: ImageId) -> int:
-        """The position of an image, from 0.
+        """Return the position of an image, from 0.
 
         Raises:
             CaptionError: The image has no captions here.
@@ -244,7 +245,12 @@ class _Captions(Mapping[ImageId, list[str]]):
     __hash__ = None  # type: ignore[assignment]
 
     def by_file(self, read: Callable[..., Any], *arguments: object) -> Self:
-        """The same captions, of which a pickle says how a file is read instead of holding them."""
+        """Return the same captions, pickled as a call that reads their file.
+
+        Args:
+            read: The function that reads the file when a pickle is loaded.
+            *arguments: Its arguments.
+        """
         named = type(self).from_native(self._native)
         named._source = (read, arguments)
         return named
@@ -268,12 +274,11 @@ class References(_Captions):
     """The reference captions of a set of images, at least one each.
 
     Args:
-        captions: Image id (all integers or all strings) to a list of captions; or a list of such lists, whose
-            images are numbered from 0; or a table, whose columns have usual names (`from_table`).
+        captions: A mapping of image ids (all integers or all strings) to lists of captions; or a list of such
+            lists, for images numbered from 0; or a table with common column names (see `from_table`).
 
     Raises:
-        CaptionError: An id or a caption is of another type, an image has no caption, or there is no
-            image.
+        CaptionError: An id or a caption has the wrong type, an image has no caption, or there is no image.
     """
 
     _kind = "references"
@@ -286,13 +291,11 @@ class Candidates(_Captions):
     """The captions to score: one for each image, or several samples of it.
 
     Args:
-        captions: Image id (all integers or all strings) to a caption, or to a list of captions; or a list
-            of these, whose images are numbered from 0; or a table, whose columns have usual names
-            (`from_table`).
+        captions: A mapping of image ids (all integers or all strings) to captions or lists of captions; or a
+            list of these, for images numbered from 0; or a table with common column names (see `from_table`).
 
     Raises:
-        CaptionError: An id or a caption is of another type, an image has no caption, or there is no
-            image.
+        CaptionError: An id or a caption has the wrong type, an image has no caption, or there is no image.
     """
 
     _kind = "candidates"
@@ -307,21 +310,21 @@ ReferencesLike = References | _Groups | Sequence[Sequence[str]] | Table
 """References, a mapping of image ids to lists of captions, a list of such lists, or a table."""
 
 CandidatesLike = Candidates | _Groups | _Singles | _Aligned | Table
-"""Candidates, a mapping of image ids to a caption or to a list of captions, a list of such, or a table."""
+"""Candidates, a mapping of image ids to captions or lists of captions, a list of these, or a table."""
 
 
 def rows_of(image_ids: Sequence[ImageId], images: object, name: str) -> list[int]:
-    """The rows of some images, in the order of `image_ids`.
+    """Return the rows of some images, in the order of `image_ids`.
 
     Args:
         image_ids: The image of each row.
-        images: The ids of some of them.
-        name: What to call these in messages.
+        images: The ids of the images to select.
+        name: Name of `images` in messages.
 
     Raises:
-        CaptionError: There is something else than image ids.
+        CaptionError: An element of `images` is not an image id.
         MismatchError: An image has no row.
-        OptionError: It is not a list, or there is no image.
+        OptionError: `images` is not a list, or is empty.
     """
     if isinstance(images, str | bytes) or not isinstance(images, Iterable):
         raise OptionError(f"{name} must be a list of image ids (got {type(images).__name__})")
@@ -332,7 +335,7 @@ def rows_of(image_ids: Sequence[ImageId], images: object, name: str) -> list[int
                 f"{name}: an image id must be an integer or a string (got {image!r}, {type(image).__name__})"
             )
     if not wanted:
-        raise OptionError(f"{name} must have at least one image (got none)")
+        raise OptionError(f"{name} must contain at least one image (got none)")
     different = set(wanted)
     unknown = sorted(different.difference(image_ids), key=str)
     if unknown:

@@ -1,4 +1,4 @@
-"""Which columns of a table, or which keys of entries, have the image ids and the captions."""
+"""Detection of the image id column and the caption column of a table or of JSON entries."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from capeval.errors.messages import listed
 
 __all__ = ["Columns", "Role", "find_columns", "have_columns"]
 
-# Where there is `image_id`, it has the ids: annotations also have an `id`, which is their own.
+# `image_id` has priority: annotations also have an `id` of their own.
 _IMAGE_ID = ("image_id",)
 _IDS = (
     "id",
@@ -30,13 +30,13 @@ _IDS = (
 
 
 class Role(StrEnum):
-    """What captions are read as."""
+    """Role of captions: references or candidates."""
 
     REFERENCES = "references"
     CANDIDATES = "candidates"
 
 
-# A file can have references and predictions side by side, so each role has names of its own.
+# Each role has its own names because a file can contain both references and predictions.
 _CAPTIONS = {
     Role.REFERENCES: ("caption", "captions", "reference", "references", "ref", "refs", "ground_truth"),
     Role.CANDIDATES: (
@@ -51,7 +51,7 @@ _CAPTIONS = {
         "candidate",
     ),
 }
-# The names that are looked for where none of the above is there.
+# Names to try if none of the above occurs.
 _TEXTS = ("sentence", "sentences", "text", "texts", "raw", "comment", "description")
 
 
@@ -60,12 +60,12 @@ class Columns:
     """The columns that the caller names.
 
     Attributes:
-        role: What captions are read as.
-        id_column: The column of image ids; None to find it by its name.
-        caption_column: The column of captions; None to find it by its name.
-        other_id_column: The column of image ids of another file: it is taken where no column here has a usual
+        role: The role of the captions.
+        id_column: The image id column; None to detect it by its name.
+        caption_column: The caption column; None to detect it by its name.
+        other_id_column: The image id column of the other file; used if no column of this file has a common
             name.
-        other_caption_column: The column of captions of another file, likewise.
+        other_caption_column: The caption column of the other file; used in the same case.
     """
 
     role: Role
@@ -76,33 +76,33 @@ class Columns:
 
     @property
     def are_named(self) -> bool:
-        """Whether columns of this very file are named."""
+        """Whether the caller names a column of this file."""
         return self.id_column is not None or self.caption_column is not None
 
 
 def find_columns(names: Sequence[str], columns: Columns, noun: str = "column") -> tuple[str, str]:
-    """The column of image ids, and that of captions.
+    """Return the image id column and the caption column.
 
     Args:
         names: The names of all columns.
-        columns: Those that the caller names.
-        noun: What to call a column in messages.
+        columns: The columns that the caller names.
+        noun: Noun for a column in messages.
 
     Raises:
-        FormatError: There is no such column, or several could be it.
+        FormatError: A column is missing or ambiguous.
     """
     ids, captions = _usual(names, columns.role)
     return (
         _one(
             _possible(names, ids, columns.id_column, columns.other_id_column),
-            f"{noun} of image ids must be",
+            f"image id {noun}",
             columns.id_column,
             names,
             _ask("id_column", columns.role),
         ),
         _one(
             _possible(names, captions, columns.caption_column, columns.other_caption_column),
-            f"{noun} of captions must be",
+            f"caption {noun}",
             columns.caption_column,
             names,
             _ask("caption_column", columns.role),
@@ -111,7 +111,7 @@ def find_columns(names: Sequence[str], columns: Columns, noun: str = "column") -
 
 
 def have_columns(names: Sequence[str], columns: Columns) -> bool:
-    """Whether some of the names are those of columns of image ids and of captions."""
+    """Return whether an image id column and a caption column are among the names."""
     ids, captions = _usual(names, columns.role)
     return bool(
         _possible(names, ids, columns.id_column, columns.other_id_column)
@@ -129,10 +129,10 @@ def _of(names: Sequence[str], usual: Sequence[str]) -> list[str]:
 
 
 def _possible(names: Sequence[str], usual: list[str], named: str | None, other: str | None) -> list[str]:
-    """The columns that can be meant."""
+    """Return the candidate columns."""
     if named is not None:
         return [name for name in names if name == named]
-    # A name of another file that is here too, beside one that is usual, can be meant as well.
+    # If this file has both a common name and the name of the other file, either one could be meant.
     return usual if other in usual else [*usual, *(name for name in names if name == other)]
 
 
@@ -140,17 +140,17 @@ def _one(possible: list[str], what: str, named: str | None, names: Sequence[str]
     if len(possible) == 1:
         return possible[0]
     if possible:
-        message = f"the {what} clear (got {listed(possible)}): {ask}"
+        message = f"the {what} is ambiguous (got {listed(possible)}); {ask}"
         raise FormatError(message, kind=FormatErrorKind.AMBIGUOUS)
     found = f"(got {listed(names) or 'no names'})"
     message = (
-        f"the {what} {named!r} {found}"
+        f"cannot find the {what} {named!r} {found}"
         if named is not None
-        else f"the {what} one with a usual name {found}: {ask}"
+        else f"cannot find the {what} {found}; {ask}"
     )
     raise FormatError(message, kind=FormatErrorKind.MISSING_FIELD, field=named)
 
 
 def _ask(option: str, role: Role) -> str:
     prefix = "reference-" if role is Role.REFERENCES else ""
-    return f"name it with {option}, on the command line --{prefix}{option.replace('_', '-')}"
+    return f"set it with {option!r} (on the command line: --{prefix}{option.replace('_', '-')})"

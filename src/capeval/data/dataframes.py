@@ -1,4 +1,4 @@
-"""Data frames, Arrow tables and lists of objects as columns."""
+"""Column access for data frames, Arrow tables and lists of mappings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["arrow_stream", "found_columns", "is_table", "values_of"]
 
 
 def is_table(value: object) -> bool:
-    """Whether a value has named columns: a data frame, an Arrow table, or a list of objects."""
+    """Return whether a value is a data frame, an Arrow table or a list of mappings."""
     if isinstance(value, Sequence):
         return bool(value) and isinstance(value[0], Mapping)
     is_arrow = hasattr(value, "__arrow_c_stream__") or hasattr(value, "__dataframe__")
@@ -21,11 +21,11 @@ def is_table(value: object) -> bool:
 
 
 def arrow_stream(table: Any, columns: Columns) -> object | None:
-    """A capsule with the table as an Arrow stream; None where its rows are Python's objects.
+    """Return a table as the capsule of an Arrow stream, or None if its rows are Python objects.
 
     Raises:
         CaptionError: The table can't be read.
-        DependencyError: The table needs pyarrow, which is not installed.
+        DependencyError: The table requires pyarrow, which is not installed.
     """
     if isinstance(table, Sequence):
         return None
@@ -37,7 +37,7 @@ def arrow_stream(table: Any, columns: Columns) -> object | None:
 
 
 def _interchanged(table: Any) -> Any:
-    """A table of the older protocol, as Arrow."""
+    """Convert a table of the older protocol `__dataframe__` to Arrow."""
     name = type(table).__name__
     try:
         from pyarrow import interchange
@@ -46,14 +46,14 @@ def _interchanged(table: Any) -> Any:
     except ImportError as error:
         raise missing_package(f"a table of type {name} needs", error) from None
     except (TypeError, ValueError, NotImplementedError) as error:
-        raise CaptionError(f"a table of type {name} can't be read ({error})") from None
+        raise CaptionError(f"cannot read a table of type {name} ({error})") from None
 
 
 def found_columns(names: Sequence[Any], columns: Columns) -> tuple[str, str]:
-    """The columns of image ids and of captions.
+    """Return the image id column and the caption column.
 
     Raises:
-        CaptionError: There is no such column, or several could be it.
+        CaptionError: A column is missing or ambiguous.
     """
     try:
         return find_columns([name for name in names if isinstance(name, str)], columns)
@@ -62,10 +62,10 @@ def found_columns(names: Sequence[Any], columns: Columns) -> tuple[str, str]:
 
 
 def values_of(table: Any, columns: Columns) -> tuple[list[Any], list[Any]]:
-    """The image ids and the captions of a table whose rows are Python's objects, a row each.
+    """Return the image ids and the captions of a table with rows of Python objects.
 
     Raises:
-        CaptionError: The table has no such columns, or several that could be meant.
+        CaptionError: A column is missing or ambiguous, or a row lacks a column.
     """
     if isinstance(table, Sequence):
         return _of_objects(table, columns)
@@ -88,7 +88,10 @@ def _is_pandas(table: Any) -> bool:
 
 
 def _stream_of_pandas(frame: Any, columns: Columns) -> object | None:
-    """A frame of pandas as Arrow; None where a column has objects of several types, or without pyarrow."""
+    """Return a pandas frame as the capsule of an Arrow stream.
+
+    The result is None if a column has objects of several types, or if pyarrow is not installed.
+    """
     image, caption = found_columns(_names(frame), columns)
     try:
         import pyarrow as pa
@@ -100,7 +103,7 @@ def _stream_of_pandas(frame: Any, columns: Columns) -> object | None:
 
 
 def _names(frame: Any) -> list[Any]:
-    # The rows of pandas have names too, which may be the ids.
+    # The index levels of a pandas frame also have names, and may contain the ids.
     return [*frame.columns, *(name for name in frame.index.names if name not in frame.columns)]
 
 

@@ -1,4 +1,4 @@
-"""Captions held out: some captions of each image become candidates and the others its references."""
+"""Held-out captions: some of each image's captions become its candidates."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ __all__ = ["hold_out", "hold_out_several"]
 
 
 def hold_out(references: References, *, seed: int = 0) -> tuple[References, Candidates]:
-    """Draws one caption of each image as the candidate; the others are its references.
+    """Draw one caption of each image as its candidate; the others are its references.
 
     Args:
-        references: At least two captions for each image.
-        seed: The seed of a `random.Random`; its `randrange(number of captions)` chooses for each image.
+        references: At least two captions per image.
+        seed: The seed of a `random.Random`; its `randrange(number of captions)` selects the candidate of each
+            image.
 
     Returns:
-        The references without the captions held out, and the captions held out.
+        The references without the held-out captions, and the held-out captions.
 
     Raises:
         MismatchError: An image has only one caption.
@@ -30,7 +31,7 @@ def hold_out(references: References, *, seed: int = 0) -> tuple[References, Cand
     held_out: dict[ImageId, str] = {}
     for image, texts in references.items():
         if len(texts) < 2:
-            raise MismatchError(f"every image must have at least two captions (got one for image {image!r})")
+            raise MismatchError(f"every image must have at least two captions (got 1 for image {image!r})")
         held_out[image] = texts.pop(rng.randrange(len(texts)))
         others[image] = texts
     return References(others), Candidates(held_out)
@@ -39,19 +40,19 @@ def hold_out(references: References, *, seed: int = 0) -> tuple[References, Cand
 def hold_out_several(
     captions: Mapping[ImageId, Sequence[str]], count: int = 2, *, seed: int = 0
 ) -> tuple[dict[ImageId, list[str]], dict[ImageId, list[str]]]:
-    """Draws several captions of each image as candidates; the others are its references, in their order.
+    """Draw several captions of each image as candidates; the others are its references.
 
     Args:
-        captions: All captions by people, by image.
-        count: How many captions of each image are candidates.
-        seed: The seed; the draw of an image depends only on it and the image.
+        captions: All human captions, by image.
+        count: The number of candidates per image.
+        seed: The seed; the draw of an image depends only on the seed and the image id.
 
     Returns:
-        Candidates and references of each image.
+        The candidates and the references of each image; the references keep their order.
 
     Raises:
         OptionError: `count` is below 1.
-        MismatchError: An image has too few captions for candidates and a reference.
+        MismatchError: An image has fewer than `count` + 1 captions.
     """
     checked_integer("count", count, 1)
     candidates: dict[ImageId, list[str]] = {}
@@ -60,8 +61,8 @@ def hold_out_several(
         texts = list(captions[image])
         if len(texts) <= count:
             raise MismatchError(
-                f"image {image!r} must have at least {count + 1} captions, {count} to judge and a reference"
-                f" (got {len(texts)})"
+                f"image {image!r} must have at least {count + 1} captions: {count} to hold out and one"
+                f" reference (got {len(texts)})"
             )
         drawn = python_random(seed, repr(image)).sample(range(len(texts)), count)
         candidates[image] = [texts[place] for place in drawn]

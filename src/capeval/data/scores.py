@@ -20,10 +20,11 @@ FloatArray: TypeAlias = "NDArray[np.float64]"
 
 
 class Digest:
-    """A fingerprint of references: 8 hexadecimal digits, of the ids and captions of all images in any order.
+    """A fingerprint of the ids and captions of all images, shown as 8 hexadecimal digits.
 
-    It is the sum of the fingerprints of the images, so those of parts add up to that of the whole. It is
-    computed when it is first read or compared, since most callers never do that.
+    It is the sum of the images' fingerprints, so it does not depend on their order, and the fingerprints of
+    parts add up to the fingerprint of the whole. It is computed when first read or compared, because most
+    callers never need it.
     """
 
     def __init__(self, captions: References) -> None:
@@ -31,31 +32,31 @@ class Digest:
 
     @classmethod
     def of_images(cls, fingerprints: NDArray[np.uint64], counts: NDArray[np.int64]) -> Self:
-        """The digest of images of which the fingerprints and the numbers of captions are known."""
+        """Return the digest of images with known fingerprints and numbers of captions."""
         digest = cls.__new__(cls)
         digest.__dict__.update(fingerprints=fingerprints, counts=counts)
         return digest
 
     @classmethod
     def of_total(cls, total: int) -> Self:
-        """The digest with that sum of the fingerprints of images."""
+        """Return the digest for a sum of the images' fingerprints."""
         digest = cls.__new__(cls)
         digest.__dict__["total"] = total
         return digest
 
     @cached_property
     def fingerprints(self) -> NDArray[np.uint64]:
-        """The fingerprint of each image, in their order."""
+        """The fingerprint of each image, in the order of the images."""
         return self._captions.native.fingerprints()
 
     @cached_property
     def counts(self) -> NDArray[np.int64]:
-        """The number of captions of each image, in their order."""
+        """The number of captions of each image, in the order of the images."""
         return self._captions.counts
 
     @cached_property
     def total(self) -> int:
-        """The sum of the fingerprints, in 64 bits."""
+        """The sum of the fingerprints, modulo 2**64."""
         return int(self.fingerprints.sum(dtype="uint64"))
 
     def __str__(self) -> str:
@@ -73,7 +74,7 @@ class Digest:
         return f"<Digest: {self}>"
 
     def __reduce__(self) -> tuple[Callable[..., Digest], tuple[object, ...]]:
-        # Without the captions, which would otherwise be in the pickle of every report.
+        # Leave out the captions, which would otherwise be part of every pickled report.
         if "_captions" in self.__dict__ or "fingerprints" in self.__dict__:
             return Digest.of_images, (self.fingerprints, self.counts)
         return Digest.of_total, (self.total,)
@@ -81,7 +82,7 @@ class Digest:
 
 @dataclass(frozen=True, kw_only=True)
 class Signature:
-    """What a score depends on: two scores can be compared when their signatures are equal.
+    """The settings that a score depends on; scores with equal signatures are comparable.
 
     Attributes:
         metric: The metric's name.
@@ -90,9 +91,9 @@ class Signature:
         images: The number of images.
         references: The number of references per image, such as `5` or `4-6`.
         digest: A fingerprint of the references and their images.
-        document_frequencies: The source of document frequencies, for metrics that use them; for another
-            corpus its name and fingerprint.
-        seed: The seed, for scores that depend on chance, such as those of captions held out at random.
+        document_frequencies: The source of document frequencies, for metrics that use them. For a corpus
+            other than the references, its name and fingerprint.
+        seed: The seed, for scores that depend on random draws, such as held-out captions.
         version: The version of capeval.
     """
 
@@ -124,15 +125,16 @@ class Signature:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Scores:
-    """The scores that one metric gives to candidates.
+    """The scores of candidates by one metric.
 
     Attributes:
-        names: The names of its scores, such as `("BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4")`.
-        image_ids: The image of each row below.
-        corpus: The score of the whole corpus, by name.
-        per_image: The score of each candidate, by name; one number a row.
-        statistics: The numbers that add up to a corpus score: an array of rows by statistics.
-        signature: What the scores depend on.
+        names: The names of the scores, such as `("BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4")`.
+        image_ids: The image id of each row.
+        corpus: The corpus score, by name.
+        per_image: The score of each candidate, by name: arrays of shape (rows,).
+        statistics: The sufficient statistics of the corpus score, which add up over rows: an array of shape
+            (rows, statistics).
+        signature: The settings that the scores depend on.
     """
 
     names: tuple[str, ...]

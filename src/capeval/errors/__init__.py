@@ -1,6 +1,6 @@
-"""The exceptions that capeval raises on purpose, and its warnings.
+"""Exceptions and warnings of capeval.
 
-Each message says what was expected, what was found, and where. All derive from `CapevalError`.
+All exceptions derive from `CapevalError`. Messages state the expected value, the value found, and its place.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ __all__ = [
 
 
 class CapevalError(Exception):
-    """Base class of all errors that capeval raises on purpose."""
+    """Base class of all exceptions that capeval raises on purpose."""
 
 
 class CapevalWarning(UserWarning):
-    """Something that works, and may not be what was meant; the message says why."""
+    """A valid but possibly unintended use; the message gives the reason."""
 
 
 class UnscoredWarning(CapevalWarning):
-    """Images that a metric could not score and leaves out of its corpus score.
+    """A metric could not score some images, which are excluded from its corpus score.
 
     Attributes:
         images: The images.
         reason: The reason, as the end of a sentence.
-        fix: The way to score them.
+        fix: Advice on scoring them.
     """
 
     def __init__(self, images: Sequence[int | str], reason: str, fix: str) -> None:
@@ -56,7 +56,7 @@ class UnscoredWarning(CapevalWarning):
 
 
 class FormatErrorKind(StrEnum):
-    """What is wrong with a file, in one word."""
+    """The problem with a file, as one word."""
 
     EMPTY_FILE = "EmptyFile"
     BYTE_ORDER_MARK = "ByteOrderMark"
@@ -106,15 +106,16 @@ class FormatErrorKind(StrEnum):
 
 
 class FormatError(CapevalError, ValueError):
-    """A file is not what its format asks for.
+    """A file is invalid or its format is unknown.
 
     Attributes:
-        kind: What is wrong; each kind equals its name, such as `NotJson` or `DuplicateKey`.
-        entry: The entry that is wrong, such as `annotations[17]`; None where it is not one entry.
-        field: The field of that entry that is wrong; None where it is not one field.
-        line: The line in the file, from 1, where its text is wrong.
-        column: The character in that line, from 1.
-        path: The file; None where it is not known.
+        message: The message without the path.
+        kind: The problem; each kind equals its name, such as `NotJson` or `DuplicateKey`.
+        entry: The invalid entry, such as `annotations[17]`; None if it is not a single entry.
+        field: The invalid field of that entry; None if it is not a single field.
+        line: The line of the problem, from 1; None if unknown.
+        column: The character in that line, from 1; None if unknown.
+        path: The file; None if unknown.
     """
 
     def __init__(
@@ -139,11 +140,11 @@ class FormatError(CapevalError, ValueError):
         self.path = path
 
     def in_file(self, path: str | Path) -> FormatError:
-        """The same error with the file named at the beginning of the message."""
+        """Return the same error with the file's path at the start of the message."""
         return self._changed(self.message, path)
 
     def with_hint(self, hint: str) -> FormatError:
-        """The same error with a hint at the end of the message."""
+        """Return the same error with a hint at the end of the message."""
         return self._changed(f"{self.message}; {hint}", self.path)
 
     def _changed(self, message: str, path: str | Path | None) -> FormatError:
@@ -158,17 +159,17 @@ class FormatError(CapevalError, ValueError):
         )
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Exceptions are unpickled by a call with positional arguments only, and `kind` is a keyword.
+        # Unpickling passes only positional arguments, but `kind` is keyword-only.
         restore = partial(type(self), kind=self.kind)
         return restore, (self.message,), {**self.__dict__, "args": self.args}
 
 
 class CaptionError(CapevalError, ValueError):
-    """Image ids or captions given from Python are not what they must be."""
+    """Image ids or captions passed from Python are invalid."""
 
 
 class UnscoredError(CaptionError):
-    """Images that a metric can't score and must not leave out.
+    """A metric can't score some images, and must not exclude them.
 
     Attributes:
         images: The images.
@@ -185,16 +186,16 @@ class UnscoredError(CaptionError):
 
 
 class MismatchError(CapevalError, ValueError):
-    """Two things that belong together differ, such as the images of references and candidates."""
+    """Inputs are inconsistent, such as references and candidates of different images."""
 
 
 class OptionError(CapevalError, ValueError):
-    """An option has a value that is not allowed, or a name is not known."""
+    """An option has an invalid value, or a name is unknown."""
 
 
 class ResourceError(CapevalError, RuntimeError):
-    """Data that a metric or a command needs is missing or damaged."""
+    """Data required by a metric or a command is missing or damaged."""
 
 
 class DependencyError(CapevalError, ImportError):
-    """An optional package is needed and not installed."""
+    """A required optional package is not installed."""

@@ -1,4 +1,4 @@
-"""Readers and writers of files of captions, human judgments, constraints and images."""
+"""Readers and writers for captions, human judgments, constraints and image lists."""
 
 from capeval.formats.caption_files import load_candidates, load_references, write_candidates, write_references
 from capeval.formats.io.sources import LIMIT

@@ -1,4 +1,4 @@
-"""Formats of caption files: how a file is recognized and read."""
+"""Caption file formats: detection and parsing."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ __all__ = [
 Captions = TypeVar("Captions", References, Candidates)
 
 SPLIT = "split"
-"""The column of the split that a row is of."""
+"""The column with the split of each row."""
 
 Row = tuple[str, object, object]
 """A row of a file: its place, such as `line 3`, its image id, and its caption or captions."""
 
-# As Python writes it: `007`, `+7` and `1.0` are text.
+# Only canonical integers: `007`, `+7` and `1.0` are text.
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,18}", re.ASCII)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReadOptions:
-    """How a file is read.
+    """Options for reading a caption file.
 
     Attributes:
-        columns: What captions are read as, and the columns that the caller names.
-        splits: The splits to read; all where there are none.
-        limit: The most bytes that the file may have, unpacked.
+        columns: The role of the captions, and the columns that the caller names.
+        splits: The splits to read; empty for all.
+        limit: The maximum size of the decompressed file, in bytes.
     """
 
     columns: Columns
@@ -54,19 +54,21 @@ class ReadOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class CaptionFormat:
-    """A kind of file. Another distribution names one in its entry points, in the group `capeval.formats`.
+    """A caption file format.
+
+    Other distributions add formats through entry points of the group `capeval.formats`.
 
     Attributes:
-        name: Its name in messages.
-        form: Its form, in a line.
-        priority: Its place in the order of recognition, lowest first. Formats that accept any file that is
-            left, such as any other JSON object, come last.
+        name: The name in messages.
+        form: A one-line description of the structure.
+        priority: The position in the order of detection, lowest first. Formats that accept any remaining
+            file, such as any other JSON object, come last.
         example: Returns a small file with captions of two images, for tests.
-        recognize: Whether a file is of this kind.
-        references: Reads references; None where it has none.
-        candidates: Reads candidates; None where it has none.
-        has_columns: Whether columns can be named.
-        has_splits: Whether splits can be named.
+        recognize: Returns whether a file has this format.
+        references: Reads references; None if the format does not support them.
+        candidates: Reads candidates; None if the format does not support them.
+        has_columns: Whether the caller can name columns.
+        has_splits: Whether the caller can name splits.
     """
 
     name: str
@@ -81,10 +83,10 @@ class CaptionFormat:
 
 
 class SplitFilter:
-    """Which rows of a table are read: those of the splits that the caller names.
+    """A filter for the rows of the splits that the caller names.
 
     Raises:
-        FormatError: Splits are named, and there is no column of them.
+        FormatError: The caller names splits, but the table has no column `split`.
     """
 
     def __init__(self, names: Sequence[str], options: ReadOptions) -> None:
@@ -95,27 +97,29 @@ class SplitFilter:
         self._place = names.index(SPLIT) if self._splits else 0
 
     def takes(self, row: Sequence[object]) -> bool:
-        """Whether a row is read."""
+        """Return whether a row belongs to the splits to read."""
         return not self._splits or row[self._place] in self._splits
 
 
 def captions_of(kind: type[Captions], rows: Iterable[Row], fields: tuple[str, str]) -> Captions:
-    """References or candidates from rows: references of an image in any number of rows, its candidate in one.
+    """Create references or candidates from rows.
+
+    The references of an image may be in any number of rows, its candidate in one row.
 
     Args:
-        kind: What to make.
+        kind: The class to create, `References` or `Candidates`.
         rows: The rows.
-        fields: The names of the fields of image ids and of captions, for messages.
+        fields: The names of the image id field and the caption field, for messages.
 
     Raises:
-        FormatError: A row has something else, or there is none.
+        FormatError: A row is invalid, or there are no rows.
     """
     id_field, caption_field = fields
     captions: dict[ImageId, list[str]] = {}
     places: dict[ImageId, str] = {}
     first: tuple[str, ImageId] = ("", 0)
     for place, image, value in rows:
-        # `type`, since bool is a subclass of int.
+        # `type` instead of `isinstance`, because bool is a subclass of int.
         if type(image) is not int and type(image) is not str:
             refuse(place, "an integer or a string", image, field=id_field)
         if not captions:
@@ -137,7 +141,7 @@ def captions_of(kind: type[Captions], rows: Iterable[Row], fields: tuple[str, st
 
 
 def plain_ids(ids: Sequence[str]) -> Sequence[ImageId]:
-    """Return image ids of a text file: integers if every id is one, otherwise the texts."""
+    """Convert the image ids of a text file to integers if all are integers in canonical form."""
     if all(map(_INTEGER.fullmatch, ids)) and all(-(2**63) <= int(image) < 2**63 for image in ids):
         return [int(image) for image in ids]
     return ids
@@ -162,14 +166,14 @@ def _check_candidate(
         message = f"{place} must have one caption (got a list of {len(texts)})"
         raise FormatError(message, kind=FormatErrorKind.SEVERAL_CAPTIONS, entry=place, field=fields[1])
     if image in places:
-        found = f"got {shown(image)}, as in {places[image]}"
-        message = f"{place}: {fields[0]} must be different in every row ({found})"
+        found = f"{fields[0]} {shown(image)}"
+        message = f"{place}: duplicate {found} (first seen in {places[image]})"
         raise FormatError(message, kind=FormatErrorKind.DUPLICATE_IMAGE, entry=place, field=fields[0])
 
 
 def _mixed(place: str, image: ImageId, first: tuple[str, ImageId], field: str) -> FormatError:
     message = (
-        f"image ids must be all integers or all strings ({field} is {shown(first[1])} in {first[0]}, and "
-        f"{shown(image)} in {place})"
+        f"image ids must be all integers or all strings ({field} is {shown(first[1])} in {first[0]}, but"
+        f" {shown(image)} in {place})"
     )
     return FormatError(message, kind=FormatErrorKind.MIXED_IDS, entry=place, field=field)

@@ -1,4 +1,4 @@
-"""References and candidates from files, and to files."""
+"""Reading and writing of reference and candidate files."""
 
 from __future__ import annotations
 
@@ -40,36 +40,37 @@ def load_references(
     split: str | Sequence[str] | None = None,
     by_path: bool = False,
 ) -> References:
-    """The references in a file.
+    """Read references from a file.
 
-    The file is one of the kinds that docs/formats.md lists with their forms: COCO annotations, a list of
-    entries, a mapping of image ids to captions, JSON Lines, Karpathy's datasets, token files, CSV and TSV,
-    Parquet and Arrow; also in gzip, xz or zip. The kind is recognized by the content, and then by the name.
+    Supported formats, described in docs/reference/formats.md, are COCO annotations, a list of entries, a
+    mapping of image ids to captions, JSON Lines, Karpathy's datasets, token files, CSV and TSV, Parquet and
+    Arrow; also compressed with gzip, xz or zip. The format is detected by the content, and then by the name.
 
-    Image ids are all integers or all text. The keys of a mapping, which JSON can only write as text, and the
-    ids of CSV are integers when every one of them is an integer written plainly.
+    Image ids are all integers or all strings. JSON keys and CSV fields are always text: the ids of a mapping
+    or of CSV become integers if every one is an integer in canonical form.
 
     Args:
         file: The path of the file, or its bytes.
-        name: A name for bytes: its ending tells the kind where the content does not, and errors name it.
-        limit: The most bytes that the file may have, also unpacked.
-        id_column: The column or key of image ids; found by its name where it has a usual one.
-        caption_column: The column or key of captions; found likewise.
-        split: The split or splits to read, of a file that has several.
-        by_path: Whether a pickle of them, or of what is prepared with them, names the file instead of holding
-            the captions: for processes that find the same file at the same path. Each process reads it once.
+        name: A name for bytes, for error messages; its suffix determines the format if the content does not.
+        limit: The maximum size of the file in bytes, also after decompression.
+        id_column: The image id column or key; by default detected by its name.
+        caption_column: The caption column or key; by default detected by its name.
+        split: The split or splits to read from a file that has several.
+        by_path: Whether pickles of the references, or of objects prepared with them, contain the path of the
+            file instead of the captions. Use it for processes that find the same file at the same path; each
+            process reads it once.
 
     Raises:
-        FormatError: The file is something else, or it is not clear what to read; the error says what, and in
-            which entry and field.
-        OptionError: Columns or splits are named, and a file of this kind has none; `by_path` is not True or
-            False, or `file` is no path.
-        DependencyError: Parquet or Arrow needs pyarrow, which is not installed.
+        FormatError: The format is unknown, or the file is invalid or ambiguous; the error names the entry and
+            the field.
+        OptionError: Columns or splits are named, but the format has none; `by_path` is not True or False, or
+            is True for bytes.
+        DependencyError: Parquet or Arrow requires pyarrow, which is not installed.
         OSError: The file can't be read.
     """
     columns = Columns(role=Role.REFERENCES, id_column=id_column, caption_column=caption_column)
     if checked_flag("by_path", by_path) and isinstance(file, bytes):
-        raise OptionError("'by_path' needs the path of a file (got bytes)")
+        raise OptionError("'by_path' requires the path of a file (got bytes)")
     found = read_references(file, columns, name=name, limit=limit, split=split)
     if not by_path or isinstance(file, bytes):
         return found
@@ -82,14 +83,17 @@ def load_references(
 def _read_again(
     path: Path, columns: Columns, name: str, limit: int, splits: tuple[str, ...], digest: int
 ) -> References:
-    """The references in a file that a pickle names, read once in each process."""
+    """Read the references of a pickle from their file, once per process."""
     try:
         found = read_references(path, columns, name=name, limit=limit, split=splits)
     except OSError as error:
-        raise ResourceError(f"{path} must have references, which a pickle names ({error})") from None
+        raise ResourceError(
+            f"{path}: cannot read the references of a pickle from this file ({error})"
+        ) from None
     if Digest(found).total != digest:
         raise ResourceError(
-            f"{path} must have the references that it had when a pickle was made that names it (got others)"
+            f"{path}: the references changed after the pickle that names this file was created; create the"
+            " pickle again"
         )
     return found.by_file(_read_again, path, columns, name, limit, splits, digest)
 
@@ -103,26 +107,26 @@ def load_candidates(
     caption_column: str | None = None,
     strict: bool = False,
 ) -> Candidates:
-    """The candidates in a file: one caption for each image.
+    """Read candidates from a file: one caption per image.
 
-    The kinds of files are those of `load_references`, but for Karpathy's datasets; in JSON, COCO results
-    (a list of `{"image_id", "caption"}`, also as `{"results": [...]}` or as COCO annotations) or a mapping of
-    image ids to captions, where a caption may be a list of one.
+    The formats are the same as in `load_references`, except Karpathy's datasets. JSON may be COCO results (a
+    list of `{"image_id", "caption"}`, also as `{"results": [...]}` or as COCO annotations) or a mapping of
+    image ids to captions, each a string or a list of one string.
 
     Args:
         file: The path of the file, or its bytes.
-        name: A name for bytes: its ending tells the kind where the content does not, and errors name it.
-        limit: The most bytes that the file may have, also unpacked.
-        id_column: The column or key of image ids; found by its name where it has a usual one.
-        caption_column: The column or key of captions; found likewise.
-        strict: Whether to read what evaluation servers take alone: COCO results or a mapping of captions, in
-            JSON without a byte order mark, `NaN` or `Infinity`.
+        name: A name for bytes, for error messages; its suffix determines the format if the content does not.
+        limit: The maximum size of the file in bytes, also after decompression.
+        id_column: The image id column or key; by default detected by its name.
+        caption_column: The caption column or key; by default detected by its name.
+        strict: Whether to accept only the formats of evaluation servers: COCO results or a mapping of
+            captions, in JSON without a byte order mark, `NaN` or `Infinity`.
 
     Raises:
-        FormatError: The file is something else, or it is not clear what to read; the error says what, and in
-            which entry and field.
-        OptionError: Columns are named, and a file of this kind has none.
-        DependencyError: Parquet or Arrow needs pyarrow, which is not installed.
+        FormatError: The format is unknown, or the file is invalid or ambiguous; the error names the entry and
+            the field.
+        OptionError: Columns are named, but the format has none.
+        DependencyError: Parquet or Arrow requires pyarrow, which is not installed.
         OSError: The file can't be read.
     """
     columns = Columns(role=Role.CANDIDATES, id_column=id_column, caption_column=caption_column)
@@ -141,7 +145,7 @@ def read_references(
     limit: int = LIMIT,
     split: str | Sequence[str] | None = None,
 ) -> References:
-    """The references in a file, as `load_references`, with columns that may be named for another file."""
+    """Read references like `load_references`, with columns that may be named for another file."""
     splits = (split,) if isinstance(split, str) else tuple(split or ())
     options = ReadOptions(columns=columns, splits=splits, limit=limit)
     with naming(file, name):
@@ -156,7 +160,7 @@ def read_references(
 
 def _strict_candidates(source: Source, columns: Columns) -> Candidates:
     if columns.are_named:
-        raise OptionError("'strict' reads image_id and caption alone (got names of other columns)")
+        raise OptionError("'strict' reads only 'image_id' and 'caption'; omit the names of columns")
     if source.had_mark:
         message = "the file starts with a UTF-8 byte order mark; expected plain UTF-8"
         raise FormatError(message, kind=FormatErrorKind.BYTE_ORDER_MARK)
@@ -169,12 +173,12 @@ def coco_annotations(
     info: Mapping[str, str] | None = None,
     about_images: Mapping[ImageId, Mapping[str, Any]] | None = None,
 ) -> dict[str, object]:
-    """References as COCO annotations, numbered from 1.
+    """Return references as COCO annotations, numbered from 1.
 
     Args:
         references: The references.
-        info: The contents of `info`.
-        about_images: Further fields of each image, such as `file_name`.
+        info: The content of `info`.
+        about_images: Additional fields of each image, such as `file_name`.
     """
     pairs = ((image, caption) for image in references for caption in references[image])
     # pycocotools reads `info`, and other tools `type` and `licenses`.
@@ -191,7 +195,7 @@ def coco_annotations(
 
 
 def coco_results(candidates: Candidates) -> list[dict[str, object]]:
-    """Candidates as COCO results.
+    """Return candidates as COCO results.
 
     Raises:
         MismatchError: An image has several candidates.
@@ -205,7 +209,7 @@ def coco_results(candidates: Candidates) -> list[dict[str, object]]:
 
 
 def write_references(references: References, path: str | Path) -> None:
-    """Writes references as COCO annotations, whole or not at all.
+    """Write references atomically as COCO annotations.
 
     Raises:
         OSError: The file can't be written.
@@ -214,7 +218,7 @@ def write_references(references: References, path: str | Path) -> None:
 
 
 def write_candidates(candidates: Candidates, path: str | Path) -> None:
-    """Writes candidates as COCO results, whole or not at all.
+    """Write candidates atomically as COCO results.
 
     Raises:
         MismatchError: An image has several candidates.

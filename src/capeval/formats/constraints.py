@@ -1,4 +1,4 @@
-"""What captions of images shall mention: files of constraints."""
+"""Constraint files: phrases that the captions of images must mention."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from capeval.formats.io.sources import LIMIT, File, naming
 __all__ = ["ImageConstraints", "constraints_bytes", "load_constraints", "write_constraints"]
 
 ImageConstraints = dict[str, tuple[str, ...]]
-"""The phrases of each constraint of an image, by its name, such as the class of an object."""
+"""The phrases of an image's constraints by constraint name, such as an object class."""
 
 _LIST = Field("a list", lambda value: isinstance(value, list))
 _PHRASES = Field(
@@ -25,18 +25,18 @@ _PHRASES = Field(
 
 
 def load_constraints(file: File, *, name: str = "", limit: int = LIMIT) -> dict[ImageId, ImageConstraints]:
-    """The constraints of each image, from what `capeval baselines constraints --output` writes.
+    """Read the constraints of each image from the output of `capeval baselines constraints`.
 
-    The file is a list of objects with `image_id` and `constraints`, a list of objects with `name` and
-    `phrases`.
+    The file is a list of objects with `image_id` and `constraints`. The latter is a list of objects with
+    `name` and `phrases`.
 
     Args:
         file: The path of the file, or its bytes.
-        name: A name for bytes, for errors.
-        limit: The most bytes that the file may have, also unpacked.
+        name: A name for bytes, for error messages.
+        limit: The maximum size of the file in bytes, also after decompression.
 
     Raises:
-        FormatError: The file is something else, or has an image or a name of an image twice.
+        FormatError: The file is invalid, or contains an image, or a constraint name of an image, twice.
         OSError: The file can't be read.
     """
     images: dict[ImageId, ImageConstraints] = {}
@@ -58,12 +58,12 @@ def load_constraints(file: File, *, name: str = "", limit: int = LIMIT) -> dict[
 
 
 def _repeated(entry: str, field: str, value: object) -> FormatError:
-    message = f"{entry}.{field} must be another one than before (got {shortened(value)} again)"
+    message = f"duplicate {field} {shortened(value)} in {entry}"
     return FormatError(message, kind=FormatErrorKind.DUPLICATE, entry=entry, field=field)
 
 
 def constraints_bytes(images: Mapping[ImageId, Mapping[str, Sequence[str]]]) -> bytes:
-    """The bytes of a file of constraints."""
+    """Return the bytes of a constraint file."""
     return json_bytes(
         [
             {
@@ -76,7 +76,7 @@ def constraints_bytes(images: Mapping[ImageId, Mapping[str, Sequence[str]]]) -> 
 
 
 def write_constraints(images: Mapping[ImageId, Mapping[str, Sequence[str]]], path: str | Path) -> None:
-    """Writes a file of constraints, whole or not at all.
+    """Write a constraint file atomically.
 
     Raises:
         OSError: The file can't be written.

@@ -1,4 +1,4 @@
-"""Lists of images: COCO's `image_info` files, as nocaps has them too, and the file names in annotations."""
+"""Image lists: `image_info` files of COCO and nocaps, and file names in annotations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from capeval.formats.io.sources import LIMIT, File, naming
 
 __all__ = ["ImageInfo", "image_info", "load_file_names", "load_images"]
 
-# Where an image can be had: COCO's own copy first.
+# Fields with the URL of an image, COCO's own copy first.
 _ADDRESSES = ("coco_url", "url", "flickr_url")
 _SIZE = Field("an integer of at least 1", lambda value: type(value) is int and value >= 1)
 
@@ -24,13 +24,13 @@ class ImageInfo:
     """An image to caption.
 
     Attributes:
-        id: Its id.
-        file_name: The name of its file; empty where it is not known.
-        url: Where it can be had; empty where that is not known.
-        width: Its width in pixels.
-        height: Its height in pixels.
-        license: The name of its license.
-        license_url: The license's text.
+        id: The id.
+        file_name: The name of the file; empty if unknown.
+        url: The URL of the image; empty if unknown.
+        width: The width in pixels; None if unknown.
+        height: The height in pixels; None if unknown.
+        license: The name of the license; empty if unknown.
+        license_url: The URL of the license's text; empty if unknown.
     """
 
     id: ImageId
@@ -43,44 +43,44 @@ class ImageInfo:
 
 
 def load_images(file: File, *, name: str = "", limit: int = LIMIT) -> list[ImageInfo]:
-    """The images of an `image_info` file, in order (`image_info_test2014.json` of COCO, nocaps's likewise).
+    """Read the images of an `image_info` file, in order.
+
+    COCO (such as `image_info_test2014.json`) and nocaps publish such files.
 
     Args:
         file: The path of the file, or its bytes.
-        name: A name for bytes, which errors have.
-        limit: The most bytes that the file may have, also unpacked.
+        name: A name for bytes, for error messages.
+        limit: The maximum size of the file in bytes, also after decompression.
 
     Raises:
-        FormatError: The file is something else, or has annotations, or an image twice.
+        FormatError: The file is invalid, contains annotations, or contains an image twice.
         OSError: The file can't be read.
     """
     with naming(file, name):
         content = read_json(file, limit)
         if isinstance(content, dict) and content.get("annotations"):
-            message = (
-                "a list of images must have no 'annotations': they may be captions that nobody should see"
-            )
+            message = "an image list must not have 'annotations', which may be private captions; remove them"
             raise FormatError(message, kind=FormatErrorKind.WRONG_TYPE, field="annotations")
         licenses = _licenses(content)
         images: dict[ImageId, ImageInfo] = {}
         for entry, row in json_rows(content, "images", {"id": IMAGE_ID}):
             if row["id"] in images:
-                message = f"{entry}.id must occur once (got {row['id']!r} again)"
+                message = f"duplicate image id {row['id']!r} in {entry}.id"
                 raise FormatError(message, kind=FormatErrorKind.DUPLICATE, entry=entry, field="id")
             images[row["id"]] = _image(entry, row, licenses)
     return list(images.values())
 
 
 def load_file_names(file: File) -> dict[ImageId, str]:
-    """The `file_name` of each of the `images` of COCO annotations; none where the file has no such list.
+    """Return the `file_name` of each image of COCO annotations, if the file has them.
 
     Args:
-        file: The path of a file of references, or its bytes.
+        file: The path of a reference file, or its bytes.
 
     Raises:
         OSError: The file can't be read.
     """
-    # Captions come in other formats too, which have no names of files.
+    # Other formats of captions have no file names.
     with suppress(FormatError):
         content = read_json(file)
         if isinstance(content, dict) and isinstance(content.get("images"), list):
@@ -112,7 +112,7 @@ def _image(entry: str, row: dict[str, Any], licenses: dict[object, dict[str, Any
 
 
 def image_info(images: Sequence[ImageInfo]) -> dict[str, Any]:
-    """The content of an `image_info` file of some images; what is not known is left out."""
+    """Return the content of an `image_info` file, without unknown fields."""
     licenses = list(dict.fromkeys((image.license, image.license_url) for image in images if image.license))
     numbers = {pair: number for number, pair in enumerate(licenses, start=1)}
 

@@ -1,4 +1,4 @@
-"""The registry of formats of caption files, in the order of recognition."""
+"""Registry of caption file formats, and format detection."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _ReaderOf = Callable[[CaptionFormat], Callable[[Source, ReadOptions], Captions] 
 
 def _adopt(entry: EntryPoint, loaded: object) -> None:
     if not isinstance(loaded, CaptionFormat):
-        raise OptionError(f"{entry.value} must be a CaptionFormat (got {loaded!r})")
+        raise OptionError(f"entry point {entry.value} must be a CaptionFormat (got {loaded!r})")
     FORMATS.add({loaded.name: loaded}, entry.module)
 
 
 FORMATS: Registry[CaptionFormat] = Registry("format", PluginGroup("capeval.formats", _adopt))
-"""The formats by name: each module of `capeval.formats.captions` has one, and plug-ins add more."""
+"""Formats by name: one per module of `capeval.formats.captions`, and those of plug-ins."""
 
 _MODULES = pkgutil.iter_modules(captions.__path__, f"{captions.__name__}.")
 _KINDS: list[CaptionFormat] = [import_module(module.name).KIND for module in _MODULES]
@@ -42,44 +42,44 @@ _OWN = tuple(sorted(_KINDS, key=attrgetter("priority")))
 FORMATS.add({kind.name: kind for kind in _OWN}, __name__)
 
 _JSON = re.compile(r"\.(json|jsonl|ndjson)$")
-# What people have and what is not read, by its first bytes, with what to do instead.
+# Common unsupported formats: first bytes, name, and advice for the user.
 _OTHERS = (
-    (b"BZh", "bzip2", "gzip, xz and zip are read"),
-    (b"\x28\xb5\x2f\xfd", "zstd", "gzip, xz and zip are read"),
-    (b"7z\xbc\xaf", "7z", "gzip, xz and zip are read"),
-    (b"Rar!", "RAR", "gzip, xz and zip are read"),
-    (b"\x89HDF", "HDF5", "save the captions as one of the kinds that are read"),
-    (b"\x93NUMPY", "NumPy's", "save the captions as one of the kinds that are read"),
-    (b"\x80", "a pickle", "pickles can run any code when they are read: save the captions as JSON"),
+    (b"BZh", "bzip2", "use gzip, xz or zip instead"),
+    (b"\x28\xb5\x2f\xfd", "zstd", "use gzip, xz or zip instead"),
+    (b"7z\xbc\xaf", "7z", "use gzip, xz or zip instead"),
+    (b"Rar!", "RAR", "use gzip, xz or zip instead"),
+    (b"\x89HDF", "HDF5", "save the captions in a supported format, such as JSON"),
+    (b"\x93NUMPY", "a NumPy array", "save the captions in a supported format, such as JSON"),
+    (b"\x80", "a pickle", "loading a pickle can run arbitrary code; save the captions as JSON"),
     (b"\xd0\xcf\x11\xe0", "an old Excel file", "save the sheet as CSV"),
 )
 
 
 def references_in(source: Source, options: ReadOptions) -> References:
-    """The references in a file.
+    """Read the references in a file.
 
     Raises:
-        FormatError: It is of no kind that is read as references, or something is wrong with it.
-        OptionError: Columns or splits are named, and a file of its kind has none.
+        FormatError: The format is unknown or does not support references, or the file is invalid.
+        OptionError: Columns or splits are named, but the format has none.
     """
     return _read(lambda kind: kind.references, source, options)
 
 
 def candidates_in(source: Source, options: ReadOptions) -> Candidates:
-    """The candidates in a file.
+    """Read the candidates in a file.
 
     Raises:
-        FormatError: It is of no kind that is read as candidates, or something is wrong with it.
-        OptionError: Columns are named, and a file of its kind has none.
+        FormatError: The format is unknown or does not support candidates, or the file is invalid.
+        OptionError: Columns are named, but the format has none.
     """
     return _read(lambda kind: kind.candidates, source, options)
 
 
 def _read(reader_of: _ReaderOf[Captions], source: Source, options: ReadOptions) -> Captions:
-    """Read a file as capeval's own format, or as that of a plug-in.
+    """Read a file in a format of capeval or of a plug-in.
 
-    Plug-ins are asked only about files that no format of capeval reads, so that installing one does not
-    change how a file is read.
+    Plug-ins are tried only if no format of capeval can read the file, so installing one does not change how
+    other files are read.
     """
     try:
         return _read_as(_own_format(source, options), reader_of, source, options)
@@ -95,9 +95,9 @@ def _read_as(
     kind: CaptionFormat, reader_of: _ReaderOf[Captions], source: Source, options: ReadOptions
 ) -> Captions:
     if options.columns.are_named and not kind.has_columns:
-        raise OptionError(f"'id_column' and 'caption_column' are for files with columns (got {kind.name})")
+        raise OptionError(f"'id_column' and 'caption_column' require a file with columns (got {kind.name})")
     if options.splits and not kind.has_splits:
-        raise OptionError(f"'split' is for files with splits (got {kind.name})")
+        raise OptionError(f"'split' requires a file with splits (got {kind.name})")
     read = reader_of(kind)
     if read is None:
         raise _unsuited(kind, options.columns.role)
@@ -109,11 +109,11 @@ def _in_order() -> list[CaptionFormat]:
 
 
 def _own_format(source: Source, options: ReadOptions) -> CaptionFormat:
-    """Return the format of a file, by its content and then by its name."""
+    """Return the format of a file, detected by its content and then by its name."""
     _refuse_others(source)
     kind = next((kind for kind in _OWN if kind.recognize(source, options)), None)
     if kind is None and _JSON.search(source.name) is not None:
-        # Its reader says what is wrong with the JSON.
+        # This reader reports the JSON error.
         kind = entries.KIND
     if kind is None:
         raise _unknown(source, options.columns.role)
@@ -129,13 +129,13 @@ def _refuse_others(source: Source) -> None:
         raise FormatError(message, kind=FormatErrorKind.UTF16)
     for start, name, instead in _OTHERS:
         if source.data.startswith(start):
-            raise FormatError(f"the file looks like {name}: {instead}", kind=FormatErrorKind.UNSUPPORTED)
+            raise FormatError(f"the file looks like {name}; {instead}", kind=FormatErrorKind.UNSUPPORTED)
 
 
 def _expected(role: Role) -> str:
     readers = {Role.REFERENCES: "references", Role.CANDIDATES: "candidates"}
     kinds = [kind for kind in _in_order() if getattr(kind, readers[role]) is not None]
-    return f"what is read as {role}: " + "; ".join(f"{kind.name}, {kind.form}" for kind in kinds)
+    return f"supported formats for {role}: " + "; ".join(f"{kind.name}, {kind.form}" for kind in kinds)
 
 
 def _unsuited(kind: CaptionFormat, role: Role) -> FormatError:
@@ -146,6 +146,6 @@ def _unsuited(kind: CaptionFormat, role: Role) -> FormatError:
 def _unknown(source: Source, role: Role) -> FormatError:
     line = source.first_line
     is_text = bool(line) and line.replace("\t", " ").isprintable()
-    found = f"text that begins with {line[:60]!r}" if is_text else "bytes that are no text in UTF-8"
-    message = f"the file is of no known kind (got {found}); {_expected(role)}"
+    found = f"text that starts with {line[:60]!r}" if is_text else "bytes that are not UTF-8 text"
+    message = f"cannot detect the format of the file (got {found}); {_expected(role)}"
     return FormatError(message, kind=FormatErrorKind.UNSUPPORTED)

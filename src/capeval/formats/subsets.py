@@ -1,4 +1,4 @@
-"""Subsets of a set of images, by name."""
+"""Named subsets of images."""
 
 from __future__ import annotations
 
@@ -15,28 +15,31 @@ _LABELS = ("domain", "split", "subset")
 
 
 def load_subsets(file: File, *, name: str = "", limit: int = LIMIT) -> dict[str, list[ImageId]]:
-    """Subsets from a JSON file, which may be packed.
+    """Read subsets from a JSON file, which may be compressed.
 
-    The file is one of these:
+    The file has one of these forms:
 
-    - a mapping of each subset's name to a list of image ids;
-    - a list of `{"image_id", "domain"}`, as in the captions of nocaps: the subsets are the domains. The
-      key may also be `split` or `subset`. In COCO form, `images` is such a list, with `id`.
+    - a mapping of subset names to lists of image ids;
+    - a list of `{"image_id", "domain"}`, as in the captions of nocaps, with one subset per domain. The key
+      may also be `split` or `subset`. In COCO form, `images` is such a list, with `id`.
 
     Args:
         file: The path of the file, or its bytes.
-        name: A name for bytes, for errors.
-        limit: The most bytes that the file may have, also unpacked.
+        name: A name for bytes, for error messages.
+        limit: The maximum size of the file in bytes, also after decompression.
+
+    Returns:
+        The image ids of each subset by name.
 
     Raises:
-        FormatError: The file is something else.
+        FormatError: The file has none of these forms, or is invalid.
         OSError: The file can't be read.
     """
     with naming(file, name):
         content = read_json(file, limit)
         if isinstance(content, dict) and isinstance(content.get("images"), list):
             images = content["images"]
-            # A subset named "images" is a list of ids, COCO's `images` one of objects.
+            # COCO's `images` is a list of objects; a subset named "images" is a list of ids.
             if images and isinstance(images[0], dict):
                 return _by_label(content, "images", "id")
         if isinstance(content, dict):
@@ -63,7 +66,7 @@ def _image_ids(name: str, ids: object) -> list[ImageId]:
         if not IMAGE_ID.fits(image):
             refuse(entry, IMAGE_ID.expected, image)
         if image in seen:
-            message = f"{entry} must be different from the others (got {shown(image)} again)"
+            message = f"duplicate image id {shown(image)} in {entry}"
             raise FormatError(message, kind=FormatErrorKind.DUPLICATE_IMAGE, entry=entry)
         seen.add(image)
     return ids
@@ -77,6 +80,6 @@ def _by_label(content: object, key: str | None, id_key: str) -> dict[str, list[I
             message = f"{entry} must have one of the keys {', '.join(map(repr, _LABELS))}"
             raise FormatError(message, kind=FormatErrorKind.MISSING_FIELD, entry=entry)
         check_row(row, entry, {label_key: TEXT})
-        # An image may have an entry for each of its captions.
+        # An image may have one entry per caption.
         subsets.setdefault(row[label_key], {})[row[id_key]] = None
     return {name: list(images) for name, images in _some(subsets).items()}

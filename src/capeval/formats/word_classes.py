@@ -1,4 +1,4 @@
-"""Lists of words and their classes."""
+"""Word class lists."""
 
 from __future__ import annotations
 
@@ -9,18 +9,23 @@ from capeval.formats.io.sources import LIMIT, File, naming
 __all__ = ["WORD_CLASSES", "load_word_classes"]
 
 WORD_CLASSES = ("noun", "verb", "adjective")
-"""The classes of words; a word may be in none."""
+"""The word classes; a word may belong to none."""
 
 
 def load_word_classes(file: File, *, limit: int = LIMIT) -> dict[str, str]:
-    """A list of words and their classes: a word, a tab and its class on each line; `#` starts a comment.
+    """Read a list of words and their classes.
+
+    Each line contains a word, a tab and the word's class; `#` starts a comment line.
 
     Args:
         file: The path of the file, or its bytes.
-        limit: The most bytes that the file may have, also unpacked.
+        limit: The maximum size of the file in bytes, also after decompression.
+
+    Returns:
+        The class of each word.
 
     Raises:
-        FormatError: A line is something else, or a word is listed twice.
+        FormatError: A line is invalid, or a word is listed twice.
         OSError: The file can't be read.
     """
     classes: dict[str, str] = {}
@@ -34,7 +39,7 @@ def load_word_classes(file: File, *, limit: int = LIMIT) -> dict[str, str]:
                 message = f"line {number} must be {expected} (got {line!r})"
                 raise FormatError(message, kind=FormatErrorKind.WRONG_TYPE, line=number)
             if word in classes:
-                message = f"line {number} must have a new word (got {word!r} again)"
+                message = f"line {number}: duplicate word {word!r}"
                 raise FormatError(message, kind=FormatErrorKind.DUPLICATE, line=number)
             classes[word] = name
     return classes

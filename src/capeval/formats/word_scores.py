@@ -1,4 +1,4 @@
-"""Scores that a system gives to words of an image: JSON lines, an image each."""
+"""A system's word scores per image, in JSON Lines with one image per line."""
 
 from __future__ import annotations
 
@@ -24,16 +24,17 @@ _FIELDS = {"image_id": IMAGE_ID, "scores": Field("an object of words and numbers
 
 
 def load_word_scores(file: File) -> dict[str, dict[ImageId, float]]:
-    """Reads `{"image_id": 7, "scores": {"dog": 0.9, "grass": 0.4}}` from each line of a file.
+    """Read a system's scores of words for images from a JSON Lines file.
 
-    The file may be in gzip. A higher score means that the system is surer of the word. Words that a line
-    does not name have no score for its image, and rank after all others.
+    Each line is an object such as `{"image_id": 7, "scores": {"dog": 0.9, "grass": 0.4}}`. The file may be
+    compressed with gzip. A higher score means higher confidence in the word. Words missing from a line have
+    no score for its image, and rank after all others.
 
     Returns:
-        Word to image to score.
+        The score of each image, by word.
 
     Raises:
-        FormatError: A line is something else, or has the image of an earlier line.
+        FormatError: A line is invalid, or repeats the image of an earlier line.
         OSError: The file can't be read.
     """
     scores: dict[str, dict[ImageId, float]] = {}
@@ -44,11 +45,13 @@ def load_word_scores(file: File) -> dict[str, dict[ImageId, float]]:
             row = check_row(value, entry, _FIELDS)
             image = row["image_id"]
             if image in seen:
-                message = f"{entry}: image_id must be different on every line (got {image!r} again)"
+                message = f"{entry}: duplicate image_id {image!r}"
                 raise FormatError(message, kind=FormatErrorKind.DUPLICATE_IMAGE, entry=entry, line=number)
             seen.add(image)
             for word, score in row["scores"].items():
                 scores.setdefault(word, {})[image] = score
         if not scores:
-            raise FormatError("the file must score at least one word (got none)", kind=FormatErrorKind.EMPTY)
+            raise FormatError(
+                "the file must contain at least one score (got none)", kind=FormatErrorKind.EMPTY
+            )
     return scores

@@ -126,14 +126,14 @@ def test_the_command_finds_modules_of_the_current_folder_and_hides_none(folder: 
         ("chinese:slice", "slice of module chinese must be a function or a Tokenizer (got nothing)"),
         ("chinese:number", "number of module chinese must be a function or a Tokenizer (got 3)"),
         ("chinese:broken", "tokenizer 'chinese:broken' failed on caption '一只狗在跑': IndexError"),
-        ("chinese:cut_all", "tokenizer 'chinese:cut_all' must make tokens"),
+        ("chinese:cut_all", "tokenizer 'chinese:cut_all' must return tokens"),
     ],
 )
 def test_what_is_no_tokenizer_is_refused(folder: Path, spec: str, message: str) -> None:
     arguments = ("score", "references.json", "a.json", "-m", "ROUGE-L", "--tokenizer", spec)
     if spec == "chinese:cut_all":
         # Characters of a caption are taken for captions: each makes a list, and not a string.
-        message = "tokenizer 'chinese:cut_all' must make strings of caption '一只狗在跑' (got ['一'])"
+        message = "tokenizer 'chinese:cut_all' must return strings for caption '一只狗在跑' (got ['一'])"
     assert message in refusal(*arguments, cwd=folder)
 
 

@@ -53,10 +53,10 @@ def test_bad_shards_are_named(shards: Path) -> None:
     bad = shards / "part-1.parquet"
     bad.write_bytes(bad.read_bytes()[:-9])
     command = ("score", str(shards), str(shards), *COLUMNS, "-m", "BLEU", "--processes", "1")
-    assert f"{bad}: the file can't be read as Parquet or Arrow" in refusal(*command)
+    assert f"{bad}: cannot read the file as Parquet or Arrow" in refusal(*command)
     done = run(*command, "--skip-bad-shards")
     assert done.returncode == 0
-    assert f"capeval: warning: left out: {bad}: the file can't be read" in done.stderr.decode()
+    assert f"capeval: warning: left out: {bad}: cannot read the file" in done.stderr.decode()
     assert "4 images" in done.stdout.decode()
     assert "1 shard is left out; the messages on standard error say why." in done.stdout.decode()
 

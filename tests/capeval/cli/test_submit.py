@@ -299,7 +299,7 @@ def test_files_are_checked_before_anything_is_sent(
         file.writestr("captions_b_results.json", "[")
     assert "'captions_b_results.json'" in refusal(submit(server.address, archive))
     archive.write_bytes(archive.read_bytes()[:-5])
-    assert "the file is not a zip, or its end is missing" in refusal(submit(server.address, archive))
+    assert "the file is not a zip, or is truncated" in refusal(submit(server.address, archive))
     archive.write_text(good)
     assert "the file is not a zip (it begins with " in refusal(submit(server.address, archive))
     refusal(submit(server.address, tmp_path / "missing.json"))

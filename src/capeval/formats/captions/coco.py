@@ -1,4 +1,4 @@
-"""COCO annotations: images, and annotations with captions of them."""
+"""COCO annotations: images and annotations with their captions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _references(source: Source, _: ReadOptions) -> References:
             and error.entry is None
             and "images" in source.json.fields
         ):
-            raise error.with_hint("the file describes images, and has no captions of them") from None
+            raise error.with_hint("the file describes images but contains no captions") from None
         raise
 
 

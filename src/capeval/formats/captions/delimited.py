@@ -1,4 +1,4 @@
-"""Tables as text: CSV, TSV, and columns between bars or semicolons."""
+"""Delimited text: CSV, TSV, and columns separated by `|` or semicolons."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _Captions = TypeVar("_Captions", References, Candidates)
 
 _ENDINGS = (".csv", ".tsv", ".psv")
 _DELIMITERS = ("\t", ",", "|", ";")
-# Nobody quotes between bars: Flickr30k's results.csv has captions that begin with a quotation mark.
+# Files with `|` do not quote fields: Flickr30k's results.csv has captions that begin with a quotation mark.
 _UNQUOTED = "|"
 
 
@@ -31,7 +31,7 @@ def _recognize(source: Source, options: ReadOptions) -> bool:
 
 
 def _header(line: str) -> tuple[str, list[str]]:
-    """What separates the columns, and their names: that which makes most of them."""
+    """Return the delimiter that yields the most columns, and their names."""
     headers = [(delimiter, _split(line, delimiter)) for delimiter in _DELIMITERS]
     return max(headers, key=lambda header: len(header[1]))
 
@@ -47,7 +47,7 @@ def _split(line: str, delimiter: str) -> list[str]:
 def _read(kind: type[_Captions], source: Source, options: ReadOptions) -> _Captions:
     delimiter, names = _header(source.first_line)
     if not names:
-        # Bytes that are not UTF-8 are said to be that, not to lack columns.
+        # If the file is not UTF-8, this raises that error instead of one about missing columns.
         next(_rows(source, delimiter, 0), None)
     fields = find_columns(names, options.columns)
     wanted = SplitFilter(names, options)
@@ -58,7 +58,7 @@ def _read(kind: type[_Captions], source: Source, options: ReadOptions) -> _Capti
             continue
         image, caption = (row[column] for column in columns)
         if not image:
-            message = f"line {line}: {fields[0]} must be an image id (got nothing)"
+            message = f"line {line}: {fields[0]} must be an image id (got an empty field)"
             raise FormatError(message, kind=FormatErrorKind.WRONG_TYPE, line=line, field=fields[0])
         places.append(f"line {line}")
         ids.append(image)
@@ -68,18 +68,21 @@ def _read(kind: type[_Captions], source: Source, options: ReadOptions) -> _Capti
 
 
 def _rows(source: Source, delimiter: str, count: int) -> Iterator[tuple[int, list[str]]]:
-    """The rows below the header, each with as many fields as that has."""
+    """Yield the rows below the header; check that each has `count` fields."""
     rows = rows_of(source.data, delimiter, quotes=delimiter != _UNQUOTED)
     for line, row in itertools.islice(rows, 1, None):
         if len(row) != count:
             message = f"line {line} must have {count} columns (got {len(row)})"
             raise FormatError(message, kind=FormatErrorKind.WRONG_LENGTH, line=line)
-        # Flickr30k's results.csv has a space behind each bar.
+        # Flickr30k's results.csv has a space after each `|`.
         yield line, [field.strip(" ") for field in row] if delimiter == _UNQUOTED else row
 
 
 def _lists(places: Sequence[str], captions: Sequence[str], field: str) -> Sequence[object]:
-    """Captions as lists where each of them is one in JSON, as in flickr_annotations_30k.csv."""
+    """Parse captions as JSON lists if all of them look like lists.
+
+    The file `flickr_annotations_30k.csv` has such captions.
+    """
     if not all(text.startswith("[") and text.endswith("]") for text in captions):
         return captions
     return [_list(place, text, field) for place, text in zip(places, captions, strict=True)]
@@ -90,14 +93,14 @@ def _list(place: str, text: str, field: str) -> object:
         return read_json(text.encode())
     except FormatError:
         message = (
-            f"{place}: {field} must be a list in JSON, since each is between brackets (got {text[:40]!r})"
+            f"{place}: {field} must be a JSON list, because every {field} has brackets (got {text[:40]!r})"
         )
         raise FormatError(message, kind=FormatErrorKind.NOT_JSON, entry=place, field=field) from None
 
 
 KIND = CaptionFormat(
     name="a table",
-    form="CSV or TSV, whose first line names the columns",
+    form="CSV or TSV with a header row",
     priority=90,
     example=lambda: b"image_id,caption\n1,A dog.\n2,Two cats.\n",
     recognize=_recognize,

@@ -1,4 +1,4 @@
-"""A list of entries: COCO results, and references with one caption or a list of them in each entry."""
+"""A JSON list of entries with one or more captions each, such as COCO results."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from capeval.formats.io.sources import JsonShape, Source
 __all__ = ["KIND", "keys_of", "other_fields", "rows_under"]
 
 _ANY = Field("a value", lambda _: True)
-# The keys of captions that the native readers take, besides `image_id`.
+# The caption keys that the native readers support, in addition to `image_id`.
 _NATIVE = {Role.REFERENCES: ("caption", "captions", "references"), Role.CANDIDATES: ("caption",)}
 
 
 def other_fields(source: Source, entry: JsonShape | None, options: ReadOptions) -> tuple[str, str] | None:
-    """The keys of image ids and of captions; None where they are those that the native readers take.
+    """Return the image id key and the caption key, or None if the native readers support them.
 
     Args:
         source: The file.
         entry: Its first entry.
-        options: How the file is read.
+        options: The options for reading it.
 
     Raises:
-        FormatError: There is no such key, or several could be it.
+        FormatError: A key is missing or ambiguous.
     """
     if entry is None or entry.kind != "object" or not source.begins_well:
-        # The native readers say what is wrong.
+        # The native readers report the error.
         return None
     image, caption = find_columns(list(entry.fields), options.columns, "key")
     is_native = image == "image_id" and caption in _NATIVE[options.columns.role] and not options.splits
@@ -40,14 +40,14 @@ def other_fields(source: Source, entry: JsonShape | None, options: ReadOptions) 
 def rows_under(
     source: Source, key: str | None, fields: tuple[str, str], options: ReadOptions
 ) -> Iterator[Row]:
-    """The rows of a list in a JSON file: under a key, or the file itself."""
+    """Yield the rows of a list in a JSON file: under a key, or at the top level."""
     for place, row in json_rows(read_json(source.data), key, keys_of(fields, options)):
         if not options.splits or row[SPLIT] in options.splits:
             yield place, row[fields[0]], row[fields[1]]
 
 
 def keys_of(fields: tuple[str, str], options: ReadOptions) -> dict[str, Field]:
-    """The keys that each entry must have."""
+    """Return the keys that each entry must have."""
     return dict.fromkeys(fields, _ANY) | ({SPLIT: TEXT} if options.splits else {})
 
 

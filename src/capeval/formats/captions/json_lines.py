@@ -1,4 +1,4 @@
-"""JSON Lines: an entry in each line."""
+"""JSON Lines: one entry per line."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TWO_LINES = re.compile(rb"\s*\{[^\n]*\}\s*\n\s*\{")
 
 
 def _recognize(source: Source, _: ReadOptions) -> bool:
-    # An entry is an object, so what begins as a list is one, whatever the file is called.
+    # Entries are objects, so a file that starts with a list is not JSON Lines, whatever its name.
     if source.json.kind == "list":
         return False
     are_lines = source.has_several_values and _TWO_LINES.match(source.data) is not None
@@ -50,7 +50,7 @@ def _candidates(source: Source, options: ReadOptions) -> Candidates:
 
 KIND = CaptionFormat(
     name="JSON Lines",
-    form='{"image_id", "caption"} in each line',
+    form='{"image_id", "caption"} on each line',
     priority=50,
     example=lambda: b'{"image_id": 1, "caption": "A dog."}\n{"image_id": 2, "caption": "Two cats."}\n',
     recognize=_recognize,

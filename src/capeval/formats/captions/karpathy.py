@@ -1,4 +1,4 @@
-"""Datasets in the form of Karpathy's `dataset_coco.json`: images, their splits and their sentences."""
+"""Datasets in the format of Karpathy's `dataset_coco.json`: images with splits and sentences."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from capeval.formats.io.sources import JsonShape, Source
 
 __all__ = ["KIND"]
 
-# COCO's ids, the names of files that Flickr's images have, the image's number in the file.
+# COCO's image ids; file names, for Flickr's images; the index of the image in the file.
 _IDS = ("cocoid", "filename", "imgid")
 
 
@@ -28,12 +28,12 @@ def _references(source: Source, options: ReadOptions) -> References:
     captions, splits = _native.read_karpathy(source.data, _id(source, options), list(options.splits))
     unknown = [split for split in options.splits if split not in splits]
     if unknown:
-        message = f"'split' must be a split of the file: {listed(splits)} (got {listed(unknown)})"
+        message = f"unknown split {listed(unknown)}; the file has the splits {listed(splits)}"
         raise FormatError(message, kind=FormatErrorKind.UNKNOWN)
     if not options.splits and len(splits) > 1:
         message = (
-            f"the file has the splits {listed(splits)}: name those to read with split, on the command line "
-            "--split"
+            f"the file has the splits {listed(splits)}; select one or more with 'split' (on the command line:"
+            " --split)"
         )
         raise FormatError(message, kind=FormatErrorKind.AMBIGUOUS)
     if not len(captions):
@@ -46,7 +46,9 @@ def _id(source: Source, options: ReadOptions) -> str:
     named, keys = options.columns.id_column, _first_image(source).fields
     if named is not None:
         if named not in _IDS:
-            message = f"the key of image ids must be one of {listed(_IDS)} in such a file (got {named!r})"
+            message = (
+                f"the image id key of a dataset with splits must be one of {listed(_IDS)} (got {named!r})"
+            )
             raise FormatError(message, kind=FormatErrorKind.WRONG_VALUE)
         return named
     other = options.columns.other_id_column
@@ -57,7 +59,7 @@ def _id(source: Source, options: ReadOptions) -> str:
 
 KIND = CaptionFormat(
     name="a dataset with splits",
-    form='{"images": [{"cocoid", "split", "sentences": [{"raw"}, ...]}, ...]}, as dataset_coco.json',
+    form='{"images": [{"cocoid", "split", "sentences": [{"raw"}, ...]}, ...]}, such as dataset_coco.json',
     priority=20,
     example=lambda: (
         b'{"images": [{"cocoid": 1, "split": "test", "sentences": [{"raw": "A dog."}]}, {"cocoid": 2,'

@@ -1,4 +1,4 @@
-"""A JSON object of captions by image id."""
+"""A JSON object that maps image ids to captions."""
 
 from __future__ import annotations
 

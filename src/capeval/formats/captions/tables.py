@@ -1,4 +1,4 @@
-"""Captions in Parquet and Arrow files, where pyarrow is installed."""
+"""Captions in Parquet and Arrow files; requires pyarrow."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _read(kind: type[_Captions], source: Source, options: ReadOptions) -> _Capti
     except (pa.ArrowException, OSError) as error:
         reason = str(error).splitlines()[0]
         raise FormatError(
-            f"the file can't be read as Parquet or Arrow ({reason})", kind=FormatErrorKind.DAMAGED
+            f"cannot read the file as Parquet or Arrow ({reason})", kind=FormatErrorKind.DAMAGED
         ) from None
     split = (SPLIT, list(options.splits)) if options.splits else None
     captions = table.captions(*fields, is_single=kind is Candidates, split=split)
@@ -49,7 +49,7 @@ def _read(kind: type[_Captions], source: Source, options: ReadOptions) -> _Capti
 
 
 def _limited(batches: Iterable[pa.RecordBatch], names: list[str], limit: int) -> Iterator[pa.RecordBatch]:
-    """Some columns of batches, as long as these have no more than `limit` bytes together."""
+    """Yield the named columns of batches; their total size must not exceed `limit` bytes."""
     size = 0
     for whole in batches:
         batch = whole.select(names)
@@ -98,7 +98,7 @@ def _write_example() -> bytes:
 
 KIND = CaptionFormat(
     name="Parquet or Arrow",
-    form="a table with named columns (needs pyarrow)",
+    form="a table with named columns (requires pyarrow)",
     priority=10,
     example=_write_example,
     recognize=lambda source, _: source.data.startswith(_TABLES),

@@ -1,4 +1,4 @@
-"""Token files, as Flickr8k and Flickr30k have them: the id of a caption, a tab, the caption."""
+"""Token files of Flickr8k and Flickr30k: a caption id, a tab and the caption per line."""
 
 from __future__ import annotations
 
@@ -31,9 +31,7 @@ def _rows(source: Source) -> Iterator[Row]:
             raise wrong_line(line, "IMAGE#NUMBER, a tab and a caption", repr(text[:60]))
         image, number, caption = found.groups()
         if (image, number) in seen:
-            message = (
-                f"line {line}: {image}#{number} must be there once (got it in line {seen[image, number]} too)"
-            )
+            message = f"line {line}: duplicate {image}#{number} (first seen in line {seen[image, number]})"
             raise FormatError(message, kind=FormatErrorKind.DUPLICATE, line=line)
         seen[image, number] = line
         yield f"line {line}", image, caption
@@ -41,7 +39,7 @@ def _rows(source: Source) -> Iterator[Row]:
 
 KIND = CaptionFormat(
     name="a token file",
-    form="IMAGE#NUMBER, a tab and a caption in each line, as in Flickr8k.token.txt",
+    form="IMAGE#NUMBER, a tab and a caption on each line, as in Flickr8k.token.txt",
     priority=80,
     example=lambda: b"1.jpg#0\tA dog.\n2.jpg#0\tTwo cats.\n",
     recognize=_recognize,

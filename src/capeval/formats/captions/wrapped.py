@@ -1,4 +1,4 @@
-"""Results in an object that has more in it, such as the scores or the options of a model."""
+"""Results inside a JSON object that also contains other data, such as scores or options."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ __all__ = ["KIND"]
 
 
 def _keys(source: Source) -> list[Literal["predictions", "results"]]:
-    """The keys that have a list of results. Without objects in it, the list is one of a mapping's."""
+    """Return the keys of lists of results.
+
+    A list without objects contains captions: the file is a mapping with such an image id.
+    """
     keys: tuple[Literal["predictions", "results"], ...] = ("predictions", "results")
     fields = source.json.fields
     return [key for key in keys if key in fields and fields[key].is_list_of_objects]

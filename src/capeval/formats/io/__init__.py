@@ -1,1 +1,1 @@
-"""Reading and writing of JSON, tables and compressed files."""
+"""Readers and writers for JSON, tables and compressed files."""

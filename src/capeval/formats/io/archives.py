@@ -1,4 +1,4 @@
-"""Zips of several files, such as the results of all splits of a challenge."""
+"""Zip archives of several files, such as the results for all splits of a challenge."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from capeval.formats.io.sources import LIMIT, read_bounded
 __all__ = ["MOST_FILES", "is_archive", "is_zip", "read_zip"]
 
 MOST_FILES = 20
-"""The most files of a zip."""
+"""The maximum number of files in a zip."""
 
-# A zip's list of entries is read as a whole, so what it can hold is counted before: each of its entries
-# starts with these bytes, which compressed data has by chance once in 4 GB.
+# zipfile reads the whole central directory, so its entries are counted first. Each entry starts with these
+# bytes, which occur in compressed data by chance once in 4 GB.
 _LISTED, _MOST_LISTED = b"PK\x01\x02", 1000
 _ZIP = b"PK"
 _ARCHIVES = (_ZIP, b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"7z\xbc\xaf", b"Rar!")
@@ -25,32 +25,33 @@ _DRIVE = re.compile(r"[A-Za-z]:")
 
 
 def is_archive(data: bytes) -> bool:
-    """Whether some bytes begin as an archive of any common kind does."""
+    """Return whether data starts like an archive or compressed file of a common type."""
     return data.startswith(_ARCHIVES)
 
 
 def is_zip(name: str, data: bytes) -> bool:
-    """Whether a file is meant as a zip, by its name or its bytes."""
+    """Return whether a file is supposed to be a zip, by its name or its first bytes."""
     return data.startswith(_ZIP) or name.lower().endswith(".zip")
 
 
 def read_zip(data: bytes, *, limit: int = LIMIT) -> dict[str, bytes]:
-    """The files in a zip by their names, without the folder that all of them may be in.
+    """Return the content of the files in a zip by name.
 
-    None may be another path or another archive. What macOS adds to zips is left out.
+    If all files are in one folder, it is removed from their names. Other paths and nested archives are
+    rejected. Files that macOS adds to zips are skipped.
 
     Args:
         data: The bytes of the zip.
-        limit: The most bytes that its files may have together, unpacked.
+        limit: The maximum total size of the decompressed files, in bytes.
 
     Raises:
-        FormatError: It is not a zip, or is too large or damaged; `entry` is the name of the wrong file, if
-            one file is wrong.
+        FormatError: The file is not a zip, or is too large, damaged or rejected; `entry` is the name of the
+            invalid file, if there is one.
     """
     if not data.startswith(_ZIP):
         raise FormatError(f"the file is not a zip ({_found(data)})", kind=FormatErrorKind.UNSUPPORTED)
     if not zipfile.is_zipfile(io.BytesIO(data)):
-        raise FormatError("the file is not a zip, or its end is missing", kind=FormatErrorKind.DAMAGED)
+        raise FormatError("the file is not a zip, or is truncated", kind=FormatErrorKind.DAMAGED)
     if data.count(_LISTED) > _MOST_LISTED:
         raise _too_many("more")
     try:
@@ -71,7 +72,7 @@ def _too_many(found: object) -> FormatError:
 def _found(data: bytes) -> str:
     if not data:
         return "it is empty"
-    return "it is an archive of another kind" if is_archive(data) else f"it begins with {data[:8]!r}"
+    return "it is a different type of archive" if is_archive(data) else f"it starts with {data[:8]!r}"
 
 
 def _unpacked(archive: zipfile.ZipFile, limit: int) -> dict[str, bytes]:
@@ -80,7 +81,7 @@ def _unpacked(archive: zipfile.ZipFile, limit: int) -> dict[str, bytes]:
     for name, member in _named(_members(archive)):
         if name in files:
             raise FormatError(
-                "the zip must have each name once (got it twice)", kind=FormatErrorKind.DUPLICATE, entry=name
+                "the zip contains two files with this name", kind=FormatErrorKind.DUPLICATE, entry=name
             )
         files[name] = _member_data(archive, member, total, limit)
         total += len(files[name])
@@ -90,7 +91,7 @@ def _unpacked(archive: zipfile.ZipFile, limit: int) -> dict[str, bytes]:
 
 
 def _members(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
-    """The files of a zip, checked, without folders and what macOS adds."""
+    """Return the validated files of a zip, without folders and files that macOS adds."""
     listed = archive.infolist()
     for member in listed:
         _check_member(member)
@@ -100,7 +101,7 @@ def _members(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
     if not members:
         found = "only folders and files that macOS adds" if listed else "none"
         raise FormatError(
-            f"the zip is empty: it must have at least one file (got {found})", kind=FormatErrorKind.EMPTY
+            f"the zip is empty; it must contain at least one file (got {found})", kind=FormatErrorKind.EMPTY
         )
     return members
 
@@ -111,7 +112,7 @@ def _of_macos(name: str) -> bool:
 
 
 def _named(members: list[zipfile.ZipInfo]) -> list[tuple[str, zipfile.ZipInfo]]:
-    """The members with their names in the folder that all of them are in, if they are in one."""
+    """Return the members with their names, without a folder that contains all of them."""
     folder = members[0].orig_filename.partition("/")[0] + "/"
     if not all(member.orig_filename.startswith(folder) for member in members):
         folder = ""
@@ -119,7 +120,7 @@ def _named(members: list[zipfile.ZipInfo]) -> list[tuple[str, zipfile.ZipInfo]]:
     for name, member in named:
         if not name or "/" in name:
             raise FormatError(
-                "the files of the zip must be in no folder, or all in the same one",
+                "the files of the zip must be at the top level, or all in one folder",
                 kind=FormatErrorKind.WRONG_MEMBERS,
                 entry=member.orig_filename,
             )
@@ -127,18 +128,21 @@ def _named(members: list[zipfile.ZipInfo]) -> list[tuple[str, zipfile.ZipInfo]]:
 
 
 def _check_member(member: zipfile.ZipInfo) -> None:
-    # `filename` ends at a zero byte, where another reader may go on.
+    # `filename` ends at a null byte, but other readers may use the whole name.
     name = member.orig_filename
     mode = member.external_attr >> 16
     problem, kind = "", FormatErrorKind.WRONG_MEMBERS
     if name.startswith("/") or "\\" in name or "\0" in name or _DRIVE.match(name) or ".." in name.split("/"):
         problem = "the name must be a plain file name, not a path"
     elif mode and stat.S_IFMT(mode) not in (0, stat.S_IFDIR if member.is_dir() else stat.S_IFREG):
-        problem = "the zip must hold plain files, no links or devices"
+        problem = "the zip must contain only regular files, not links or devices"
     elif member.flag_bits & 1:
         problem, kind = "the file must not be encrypted", FormatErrorKind.ENCRYPTED
     elif member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        problem, kind = "the file must be stored or deflated", FormatErrorKind.UNSUPPORTED
+        problem, kind = (
+            "the file must be uncompressed or compressed with Deflate",
+            FormatErrorKind.UNSUPPORTED,
+        )
     if problem:
         raise FormatError(problem, kind=kind, entry=name)
 
@@ -149,8 +153,8 @@ def _member_data(archive: zipfile.ZipFile, member: zipfile.ZipInfo, before: int,
         with archive.open(member) as file:
             return read_bounded(file, limit - before, "the file")
     except FormatError as error:
-        message = f"the files of the zip, unpacked, must have at most {limit:,} bytes together (got more)"
+        message = f"the decompressed files of the zip must have at most {limit:,} bytes in total (got more)"
         raise FormatError(message, kind=error.kind, entry=name) from None
     except (zipfile.BadZipFile, zlib.error, EOFError) as error:
-        message = f"the file is damaged in the zip ({error})"
+        message = f"the file is damaged inside the zip ({error})"
         raise FormatError(message, kind=FormatErrorKind.DAMAGED, entry=name) from None

@@ -1,4 +1,4 @@
-"""JSON files: read strictly, their lists of rows checked, and written."""
+"""Strict reading, validation and writing of JSON files."""
 
 from __future__ import annotations
 
@@ -36,37 +36,40 @@ _SHOWN = 40
 
 @dataclass(frozen=True)
 class Field:
-    """What a field of a row must be.
+    """The type of a field of a row.
 
     Attributes:
-        expected: What the field must be, in words that follow "must be".
-        fits: Whether a value is that.
+        expected: A description that follows "must be" in messages.
+        fits: Returns whether a value has this type.
     """
 
     expected: str
     fits: Callable[[object], bool]
 
 
-# `type` and not `isinstance`, since bool is a subclass of int.
+# `type` instead of `isinstance`, because bool is a subclass of int.
 IMAGE_ID = Field("an integer or a string", lambda value: type(value) in (int, str))
 TEXT = Field("a string", lambda value: isinstance(value, str))
 
 
 def read_json(file: File, limit: int = LIMIT) -> Any:
-    """The content of a JSON file, which may be packed. Python's `NaN` and `Infinity` are floats.
+    """Parse a JSON file, which may be compressed; `NaN` and `Infinity` are accepted as floats.
 
     Raises:
-        FormatError: The file is not JSON, or has a key twice in one object, or a lone surrogate.
+        FormatError: The file is not JSON, repeats a key in one object, or contains a lone surrogate.
         OSError: The file can't be read.
     """
     return _native.read_json(read_source(file, limit).data)
 
 
 def read_json_lines(file: File, limit: int = LIMIT) -> list[tuple[int, Any]]:
-    """Each line's number, from 1, and its content; blank lines are left out.
+    """Parse a JSON Lines file.
+
+    Returns:
+        The number, from 1, and the content of each line that is not blank.
 
     Raises:
-        FormatError: A line is not JSON, as in `read_json`.
+        FormatError: A line is invalid, as in `read_json`.
         OSError: The file can't be read.
     """
     return _native.read_json_lines(read_source(file, limit).data)
@@ -75,21 +78,21 @@ def read_json_lines(file: File, limit: int = LIMIT) -> list[tuple[int, Any]]:
 def json_rows(
     content: object, key: str | None, fields: Mapping[str, Field]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The rows of a list of objects, each with its name in messages, such as `images[17]`.
+    """Yield the rows of a list of objects with their names in messages, such as `images[17]`.
 
     Args:
         content: The content of the file.
-        key: The key of the list in the file's object; None where the file is the list.
-        fields: The fields that each row must have. Rows may have others.
+        key: The key of the list in the file's object; None if the file is the list.
+        fields: The required fields of a row; other fields are ignored.
 
     Raises:
-        FormatError: There is no such list, or a row lacks a field or has something else in it.
+        FormatError: There is no such list, or a row lacks a field, or a field has the wrong type.
     """
     if key is not None:
         if not isinstance(content, dict):
             refuse("the file", "an object", content)
         if key not in content:
-            message = f"the file must have a list {key!r}"
+            message = f"the file must contain a list {key!r}"
             raise FormatError(message, kind=FormatErrorKind.MISSING_FIELD, field=key)
         content = content[key]
     if not isinstance(content, list):
@@ -100,10 +103,10 @@ def json_rows(
 
 
 def check_row(row: object, entry: str, fields: Mapping[str, Field]) -> dict[str, Any]:
-    """Checks that a row is an object with these fields, and returns it.
+    """Validate that a row is an object with these fields, and return it.
 
     Raises:
-        FormatError: It lacks a field, or a field has something else in it.
+        FormatError: The row is not an object, a field is missing, or a field has the wrong type.
     """
     if not isinstance(row, dict):
         refuse(entry, "an object", row)
@@ -117,7 +120,14 @@ def check_row(row: object, entry: str, fields: Mapping[str, Field]) -> dict[str,
 
 
 def refuse(entry: str, expected: str, found: object, *, field: str | None = None) -> NoReturn:
-    """Raises the error of a value of another type than expected."""
+    """Raise the `FormatError` of a value with the wrong type.
+
+    Args:
+        entry: The place of the value, such as `annotations[17]`.
+        expected: The expected type, after "must be".
+        found: The value.
+        field: The field of the entry, if the value is one.
+    """
     separator = ": " if entry.startswith("line ") else "."
     place = entry if field is None else f"{entry}{separator}{field}"
     raise FormatError(
@@ -129,23 +139,26 @@ def refuse(entry: str, expected: str, found: object, *, field: str | None = None
 
 
 def shown(value: object) -> str:
-    """A value as JSON, cut short."""
+    """Return a value as JSON, truncated to 40 characters."""
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
 def without_nan(value: _Value) -> _Value | None:
-    """A value as JSON can have it: None for NaN, such as SPICE of a category that no reference has."""
+    """Replace NaN, which JSON lacks, with None.
+
+    For example, SPICE of a category is NaN if no reference has a tuple of it.
+    """
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def json_bytes(content: object) -> bytes:
-    """The bytes of a JSON file of one line."""
+    """Return the bytes of a JSON file with one line."""
     return json.dumps(content, ensure_ascii=False, allow_nan=False).encode() + b"\n"
 
 
 def write_json(content: object, path: str | Path) -> None:
-    """Writes a JSON file, whole or not at all.
+    """Write a JSON file atomically.
 
     Raises:
         OSError: The file can't be written.

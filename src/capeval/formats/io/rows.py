@@ -1,4 +1,4 @@
-"""The rows of CSV files and the lines of text files, also packed."""
+"""Rows of CSV files and lines of text files, also compressed."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ __all__ = [
 ]
 
 UTF16 = (b"\xff\xfe", b"\xfe\xff")
-"""The first bytes of a text in UTF-16."""
+"""The byte order marks of UTF-16."""
 
 
 def columns(file: File, names: Sequence[str], limit: int = LIMIT) -> Iterator[tuple[int, list[str]]]:
-    """The line number of each row of a table, and its fields in the named columns.
+    """Yield the line number of each row of a table, and its fields in the named columns.
 
     Raises:
-        FormatError: A column is missing, or as in `read_table`.
+        FormatError: A column is missing, or the table is invalid, as in `read_table`.
         OSError: The file can't be read.
     """
     header, body = read_table(file, limit)
@@ -42,7 +42,7 @@ def columns(file: File, names: Sequence[str], limit: int = LIMIT) -> Iterator[tu
 
 
 def read_table(file: File, limit: int = LIMIT) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
-    """The names of a table's columns, and its other rows with their line numbers.
+    """Return the column names of a table, and its other rows with their line numbers.
 
     Raises:
         FormatError: A row has more or fewer fields than there are columns, or the file is not CSV.
@@ -62,39 +62,39 @@ def read_table(file: File, limit: int = LIMIT) -> tuple[list[str], Iterator[tupl
 
 
 def column(header: Sequence[str], name: str) -> int:
-    """The position of a column.
+    """Return the position of a column.
 
     Raises:
         FormatError: There is no such column.
     """
     if name not in header:
-        message = f"the first line must name the column {name!r} (got {','.join(header)[:80]!r})"
+        message = f"the header must contain the column {name!r} (got {','.join(header)[:80]!r})"
         raise FormatError(message, kind=FormatErrorKind.MISSING_FIELD, field=name, line=1)
     return header.index(name)
 
 
 def rows(file: File, limit: int = LIMIT) -> Iterator[tuple[int, list[str]]]:
-    """The rows of a CSV file with their line numbers; blank lines are left out.
+    """Yield the rows of a CSV file with their line numbers, without blank lines.
 
-    Commas separate the columns, or tabs where the first line has a tab.
+    The delimiter is a tab if the first line contains one, otherwise a comma.
     """
     data = read_source(file, limit).data
     yield from rows_of(data, "\t" if b"\t" in data[: data.find(b"\n")] else ",")
 
 
 def rows_of(data: bytes, delimiter: str, *, quotes: bool = True) -> Iterator[tuple[int, list[str]]]:
-    """The rows of the bytes of a table with their line numbers; blank lines are left out.
+    """Yield the rows of a table with their line numbers, without blank lines.
 
     Args:
-        data: The bytes.
-        delimiter: What separates the columns.
-        quotes: Whether quotation marks around a field are not part of it.
+        data: The bytes of the table.
+        delimiter: The delimiter of the columns.
+        quotes: Whether fields may be quoted.
 
     Raises:
-        FormatError: The bytes are not UTF-8, or a quotation mark has no other.
+        FormatError: The bytes are not UTF-8, or a quotation mark is not closed.
     """
     with _decoding(data):
-        # Line by line: the whole text at once would take several times the memory of the file.
+        # Decode line by line: the whole text would need several times the memory of the file.
         text = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", newline="")
         reader = csv.reader(text, dialect=dialect(delimiter, quotes=quotes))
         try:
@@ -104,9 +104,9 @@ def rows_of(data: bytes, delimiter: str, *, quotes: bool = True) -> Iterator[tup
 
 
 def dialect(delimiter: str, *, quotes: bool = True) -> type[csv.Dialect]:
-    """The dialect of CSV with a delimiter.
+    """Return the CSV dialect for a delimiter.
 
-    It is strict: otherwise a quotation mark without its other takes the rest of the file for one field.
+    It is strict: otherwise, after an unclosed quotation mark the rest of the file would become one field.
     """
     return type(
         "Dialect",
@@ -128,23 +128,21 @@ def _wrong_quotes(error: csv.Error, line: int, delimiter: str) -> FormatError:
         message = f"line {line}: a field must have at most {csv.field_size_limit():,} characters (got more)"
         return FormatError(message, kind=FormatErrorKind.TOO_LARGE, line=line)
     if "expected after" in reason or "unexpected end" in reason:
-        reason = (
-            "a field that begins with a quotation mark must end with one, and have those inside of it twice"
-        )
+        reason = "a field that starts with a quotation mark must end with one; double those inside the field"
     return FormatError(
-        f"line {line}: the file must be CSV with {delimiter!r} between columns ({reason})",
+        f"line {line}: the file must be CSV with the delimiter {delimiter!r} ({reason})",
         kind=FormatErrorKind.NOT_CSV,
         line=line,
     )
 
 
 def text_lines(file: File, limit: int = LIMIT) -> Iterator[tuple[int, str]]:
-    """The lines of a text file with their numbers, from 1."""
+    """Yield the lines of a text file with their numbers, from 1."""
     yield from lines_of(read_source(file, limit).data)
 
 
 def lines_of(data: bytes) -> Iterator[tuple[int, str]]:
-    """The lines of the bytes of a text with their numbers, from 1.
+    """Yield the lines of a text with their numbers, from 1.
 
     Raises:
         FormatError: The bytes are not UTF-8.
@@ -155,7 +153,7 @@ def lines_of(data: bytes) -> Iterator[tuple[int, str]]:
 
 
 def wrong_line(line: int, expected: str, found: str) -> FormatError:
-    """The error for a line that must have something else."""
+    """Return the error for an invalid line."""
     message = f"line {line} must have {expected} (got {found})"
     return FormatError(message, kind=FormatErrorKind.WRONG_TYPE, line=line)
 
@@ -172,7 +170,7 @@ def _decoding(data: bytes) -> Iterator[None]:
 
 
 def not_utf8(data: bytes) -> FormatError:
-    """The error of bytes that are not UTF-8, which says where."""
+    """Return the error for bytes that are not UTF-8, with their line and column."""
     try:
         data.decode()
     except UnicodeDecodeError as error:

@@ -1,4 +1,4 @@
-"""Reads the bytes of a file up to a limit, and unpacks gzip, xz and zip."""
+"""Reading of files up to a size limit, with decompression of gzip, xz and zip."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ File = str | Path | bytes
 """A file: its path, or its bytes."""
 
 LIMIT = 2**31
-"""The most bytes that a file may have, unpacked: 2 GiB, 32 times the largest file of COCO."""
+"""The default maximum size of a decompressed file: 2 GiB, 32 times COCO's largest file."""
 
 _CHUNK = 2**20
 _GZIP, _XZ, _ZIP, _EMPTY_ZIP = b"\x1f\x8b", b"\xfd7zXZ\x00", b"PK\x03\x04", b"PK\x05\x06"
 _PACKED = (_GZIP, _XZ, _ZIP, _EMPTY_ZIP)
 _ENDINGS = (".gz", ".xz")
 _JSON = (".json", ".jsonl", ".ndjson")
-# `xz -9` needs 65 MB to unpack, and a file can ask for 4 GB.
+# A file made by `xz -9` needs 65 MB for decompression, but a file can request up to 4 GB.
 _XZ_MEMORY = 2**28
 _MARK = b"\xef\xbb\xbf"
 _FIRST_LINE = 2**16
 
 
 class JsonShape(NamedTuple):
-    """What a value of JSON looks like.
+    """The shape of a JSON value, for format detection.
 
     Attributes:
-        kind: `object`, `list`, `string` or `other`; empty where there is no value.
-        fields: The fields of an object, in their order.
+        kind: `object`, `list`, `string` or `other`; empty if there is no value.
+        fields: The fields of an object, in order.
         first: The first element of a list.
     """
 
@@ -61,10 +61,10 @@ class Source:
     """The content of a file.
 
     Attributes:
-        data: The bytes, unpacked, without a byte order mark.
-        name: The file's name in lower case, without `.gz` or `.xz`; for a zip archive, the name of the file
-            in it.
-        had_mark: Whether the bytes began with a byte order mark.
+        data: The decompressed bytes, without a byte order mark.
+        name: The file name in lower case, without `.gz` or `.xz`; for a zip archive, the name of the file
+            inside it.
+        had_mark: Whether the bytes started with a byte order mark.
     """
 
     def __init__(self, data: bytes, name: str) -> None:
@@ -76,7 +76,7 @@ class Source:
 
     @cached_property
     def json(self) -> JsonShape:
-        """What the file looks like as JSON, as far as its beginning tells what it is."""
+        """The JSON shape, inferred from the start of the file."""
         return self._outline[0]
 
     @property
@@ -86,7 +86,7 @@ class Source:
 
     @property
     def begins_well(self) -> bool:
-        """Whether nothing is wrong with the JSON that `json` describes."""
+        """Whether the part of the file that `json` describes is valid JSON."""
         return self._outline[2]
 
     @cached_property
@@ -115,21 +115,21 @@ def _looks(native: tuple[str, dict[str, Any], Any]) -> JsonShape:
 
 
 def without_mark(data: bytes) -> bytes:
-    """Bytes without the byte order mark that some programs write before UTF-8."""
+    """Remove the byte order mark that some programs write before UTF-8."""
     return data.removeprefix(_MARK)
 
 
 def read_source(file: File, limit: int = LIMIT, *, name: str = "") -> Source:
-    """Reads a file, and unpacks it where its first bytes are those of gzip, xz or zip.
+    """Read a file, and decompress it if its first bytes are those of gzip, xz or zip.
 
     Args:
         file: The path of the file, or its bytes.
-        limit: The most bytes that the file may have, also unpacked.
+        limit: The maximum size of the file in bytes, also after decompression.
         name: A name for bytes.
 
     Raises:
-        FormatError: The archive is damaged, is encrypted or does not hold exactly one file of captions, or
-            there are more than `limit` bytes.
+        FormatError: The archive is damaged or encrypted, or does not contain exactly one caption file; or the
+            file is larger than `limit`.
         OSError: The file can't be read.
     """
     if isinstance(file, bytes):
@@ -149,14 +149,14 @@ def read_source(file: File, limit: int = LIMIT, *, name: str = "") -> Source:
 
 def _plain(data: bytes, what: str) -> bytes:
     if data.startswith(_PACKED):
-        message = f"{what} must hold captions itself (got another archive)"
+        message = f"{what} must contain captions (got another archive)"
         raise FormatError(message, kind=FormatErrorKind.NESTED)
     return data
 
 
 @contextmanager
 def naming(file: File, name: str = "") -> Iterator[None]:
-    """Adds the file to a `FormatError`: its path, or the name of its bytes if they have one."""
+    """Add the file's path, or the name of its bytes, to a `FormatError`."""
     try:
         yield
     except FormatError as error:
@@ -167,7 +167,7 @@ def naming(file: File, name: str = "") -> Iterator[None]:
 def _file_bytes(path: Path, limit: int) -> bytes:
     with path.open("rb") as file:
         size = os.fstat(file.fileno())
-        # One read of a file of known size takes half the time of many.
+        # A single read of a file with known size takes half the time of many reads.
         first = min(size.st_size, limit) + 1 if stat.S_ISREG(size.st_mode) else _CHUNK
         return read_bounded(file, limit, "the file", first)
 
@@ -180,10 +180,18 @@ def _check_size(size: int, limit: int, what: str) -> None:
 
 
 def read_bounded(file: IO[bytes] | gzip.GzipFile, limit: int, what: str, first: int = _CHUNK) -> bytes:
-    """All of a file. Bytes are counted as they come, since the size that an archive states may be wrong.
+    """Read a whole file, up to a limit.
+
+    The bytes are counted while they are read, because the size stated in an archive may be wrong.
+
+    Args:
+        file: The file.
+        limit: The maximum size in bytes.
+        what: Name of the file in messages.
+        first: The size of the first read, in bytes.
 
     Raises:
-        FormatError: It has more than `limit` bytes; `what` names it.
+        FormatError: The file has more than `limit` bytes.
     """
     chunks = []
     total, size = 0, first
@@ -203,9 +211,7 @@ def _gunzipped(data: bytes, limit: int) -> bytes:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
             return read_bounded(file, limit, "the unpacked file")
     except EOFError:
-        raise FormatError(
-            "the gzip file ends too early (truncated?)", kind=FormatErrorKind.TRUNCATED
-        ) from None
+        raise FormatError("the gzip file is truncated", kind=FormatErrorKind.TRUNCATED) from None
     except (gzip.BadGzipFile, zlib.error) as error:
         raise FormatError(f"the gzip file is damaged ({error})", kind=FormatErrorKind.DAMAGED) from None
 
@@ -215,13 +221,13 @@ def _unxzed(data: bytes, limit: int) -> bytes:
 
     chunks, total = [], 0
     try:
-        # A file can be several streams, one after the other.
+        # A file can consist of several concatenated streams.
         while data:
             stream = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY)
             while not stream.eof:
                 chunk = stream.decompress(data, _CHUNK)
                 if not chunk and stream.needs_input and not stream.eof:
-                    message = "the xz file ends too early (truncated?)"
+                    message = "the xz file is truncated"
                     raise FormatError(message, kind=FormatErrorKind.TRUNCATED)
                 data = b""
                 total += len(chunk)
@@ -244,7 +250,7 @@ def _unzipped(data: bytes, limit: int) -> Source:
             return _only_source(archive, limit)
     except NotImplementedError as error:
         raise FormatError(
-            f"the zip archive can't be unpacked ({error})", kind=FormatErrorKind.UNSUPPORTED
+            f"cannot decompress the zip archive ({error})", kind=FormatErrorKind.UNSUPPORTED
         ) from None
     except FormatError:
         raise
@@ -253,7 +259,10 @@ def _unzipped(data: bytes, limit: int) -> Source:
 
 
 def _only_source(archive: zipfile.ZipFile, limit: int) -> Source:
-    """The only file of an archive; of several, the only one of JSON, or of JSON with captions."""
+    """Return the only file of an archive.
+
+    If there are several files, it is the only JSON file, or the only JSON file with captions.
+    """
     members = [
         member
         for member in archive.infolist()
@@ -262,7 +271,7 @@ def _only_source(archive: zipfile.ZipFile, limit: int) -> Source:
     ]
     names = [member.filename for member in members]
     if "[Content_Types].xml" in names:
-        message = "the file looks like an Excel workbook: save the sheet as CSV"
+        message = "the file looks like an Excel workbook; save the sheet as CSV"
         raise FormatError(message, kind=FormatErrorKind.UNSUPPORTED)
     if len(members) > 1:
         members = [member for member in members if member.filename.lower().endswith(_JSON)]
@@ -273,7 +282,10 @@ def _only_source(archive: zipfile.ZipFile, limit: int) -> Source:
     ]
     if len(found) == 1:
         return found[0]
-    message = f"the zip archive must hold one file of captions (got {listed(names) or 'nothing'}): unpack it"
+    message = (
+        f"the zip archive must contain exactly one caption file (got {listed(names) or 'no files'});"
+        " extract the file to read"
+    )
     raise FormatError(message, kind=FormatErrorKind.WRONG_MEMBERS)
 
 
@@ -283,7 +295,7 @@ def _has_captions(source: Source) -> bool:
 
 def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, limit: int) -> Source:
     if member.flag_bits & 1:
-        message = f"the file {member.filename!r} in the archive must not be encrypted"
+        message = f"the file {member.filename!r} in the archive is encrypted; save it without encryption"
         raise FormatError(message, kind=FormatErrorKind.ENCRYPTED)
     what = f"the file {member.filename!r} in the archive"
     with archive.open(member) as file:

@@ -1,1 +1,1 @@
-"""Files of human judgments: plans, votes, ratings, scores of systems."""
+"""Human judgment files: plans, votes, ratings and scores of systems."""

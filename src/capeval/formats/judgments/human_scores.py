@@ -1,4 +1,4 @@
-"""Tables of what people think of systems: values in `human.csv`, differences of neighbors beside it."""
+"""Human scores of systems in `human.csv`, and differences between neighbors in `differences.csv`."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ _OF_DIFFERENCES = ("question", "system", "next", "difference", "low", "high", "p
 
 @dataclass(frozen=True, kw_only=True)
 class HumanScore:
-    """What people think of a system, by one question.
+    """The human score of a system for one question.
 
     Attributes:
         system: The system.
         question: The question, such as `M1`.
         value: The system's value.
-        low: The lower end of its interval.
+        low: The lower end of its confidence interval.
         high: The upper end.
-        images: How many images were judged.
-        votes: How many answers there are.
-        workers: How many people answered, where it is known.
-        alpha: Krippendorff's alpha of the answers; None where it is not defined.
-        submission: The submission that was judged; empty outside of a challenge.
-        release: The release of judgments that it is of; values of different releases are not comparable.
+        images: The number of judged images.
+        votes: The number of answers.
+        workers: The number of annotators; None if unknown.
+        alpha: Krippendorff's alpha of the answers; None if it is not defined.
+        submission: The judged submission; empty outside a challenge.
+        release: The release that contains the judgments; values of different releases are not comparable.
     """
 
     system: str
@@ -62,14 +62,14 @@ class HumanScore:
 
 @dataclass(frozen=True, kw_only=True)
 class HumanDifference:
-    """How far a system is from the next one by a question.
+    """The difference between a system and the next one for a question.
 
     Attributes:
         question: The question, such as `M1`.
         system: The system.
         next: The system with the next lower value.
-        difference: The value of the system less that of the next one.
-        low: The lower end of its interval.
+        difference: The system's value minus the next system's value.
+        low: The lower end of the difference's confidence interval.
         high: The upper end.
         p_value: The two-sided p-value of the hypothesis that there is no difference.
     """
@@ -84,9 +84,10 @@ class HumanDifference:
 
 
 def human_scores_text(scores: Sequence[HumanScore]) -> str:
-    """The text of `human.csv`.
+    """Return the text of `human.csv`.
 
-    An apostrophe goes before text that a spreadsheet would run as a formula; `load_human_scores` removes it.
+    Text that a spreadsheet would run as a formula is escaped with an apostrophe; `load_human_scores` removes
+    it.
     """
     return _text(scores, _COLUMNS)
 
@@ -104,7 +105,7 @@ def _text(rows: Sequence[object], names: Sequence[str]) -> str:
 def write_human_scores(
     scores: Sequence[HumanScore], differences: Sequence[HumanDifference], folder: Path
 ) -> list[Path]:
-    """Writes `human.csv` and `differences.csv` into a folder, and returns their paths.
+    """Write `human.csv` and `differences.csv` to a folder, and return their paths.
 
     Raises:
         OSError: A file can't be written.
@@ -120,15 +121,15 @@ def write_human_scores(
 
 
 def load_human_differences(file: File, *, name: str = "", limit: int = LIMIT) -> tuple[HumanDifference, ...]:
-    """Reads `differences.csv`; it has no row where a single system was judged.
+    """Read `differences.csv`, which has no rows if only one system was judged.
 
     Args:
         file: The path of the file, or its bytes.
-        name: A name for bytes, for errors.
-        limit: The most bytes that the file may have, also unpacked.
+        name: A name for bytes, for error messages.
+        limit: The maximum size of the file in bytes, also after decompression.
 
     Raises:
-        FormatError: The file is something else; the error says which line.
+        FormatError: The file is invalid; the error names the line.
         OSError: The file can't be read.
     """
     found = []
@@ -153,16 +154,16 @@ def load_human_differences(file: File, *, name: str = "", limit: int = LIMIT) ->
 
 
 def load_human_scores(file: File, *, name: str = "", limit: int = LIMIT) -> tuple[HumanScore, ...]:
-    """Reads `human.csv`.
+    """Read `human.csv`.
 
     Args:
         file: The path of the file, or its bytes.
-        name: A name for bytes, for errors.
-        limit: The most bytes that the file may have, also unpacked.
+        name: A name for bytes, for error messages.
+        limit: The maximum size of the file in bytes, also after decompression.
 
     Raises:
-        FormatError: The file is something else, or has two values of a system for a question and release; the
-            error says which line.
+        FormatError: The file is invalid, or has two values of a system for the same question and release; the
+            error names the line.
         OSError: The file can't be read.
     """
     scores: dict[tuple[str, str, str], HumanScore] = {}
@@ -172,7 +173,7 @@ def load_human_scores(file: File, *, name: str = "", limit: int = LIMIT) -> tupl
             score = _score(fields, line)
             key = (score.system, score.question, score.release)
             if key in scores:
-                raise wrong_line(line, "another system, question or release than those before", repr(key))
+                raise wrong_line(line, "a new combination of system, question and release", repr(key))
             scores[key] = score
         if not scores:
             message = "the file must have at least one value (got none)"
@@ -205,11 +206,11 @@ def _number(text: str, name: str, line: int) -> float:
     except ValueError:
         value = float("nan")
     if not abs(value) < float("inf"):
-        raise wrong_line(line, f"a number in the column {name!r}", repr(text))
+        raise wrong_line(line, f"a finite number in the column {name!r}", repr(text))
     return value
 
 
 def _count(text: str, name: str, line: int) -> int:
     if not text.isdecimal():
-        raise wrong_line(line, f"a whole number in the column {name!r}", repr(text))
+        raise wrong_line(line, f"a nonnegative integer in the column {name!r}", repr(text))
     return int(text)

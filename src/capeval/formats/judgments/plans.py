@@ -1,4 +1,4 @@
-"""Pairs of captions that people judge: the plan of a study, its files, and what people answered."""
+"""Study plans: pairs of captions to judge, their files and the votes on them."""
 
 from __future__ import annotations
 
@@ -32,10 +32,11 @@ __all__ = [
 ]
 
 CLASSES = ("HC", "HI", "HM", "MM")
-"""Human and human, both correct; human and human, one of another image; human and machine; two machines."""
+"""Pair classes: two human captions, both correct; two human captions, one of a different image; a human and a
+machine caption; two machine captions."""
 
 PAIR_CHOICES = {"first": 1, "second": -1, "equal": 0}
-"""The votes for a pair's candidates, by what files of votes call them."""
+"""The vote for each value of the column `choice` in vote files."""
 
 _PAIR_COLUMNS = ("pair", "image_id", "class", "first", "second", "first_by", "second_by")
 _TRIPLET_COLUMNS = ("triplet", "pair", "reference", "left", "right", "on_the_left", "judgments")
@@ -43,19 +44,19 @@ _TRIPLET_COLUMNS = ("triplet", "pair", "reference", "left", "right", "on_the_lef
 
 @dataclass(frozen=True, kw_only=True)
 class Pair:
-    """Two candidates of an image, to be judged or with the votes of people.
+    """Two candidates of an image, before or after people vote on them.
 
     Attributes:
-        image: The image that they are judged for.
-        first: The candidate that a vote of 1 is for: B in the CIDEr paper.
-        second: The candidate that a vote of -1 is for: C in the CIDEr paper.
-        kind: One of `CLASSES`, where it is known.
-        first_by: What wrote the first, where it is known: a machine's name, `human`, or `other` (a person who
-            described another image).
-        second_by: What wrote the second.
+        image: The image for which the candidates are judged.
+        first: The candidate that a vote of 1 prefers, B in the CIDEr paper.
+        second: The candidate that a vote of -1 prefers, C in the CIDEr paper.
+        kind: One of `CLASSES`; None if unknown.
+        first_by: The author of `first`: a machine's name, `human`, or `other` for a person who described a
+            different image; None if unknown.
+        second_by: The author of `second`.
         references: The reference sentences, A in the CIDEr paper.
-        votes: 1, -1, or 0 for neither. In the triplet protocol there is one for each reference, in its order;
-            else one for each person.
+        votes: The votes: 1, -1, or 0 for neither. The triplet protocol has one vote per reference, in order;
+            otherwise there is one vote per person.
     """
 
     image: ImageId
@@ -73,12 +74,12 @@ class Triplet:
     """One question: which of two candidates is more similar to the reference?
 
     Attributes:
-        pair: The place of the pair in the plan.
+        pair: The position of the pair in the plan.
         reference: The reference sentence, A in the CIDEr paper.
         left: The candidate shown on the left.
         right: The candidate shown on the right.
-        on_the_left: Which candidate of the pair is on the left.
-        judgments: How many people to ask.
+        on_the_left: The candidate of the pair that is shown on the left.
+        judgments: The number of people to ask.
     """
 
     pair: int
@@ -91,7 +92,7 @@ class Triplet:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What people are to judge.
+    """A study plan: pairs of captions, and the questions about them.
 
     Attributes:
         pairs: The pairs.
@@ -103,14 +104,14 @@ class Plan:
 
 
 def plan_files(folder: Path) -> tuple[Path, Path]:
-    """The paths of a plan's pairs and triplets in a folder."""
+    """Return the paths of a plan's pairs and triplets in a folder."""
     return folder / "pairs.csv", folder / "triplets.csv"
 
 
 def write_plan(plan: Plan, folder: Path) -> tuple[Path, Path]:
-    """Writes a plan as `pairs.csv` and `triplets.csv`.
+    """Write a plan as `pairs.csv` and `triplets.csv`.
 
-    An apostrophe goes before text that a spreadsheet would run as a formula; `load_plan` removes it.
+    Text that a spreadsheet would run as a formula is escaped with an apostrophe; `load_plan` removes it.
 
     Returns:
         The paths of both files.
@@ -134,7 +135,7 @@ def write_plan(plan: Plan, folder: Path) -> tuple[Path, Path]:
 
 def _write(path: Path, names: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     text = io.StringIO()
-    # All text is quoted: with "\n" as line end, csv would not quote text with a carriage return.
+    # All text is quoted: with the line terminator "\n", csv would not quote text with a carriage return.
     writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
     writer.writerow(names)
     writer.writerows(map(plain_row, rows))
@@ -143,16 +144,16 @@ def _write(path: Path, names: Sequence[str], rows: Iterable[Sequence[object]]) -
 
 
 def load_plan(pairs: File, triplets: File, *, limit: int = LIMIT) -> Plan:
-    """Reads a plan from the two files that `write_plan` wrote.
+    """Read a plan from the two files of `write_plan`.
 
     Args:
         pairs: The path of `pairs.csv`, or its bytes.
         triplets: The path of `triplets.csv`, or its bytes.
-        limit: The most bytes that a file may have, also unpacked.
+        limit: The maximum size of a file in bytes, also after decompression.
 
     Raises:
-        FormatError: A file is something else, or a triplet names a pair that is not in the plan; the error
-            says which line.
+        FormatError: A file is invalid, or a triplet names a pair that is not in the plan; the error names the
+            line.
         OSError: A file can't be read.
     """
     planned = load_pairs(pairs, limit=limit)
@@ -165,16 +166,16 @@ def load_plan(pairs: File, triplets: File, *, limit: int = LIMIT) -> Plan:
 
 
 def load_pairs(file: File, *, limit: int = LIMIT) -> tuple[Pair, ...]:
-    """Reads the pairs of a plan from the file that `write_plan` wrote.
+    """Read the pairs of a plan from the file of `write_plan`.
 
-    Image ids are integers where all are integers written plainly.
+    Image ids are integers if all of them are integers in canonical form.
 
     Args:
         file: The path of `pairs.csv`, or its bytes.
-        limit: The most bytes that the file may have, also unpacked.
+        limit: The maximum size of the file in bytes, also after decompression.
 
     Raises:
-        FormatError: The file is something else; the error says which line.
+        FormatError: The file is invalid; the error names the line.
         OSError: The file can't be read.
     """
     rows: list[list[str]] = []
@@ -211,21 +212,21 @@ def _triplet(row: Sequence[str], place: int, pairs: int, line: int) -> Triplet:
 
 
 def load_votes(file: File, plan: Plan, *, name: str = "", limit: int = LIMIT) -> tuple[tuple[int, ...], ...]:
-    """The answers that people gave to the triplets of a plan.
+    """Read votes on the triplets of a plan.
 
     Args:
-        file: The path of a CSV file with one answer in each row, or its bytes. Its columns are `triplet`
-            (its number) and `choice` (`left` or `right`); others, such as who answered, are not read.
+        file: The path of a CSV file with one vote per row, or its bytes. Its columns are `triplet` (the
+            number) and `choice` (`left` or `right`); others, such as the annotator, are ignored.
         plan: The plan.
-        name: A name for bytes, for errors.
-        limit: The most bytes that the file may have, also unpacked.
+        name: A name for bytes, for error messages.
+        limit: The maximum size of the file in bytes, also after decompression.
 
     Returns:
-        The answers to each triplet, 1 for the pair's first candidate and -1 for the second.
+        The votes on each triplet: 1 for the pair's first candidate, and -1 for the second.
 
     Raises:
-        FormatError: The file is something else, or names a triplet that is not in the plan; the error says
-            which line.
+        FormatError: The file is invalid, or names a triplet that is not in the plan; the error names the
+            line.
         OSError: The file can't be read.
     """
     answers: list[list[int]] = [[] for _ in plan.triplets]
@@ -240,22 +241,21 @@ def load_votes(file: File, plan: Plan, *, name: str = "", limit: int = LIMIT) ->
 def load_pair_votes(
     file: File, pairs: Sequence[Pair], *, name: str = "", limit: int = LIMIT
 ) -> tuple[tuple[int, ...], ...]:
-    """The answers of people who saw an image and both captions of a pair.
+    """Read votes on pairs, shown with their image and both captions.
 
     Args:
-        file: The path of a CSV file with one answer in each row, or its bytes. Its columns are `pair` (its
-            number) and `choice` (`first`, `second` or `equal`); others, such as who answered, are not read.
+        file: The path of a CSV file with one vote per row, or its bytes. Its columns are `pair` (the number)
+            and `choice` (`first`, `second` or `equal`); others, such as the annotator, are ignored.
         pairs: The pairs of the plan.
-        name: A name for bytes, for errors.
-        limit: The most bytes that the file may have, also unpacked.
+        name: A name for bytes, for error messages.
+        limit: The maximum size of the file in bytes, also after decompression.
 
     Returns:
-        The answers to each pair in the file's order: 1 for the first candidate, -1 for the second, 0 for
-        neither.
+        The votes on each pair in the order of the file: 1 for the first candidate, -1 for the second, and 0
+        for neither.
 
     Raises:
-        FormatError: The file is something else, or names a pair that is not in the plan; the error says
-            which line.
+        FormatError: The file is invalid, or names a pair that is not in the plan; the error names the line.
         OSError: The file can't be read.
     """
     answers: list[list[int]] = [[] for _ in pairs]
@@ -263,7 +263,7 @@ def load_pair_votes(
         for line, (number, choice) in columns(file, ("pair", "choice"), limit):
             pair = _number(number, "pair", range(len(answers)), line)
             if choice not in PAIR_CHOICES:
-                message = f"line {line} must say first, second or equal (got {choice!r})"
+                message = f"line {line}: 'choice' must be first, second or equal (got {choice!r})"
                 raise FormatError(message, kind=FormatErrorKind.WRONG_VALUE, line=line)
             answers[pair].append(PAIR_CHOICES[choice])
     return tuple(map(tuple, answers))
@@ -271,20 +271,20 @@ def load_pair_votes(
 
 def _number(text: str, name: str, known: range, line: int) -> int:
     if not text.isdecimal() or int(text) not in known:
-        message = f"line {line}: {name!r} must be a number of the plan (got {text!r})"
+        message = f"line {line}: {name!r} must be the number of a {name} in the plan (got {text!r})"
         raise FormatError(message, kind=FormatErrorKind.WRONG_VALUE, field=name, line=line)
     return int(text)
 
 
 def _whole(text: str, name: str, line: int) -> int:
     if not text.isdecimal():
-        message = f"line {line}: {name!r} must be a whole number (got {text!r})"
+        message = f"line {line}: {name!r} must be a nonnegative integer (got {text!r})"
         raise FormatError(message, kind=FormatErrorKind.WRONG_VALUE, field=name, line=line)
     return int(text)
 
 
 def _is_first(text: str, known: tuple[str, str], line: int) -> bool:
     if text not in known:
-        message = f"line {line} must say {' or '.join(known)} (got {text!r})"
+        message = f"line {line}: the choice must be {' or '.join(known)} (got {text!r})"
         raise FormatError(message, kind=FormatErrorKind.WRONG_VALUE, line=line)
     return text == known[0]

@@ -1,4 +1,4 @@
-"""Tables of human ratings of captions."""
+"""Tables with human ratings of captions."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ _INTEGER = re.compile(r"0|[1-9][0-9]{0,17}")
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Ratings:
-    """Ratings of captions by people: a row a caption.
+    """Human ratings of captions: one row per caption.
 
     Attributes:
         image_ids: The image of each caption.
         captions: The captions.
-        values: The ratings, higher for better: rows by raters, NaN where a rater did not rate.
-        systems: The system that wrote each caption; empty where that is not known.
+        values: The ratings, where higher is better; shape (captions, raters), NaN for missing ratings.
+        systems: The system that wrote each caption; empty if unknown.
 
     Raises:
-        CaptionError: The rows do not fit each other, a row has no rating, or a rating is infinite.
+        CaptionError: The numbers of rows differ, a row has no rating, or a rating is infinite.
     """
 
     image_ids: tuple[ImageId, ...]
@@ -45,37 +45,39 @@ class Ratings:
         rows = len(self.image_ids)
         if self.values.ndim != 2 or {rows, len(self.captions), len(self.values)} != {rows}:
             raise CaptionError(
-                "ratings must have an image, a caption and a row of numbers each (got"
-                f" {rows} images, {len(self.captions)} captions, numbers of shape {self.values.shape})"
+                "'image_ids', 'captions' and the rows of 'values' must have the same length (got"
+                f" {rows} images, {len(self.captions)} captions, values of shape {self.values.shape})"
             )
         if self.systems and len(self.systems) != rows:
-            raise CaptionError(f"{rows} ratings must have {rows} systems or none (got {len(self.systems)})")
+            raise CaptionError(
+                f"'systems' must be empty or have one system for each of {rows} captions"
+                f" (got {len(self.systems)})"
+            )
         wrong = np.flatnonzero(np.isinf(self.values).any(axis=1) | np.isnan(self.values).all(axis=1))
         if wrong.size:
             row = int(wrong[0])
             image = self.image_ids[row]
             raise CaptionError(
-                f"row {row}, of image {image!r}, must have a finite rating (got {self.values[row].tolist()})"
+                f"row {row} (image {image!r}) must have a finite rating (got {self.values[row].tolist()})"
             )
 
 
 def load_ratings(file: File, *, name: str = "", limit: int = LIMIT) -> Ratings:
-    """Ratings from a table with a row for each caption.
+    """Read ratings from a table with one row per caption.
 
-    The file is CSV, with commas or tabs between the columns, and may be in gzip. Its first line names the
-    columns: `image_id`, `caption`, one or more whose names begin with `rating` (a column for each rater;
-    an empty field is no rating), and optionally `system`. Other columns are not read. Image ids are
-    integers where all are integers written plainly. An apostrophe that protects text from being run as a
-    formula is removed. Files of early versions also have it before negative ratings: these are read as
-    numbers, with a warning.
+    The file is CSV with commas or tabs as delimiters, and may be compressed with gzip. The header names the
+    columns: `image_id`, `caption`, one or more that start with `rating` (one column per rater; an empty field
+    is a missing rating), and optionally `system`. Other columns are ignored. Image ids are integers if all of
+    them are integers in canonical form. Apostrophes that protect text against formula injection are removed.
+    Files of early versions also have them before negative ratings, which are read as numbers, with a warning.
 
     Args:
         file: The path of the file, or its bytes.
-        name: A name for bytes, for errors.
-        limit: The most bytes that the file may have, also unpacked.
+        name: A name for bytes, for error messages.
+        limit: The maximum size of the file in bytes, also after decompression.
 
     Raises:
-        FormatError: The file is something else; the error says which line.
+        FormatError: The file is invalid; the error names the line.
         OSError: The file can't be read.
     """
     images, captions, systems, values = [], [], [], []
@@ -84,7 +86,7 @@ def load_ratings(file: File, *, name: str = "", limit: int = LIMIT) -> Ratings:
         header, rows = read_table(file, limit)
         image_id, caption = column(header, "image_id"), column(header, "caption")
         raters = [place for place, title in enumerate(header) if title.startswith("rating")]
-        # Where there is none, the error names the first one.
+        # If there is none, the error names the column `rating`.
         raters = raters or [column(header, "rating")]
         system = header.index("system") if "system" in header else None
         for line, row in rows:
@@ -119,7 +121,7 @@ def _warn_of_escaped(name: str, lines: Sequence[int]) -> None:
     number = "1 rating begins" if len(lines) == 1 else f"{len(lines):,} ratings begin"
     warnings.warn(
         f"{where}{number} with an apostrophe (first in line {lines[0]}), as in files of early versions of"
-        " capeval; read as numbers. Other programs read them as text: write the file again, or remove the"
+        " capeval; read as numbers. Other programs read them as text: create the file again, or remove the"
         " apostrophes",
         CapevalWarning,
         stacklevel=3,
@@ -134,18 +136,18 @@ def _rating(text: str, line: int) -> float:
     except ValueError:
         value = float("nan")
     if not np.isfinite(value):
-        raise wrong_line(line, "a rating that is a number", repr(text))
+        raise wrong_line(line, "a finite number as rating", repr(text))
     return value
 
 
 def image_ids(texts: Sequence[str]) -> tuple[ImageId, ...]:
-    """Image ids from text: integers where all are integers written plainly."""
+    """Convert image ids to integers if all are integers in canonical form."""
     plain = all(_INTEGER.fullmatch(text) for text in texts)
     return tuple(int(text) for text in texts) if plain else tuple(texts)
 
 
 def require_ratings(images: Sequence[str]) -> None:
-    """Checks that a file of ratings has any.
+    """Check that a file contains at least one rating.
 
     Raises:
         FormatError: There is none.
