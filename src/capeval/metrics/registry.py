@@ -8,7 +8,6 @@ from functools import partial
 from typing import TypeVar
 
 from capeval._internal.plugins import PluginGroup, Registry
-from capeval._internal.validation import checked_choice
 from capeval.errors import OptionError
 from capeval.metrics.base import Metric
 from capeval.metrics.options import metric_options, parse_options, split_options
@@ -91,7 +90,9 @@ def canonical_name(text: str) -> str:
         OptionError: The metric is unknown, or it has no such option.
     """
     name, options = split_options(text)
-    spelling = METRICS.spelling(name) or checked_choice("metrics", name, tuple(METRICS))
+    spelling = METRICS.spelling(name)
+    if spelling is None:
+        raise OptionError(_unknown_metric(name))
     metric = type(METRICS[spelling]())
     values, known = parse_options(metric, options), metric_options(metric)
     shown = ",".join(f"{each}={known[each].show(value)}" for each, value in values.items())
@@ -132,6 +133,15 @@ def metric_keys(metrics: Sequence[Metric]) -> tuple[str, ...]:
         else metric.family
         for metric in metrics
     )
+
+
+def _unknown_metric(name: str) -> str:
+    from difflib import get_close_matches
+
+    names = {each.lower(): each for each in METRICS}
+    near = get_close_matches(name.lower(), names, n=1)
+    question = f"; did you mean {names[near[0]]!r}? Run" if near else "; run"
+    return f"unknown metric {name!r}{question} 'capeval metrics' for the list"
 
 
 def _resolved(metric: object) -> Metric:
