@@ -1,4 +1,4 @@
-"""The command line: the only place that prints."""
+"""The command line, the only package that prints."""
 
 from capeval.cli.app import main
 

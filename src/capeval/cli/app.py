@@ -1,4 +1,4 @@
-"""The commands, and what happens when one fails."""
+"""The `capeval` command: subcommands, plug-ins, and error handling."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
 __all__ = ["app", "main", "run"]
 
 ADDED = "capeval.commands"
-# Commands of capeval's own distributions, and the extras that install these.
+# Commands of capeval's other distributions, and the extras that install them.
 _ELSEWHERE = {"baselines": "decoding", "server": "server"}
 
 
 class _Commands(Group):
-    """The commands of this package, then those that other packages add by entry points of `ADDED`.
+    """The commands of this package, then commands from entry points.
 
-    An entry point is a command of click. This is how the server adds its commands to `capeval`, which itself
-    does not import the server.
+    An entry point in the group `ADDED` refers to a click command. The server adds its commands to `capeval` in
+    this way, so that `capeval` does not import the server.
     """
 
     modules: ClassVar[Mapping[str, str]] = {
@@ -66,13 +66,13 @@ class _Commands(Group):
             return f"Not available: {error}"
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        # Entry points are searched only for an unknown name: that takes longer than everything else.
+        # Entry points are searched only for an unknown name, since the search is slow.
         known = super().get_command(ctx, cmd_name)
         if known is None and cmd_name in _added():
             return _loaded(cmd_name)
         if known is None and (extra := _ELSEWHERE.get(cmd_name)):
             raise DependencyError(
-                f"{cmd_name!r} is a command of capeval-{extra}, which is not installed:"
+                f"{cmd_name!r} is a command of capeval-{extra}, which is not installed; run"
                 f" pip install 'capeval[{extra}]'"
             )
         return known
@@ -81,7 +81,7 @@ class _Commands(Group):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
-            # Quietly, with the code that shells expect; click says "Aborted!" and exits with 1.
+            # Without a message, with the exit code that shells expect; click prints "Aborted!" and exits with 1.
             sys.exit(130)
 
 
@@ -106,8 +106,8 @@ def _loaded(name: str) -> click.Command:
         if found is not error or error.name is None or find_spec(error.name.partition(".")[0]) is not None:
             raise found from None
         raise DependencyError(
-            f"{name!r} needs the module {error.name}, which is missing: install the package that adds this"
-            f" command again{f' ({entry.dist.name})' if entry.dist else ''}"
+            f"{name!r} needs the missing module {error.name}; reinstall the package that provides this"
+            f" command{f' ({entry.dist.name})' if entry.dist else ''}"
         ) from None
     return command
 
@@ -131,7 +131,7 @@ def _completion(context: click.Context, _: click.Parameter, shell: str | None) -
 
 app = _Commands(
     name="capeval",
-    help="Scores image captions with the metrics of COCO, as the reference computes them and without Java.",
+    help="Evaluate image captions with the COCO metrics (BLEU, METEOR, ROUGE, CIDEr, SPICE).",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     params=[
@@ -149,7 +149,7 @@ app = _Commands(
             is_eager=True,
             expose_value=False,
             callback=_completion,
-            help="Show what a shell needs to complete the words of commands, and exit.",
+            help="Print the shell completion script and exit.",
         ),
     ],
 )
@@ -157,17 +157,17 @@ app = _Commands(
 
 def main() -> None:
     """Run the command line."""
-    # When the process ends, Python looks again and again for what is in cycles, which takes a twentieth of
-    # the time that scoring val2014 takes. What is frozen is passed over.
+    # At exit, Python collects reference cycles repeatedly, which takes 5% of the time of scoring val2014.
+    # Frozen objects are skipped.
     atexit.register(gc.freeze)
     run(app, "capeval")
 
 
 def run(command: click.Command, name: str) -> None:
-    """Run a command; an expected error is one line on standard error and exit code 2.
+    """Run a command; report expected errors in one line, with exit code 2.
 
-    Closed standard output is such an error, before the command does anything. This includes commands whose
-    result is a file, because they also print notes and paths.
+    Errors are printed to standard error. Closed standard output is also such an error, before the command
+    starts. This includes commands that write a file, because they also print notes and paths.
 
     Args:
         command: The command, which parses the arguments of the process.
@@ -176,13 +176,13 @@ def run(command: click.Command, name: str) -> None:
     closed = sys.stdout is None
     _open_closed_streams()
     if closed:
-        _fail("standard output is closed: redirect it to a file, or to /dev/null to discard it")
+        _fail("standard output is closed; redirect it to a file, or to /dev/null to discard it")
     _show_warnings_in_one_line()
     try:
         try:
             command(prog_name=name)
         finally:
-            # Flushed here, where a full disk can still be reported.
+            # Flushed here, since a full disk can still be reported.
             with naming_file("standard output"):
                 sys.stdout.flush()
     except CapevalError as error:
@@ -202,16 +202,16 @@ def run(command: click.Command, name: str) -> None:
 
 
 def _extra_of(error: ImportError) -> str:
-    """Return the extra of the package with the failed import; empty for the library."""
+    """Return the extra of the package with the failed import, or "" for the library."""
     packages = {frame.f_globals["__name__"].partition(".")[0] for frame, _ in walk_tb(error.__traceback__)}
     return "server" if "capeval_server" in packages else ""
 
 
 def _open_closed_streams() -> None:
-    """Open the standard streams that the caller closed on the null device.
+    """Redirect closed standard streams to the null device.
 
-    Their descriptors would otherwise go to the next files that are opened, here or in a child process, and
-    messages would be written into those.
+    Otherwise the next opened files, here or in a child process, would get their descriptors, and messages
+    would be written to those files.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
@@ -221,9 +221,9 @@ def _open_closed_streams() -> None:
 
 
 def _show_warnings_in_one_line() -> None:
-    """Show a warning of capeval as one line on standard error.
+    """Show capeval's warnings as one line on standard error.
 
-    A warning that can't be written, such as to a full disk, is dropped: the result is worth more.
+    A warning that can't be written, such as to a full disk, is dropped, so that the result is not lost.
     """
     shown = warnings.showwarning
 
@@ -238,7 +238,7 @@ def _show_warnings_in_one_line() -> None:
 
 
 def _drop_output() -> None:
-    """Redirects standard output to the null device: Python would fail again when it flushes it at exit."""
+    """Redirect standard output to the null device, since the flush at exit would fail."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -1,4 +1,4 @@
-"""The group of commands of the studies."""
+"""The `capeval study` command group."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ __all__ = ["Studies", "app", "find_studies"]
 
 
 def find_studies() -> dict[str, str]:
-    """Return the module of each study: of each folder of `capeval.studies` with a `command.py`.
+    """Return the command module of each study by name, without importing it.
 
-    No study is imported.
+    A study is a folder of `capeval.studies` with a `command.py`.
     """
     names = [path.parent.name for place in studies.__path__ for path in Path(place).glob("*/command.py")]
     return {name: f"{studies.__name__}.{name}.command" for name in sorted(names)}
 
 
 class Studies(Group):
-    """The studies, in the order of their `ORDER`."""
+    """The command group of studies, sorted by their `ORDER`."""
 
     def find_modules(self) -> dict[str, str]:
-        """Return the module of each study's command by name."""
+        """Return the command module of each study by name."""
         return find_studies()
 
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - as click has it.
-        """Return the names of the studies, in order."""
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature.
+        """Return the sorted names of the studies."""
         found = find_studies()
         return sorted(found, key=lambda name: (import_module(found[name]).ORDER, name))
 
 
 app = Studies(
     name="study",
-    help="The studies of the papers on COCO Captions, CIDEr and nocaps, on your data or theirs.",
+    help="Reproduce the experiments of the COCO Captions, CIDEr and nocaps papers.",
     no_args_is_help=True,
 )

@@ -1,1 +1,1 @@
-"""Commands: one module per command."""
+"""Commands, one module each."""

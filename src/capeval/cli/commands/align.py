@@ -1,4 +1,4 @@
-"""`capeval align`: which words of two captions METEOR matches."""
+"""The `capeval align` command."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ EXAMPLES = examples(
 
 
 def run(
-    candidate: Annotated[str, Argument(help="A caption.")],
-    reference: Annotated[str, Argument(help="A caption.")],
+    candidate: Annotated[str, Argument(help="Candidate caption.")],
+    reference: Annotated[str, Argument(help="Reference caption.")],
     form: FormatOption = "table",
 ) -> None:
-    """Shows METEOR's alignment of two captions: matches, stages, chunks, and the score that follows."""
+    """Show METEOR's alignment of two captions: matches, stages, chunks and score."""
     from capeval.cli.toolkit.resource_setup import prepare_needs
     from capeval.metrics.meteor import align
 
@@ -78,7 +78,7 @@ def _unmatched(words: tuple[str, ...], matched: list[range]) -> str:
 
 def _plain(aligned: Alignment) -> dict[str, object]:
     def number(value: float) -> float | None:
-        # JSON has no NaN: numbers that are undefined for an empty caption are null.
+        # JSON has no NaN; numbers that are undefined for an empty caption are null.
         return value if value == value else None
 
     def plain(match: Match) -> dict[str, object]:

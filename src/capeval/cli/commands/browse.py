@@ -1,4 +1,4 @@
-"""`capeval browse`: a page to look at what systems say, side by side."""
+"""The `capeval browse` command."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ EXAMPLES = examples(
 
 def run(
     references: ReferencesFile,
-    results: Annotated[list[Path], Argument(help="Files of results, one a system.")],
+    results: Annotated[list[Path], Argument(help="Result files, one per system.")],
     metrics: Metrics = None,
     spice_longest: SpiceLongest = None,
-    domains: Annotated[Path | None, Option(help="Domains of images, or other subsets of them.")] = None,
+    domains: Annotated[Path | None, Option(help="File of domains or other subsets, to filter by.")] = None,
     constraints: ConstraintsFile = None,
     images: Pictures = None,
-    embed: Annotated[bool, Option(help="Put the pictures into the page.")] = False,
-    output: Annotated[Path, Option("--output", "-o", help="Where the page goes.")] = Path("browse.html"),
+    embed: Annotated[bool, Option(help="Embed the pictures in the page.")] = False,
+    output: Annotated[Path, Option("--output", "-o", help="Path of the page.")] = Path("browse.html"),
 ) -> None:
-    """Writes a page to browse the captions of systems side by side, with their scores and references.
+    """Write a page to browse systems' captions and scores next to the references.
 
-    The page is one file. It searches, sorts and filters: by domain, by object, by score, by the difference of
-    two systems; and it marks the words that mention what a caption shall mention.
+    The page is one file. Readers can search the captions, sort and filter them by score or by the difference
+    between two systems, and filter them by domain and object. Words that mention required objects are marked.
     """
     from capeval.cli.toolkit import scoring
     from capeval.cli.toolkit.inputs import CaptionReader
@@ -54,7 +54,7 @@ def run(
     from capeval.tokenizers import Tokenizer
 
     if embed and images is None:
-        raise OptionError("--embed is for pictures: give --images too")
+        raise OptionError("--embed requires --images")
     names = system_names(results)
     options = EvaluationOptions(metrics=metrics, spice_longest=spice_longest)
     also = [path for path in (domains, constraints) if path is not None]
@@ -86,10 +86,10 @@ def run(
 
 
 def _details(domains: Path | None, constraints: Path | None, captions: References) -> ImageDetails:
-    """The domains and constraints of the images that have references.
+    """Return the domains and constraints of images with references.
 
     Raises:
-        FormatError: A file is something else.
+        FormatError: A file has a different format.
         OptionError: An image is in two domains, or no image has constraints.
         OSError: A file can't be read.
     """
@@ -102,10 +102,10 @@ def _details(domains: Path | None, constraints: Path | None, captions: Reference
         for image in members:
             if domain.setdefault(image, name) != name:
                 raise OptionError(
-                    f"{domains}: an image must be in one domain (got image {image!r} in {domain[image]!r} and"
-                    f" {name!r})"
+                    f"{domains}: an image must be in only one domain (got image {image!r} in"
+                    f" {domain[image]!r} and {name!r})"
                 )
     given = load_constraints(constraints) if constraints is not None else {}
     if given and not any(image in captions for image in given):
-        raise OptionError(f"{constraints} must be of images that have references (got none of them)")
+        raise OptionError(f"{constraints} must contain images that have references (got none of them)")
     return ImageDetails(domains=domain, constraints=given)

@@ -1,4 +1,4 @@
-"""`capeval check`: is a file a valid submission?"""
+"""The `capeval check` command."""
 
 from __future__ import annotations
 
@@ -24,17 +24,18 @@ EXAMPLES = examples(
 
 
 def run(
-    results: Annotated[Path, Argument(help="File of results; - is standard input.")],
+    results: Annotated[Path, Argument(help="Result file (- for standard input).")],
     references: Annotated[
-        Path | None, Option("--references", "-r", help="References of the same images.")
+        Path | None,
+        Option("--references", "-r", help="Also check against the images of this reference file."),
     ] = None,
     *,
     columns: InputOptions,
 ) -> None:
-    """Checks whether a file of results is a valid submission.
+    """Check whether a result file is a valid submission.
 
-    A valid file is well formed and, with --references, has one caption for each of their images. For an
-    invalid file, each problem is one line on standard error, and the exit code is 2.
+    A valid file is well formed and, with --references, contains one caption per image of the references. For
+    an invalid file, each problem is printed in one line on standard error, and the exit code is 2.
     """
     from capeval.cli.toolkit.inputs import CaptionReader, opened, place
     from capeval.scoring.evaluator import problems
@@ -65,7 +66,7 @@ def _not_strict(file: File) -> str:
     try:
         load_candidates(file, strict=True)
     except FormatError:
-        return "; evaluation servers take JSON alone, as COCO results or captions by image id"
+        return "; evaluation servers accept only JSON, as COCO results or captions by image id"
     return ""
 
 
@@ -75,4 +76,4 @@ def _wordless(candidates: Candidates) -> str:
 
     tokens = tokenize([caption for caption, *_ in candidates.values()])
     wordless = [image for image, words in zip(candidates, tokens, strict=True) if not words]
-    return f"; {first_few(wordless)} given a caption without words, which is allowed" if wordless else ""
+    return f"; {first_few(wordless)} captioned without words, which is allowed" if wordless else ""

@@ -1,4 +1,4 @@
-"""`capeval compare`: tests whether two systems differ."""
+"""The `capeval compare` command."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ PairedTest = Literal["bootstrap", "randomization"]
 
 def run(
     references: ReferencesFile,
-    a: Annotated[Path, Argument(help="Results of one system.")],
-    b: Annotated[Path, Argument(help="Results of the other.")],
+    a: Annotated[Path, Argument(help="Results of the first system.")],
+    b: Annotated[Path, Argument(help="Results of the second system.")],
     *,
     options: EvaluationOptions,
     method: Annotated[PairedTest, Option(help="Paired test.")] = "bootstrap",
@@ -46,7 +46,7 @@ def run(
     form: FormatOption = "table",
     output: Output = None,
 ) -> None:
-    """Compares two systems: for each score the difference A - B, its interval and a p-value."""
+    """Compare two systems: difference A - B, interval and p-value for each score."""
     from capeval.cli.toolkit import scoring
     from capeval.report import comparison
     from capeval.report.exporters import comparison_to_json

@@ -1,4 +1,4 @@
-"""`capeval data`: writes real captions to try capeval on."""
+"""The `capeval data` command."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ CocoSplit = Literal["val2014", "train2014"]
 
 
 def run(
-    folder: Annotated[Path, Argument(help="Folder to write to; created if it is missing.")],
-    split: Annotated[CocoSplit, Option(help="Which images.")] = "val2014",
+    folder: Annotated[Path, Argument(help="Output folder, created if missing.")],
+    split: Annotated[CocoSplit, Option(help="COCO split to use.")] = "val2014",
     seed: Seed = 0,
     force: Annotated[bool, Option(help="Replace existing files.")] = False,
 ) -> None:
-    """Writes captions of COCO 2014 as files: references, and human results to score.
+    """Write COCO 2014 sample files: references, and human results to score.
 
-    One caption of each image, chosen by the seed, is the result; the others are its references. The
-    captions come from the installed pycocoevalcap.
+    For each image, the seed selects one caption as the result; the others are its references. The captions
+    come from the installed pycocoevalcap.
     """
     from capeval.data.held_out import hold_out
     from capeval.datasets import coco
@@ -36,7 +36,7 @@ def run(
     paths = [folder / f"captions_{split}_{what}.json" for what in ("references", "human_results")]
     for path in paths:
         if path.exists() and not force:
-            raise OptionError(f"{path} exists already; --force replaces it")
+            raise OptionError(f"{path} already exists; use --force to replace it")
     with Steps(3) as steps:
         steps.next("Reading captions")
         references, candidates = hold_out(coco.captions(split), seed=seed)

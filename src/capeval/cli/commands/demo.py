@@ -1,4 +1,4 @@
-"""`capeval demo`: the metrics of 40,504 real images."""
+"""The `capeval demo` command."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ EXAMPLES = examples("capeval demo", "capeval demo --output reports --seed 7")
 
 
 def run(
-    output: Annotated[Path, Option("--output", "-o", metavar="FOLDER", help="Where the report goes.")] = Path(
+    output: Annotated[Path, Option("--output", "-o", metavar="FOLDER", help="Folder of the report.")] = Path(
         "capeval-demo"
     ),
     seed: Seed = 0,
 ) -> None:
-    """Scores human captions of the 40,504 images of COCO val2014, and writes an HTML report.
+    """Score human captions of COCO val2014 (40,504 images) and write an HTML report.
 
-    One caption of each image, chosen by the seed, is scored against the others.
+    For each image, the seed selects one caption, which is scored against the others.
     """
     from capeval.cli.toolkit.resource_setup import check_report_packages, prepare_needs
     from capeval.data.held_out import hold_out
@@ -36,7 +36,7 @@ def run(
     from capeval.scoring.evaluator import Evaluator
 
     check_report_packages()
-    # Tables that are compiled on first use are not part of the seconds shown.
+    # Tables are compiled on first use, which is not part of the reported times.
     prepare_needs(DEFAULT)
     with Steps(4) as steps:
         seconds = [time.perf_counter()]
@@ -50,8 +50,8 @@ def run(
         report = evaluator.evaluate(candidates)
         seconds.append(time.perf_counter())
         system = System(name="One human caption (val2014)", report=report)
-        source = "COCO val2014, one caption of each image held out"
-        published = {"Paper's human row (test, c5)": COCO_HUMAN.values}
+        source = "COCO val2014, one caption per image held out"
+        published = {"Published human scores (test, c5)": COCO_HUMAN.values}
         render(scores([system], published, source=source), "table", None, "COCO Captions 2014")
         steps.next("Writing the report")
         path = output / "report.html"
@@ -70,8 +70,8 @@ def run(
         f"\n{len(candidates):,} candidates and {int(references.counts.sum()):,} references of "
         f"{len(references):,} images in {read + prepared + scored:.2f} s: reading {read:.2f}, "
         f"references (tokens, frequencies) {prepared:.2f}, candidates (tokens, scores) {scored:.2f}.\n"
-        f"The paper's row is of other images: {COCO_HUMAN.source}.\n"
+        f"The published human scores are for different images: {COCO_HUMAN.source}.\n"
         f"Report: {path}\n"
-        f"For SPICE, whose first run parses every caption: {RUN}, then capeval score --metrics SPICE\n",
+        f"For SPICE, run {RUN}, then capeval score --metrics SPICE. Its first run parses every caption.\n",
         None,
     )

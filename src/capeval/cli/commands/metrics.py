@@ -1,4 +1,4 @@
-"""`capeval metrics`: lists the metrics."""
+"""The `capeval metrics` command."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ EXAMPLES = examples("capeval metrics", "capeval metrics --format markdown")
 
 
 def run(form: FormatOption = "table") -> None:
-    """Lists the metrics: the names for --metrics, the scores of each, its options, and what it needs."""
+    """List the metrics for --metrics with their scores, options and resources."""
     from capeval.metrics import METRICS
     from capeval.report import Cell, Grid
 

@@ -1,4 +1,4 @@
-"""`capeval resources`: what metrics need besides captions, and the parses that are kept."""
+"""The `capeval resources` commands."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["app"]
 
 
 def run(form: FormatOption = "table") -> None:
-    """Lists what metrics need besides captions: where it is, its size and fingerprint, or what to run."""
+    """List metric resources with path, size and fingerprint, or how to build them."""
     if click.get_current_context().invoked_subcommand is not None:
         return
     rows = [*_resources(), _parses()]
@@ -40,18 +40,17 @@ def run(form: FormatOption = "table") -> None:
 
 
 def meteor(
-    again: Annotated[bool, Option(help="Make them again where they are there already.")] = False,
+    again: Annotated[bool, Option(help="Rebuild the tables if they exist.")] = False,
 ) -> None:
-    """Makes METEOR's word tables from the installed pycocoevalcap, once.
+    """Build METEOR's word tables from the installed pycocoevalcap.
 
-    Scoring with METEOR makes them too, where they are missing. The variable CAPEVAL_CACHE names another
-    folder for them.
+    Scoring with METEOR also builds missing tables. The environment variable CAPEVAL_CACHE sets their folder.
     """
     from capeval.resources.compiled_files import cache_folder
     from capeval.resources.meteor import compiled_tables, found_tables
 
     with Steps(1) as steps:
-        steps.next("Making METEOR's word tables")
+        steps.next("Building METEOR's word tables")
         compiled_tables(cache_folder(), again=again)
     _deliver_found(found_tables())
 
@@ -62,40 +61,40 @@ def spice(
         Option(
             "--from",
             metavar="PATH",
-            help="CoreNLP's models jar, or a folder with the reference's jars.",
+            help="CoreNLP's models jar, or a folder with the reference implementation's jars.",
             show_default="pycocoevalcap, then Maven",
         ),
     ] = None,
-    again: Annotated[bool, Option(help="Make it again where it is there already.")] = False,
+    again: Annotated[bool, Option(help="Rebuild the model if it exists.")] = False,
 ) -> None:
-    """Makes SPICE's model from the reference's jars, once.
+    """Build SPICE's model from the jars of the reference implementation.
 
-    The jars are looked for in the installed pycocoevalcap and in the local Maven repository. What is not
-    there, Maven fetches where it is installed: 378 MB. No Java runs.
+    The jars are searched in the installed pycocoevalcap and in the local Maven repository. If Maven is
+    installed, it downloads missing jars (378 MB). No Java code of the jars is run.
     """
     from capeval.resources.spice import compiled_model, found_model
 
     again = again or jars is not None
     if again or found_model() is None:
         with Steps(1) as steps:
-            steps.next("Making SPICE's model")
+            steps.next("Building SPICE's model")
             compiled_model(jars, fetch=True, again=again)
     _deliver_found(found_model())
 
 
 def parses(
-    clear: Annotated[bool, Option(help="Delete the parses.")] = False,
+    clear: Annotated[bool, Option(help="Delete all parses.")] = False,
 ) -> None:
-    """Says where parsed captions are kept between runs, how many, and how large the file is.
+    """Show the path, number of parses and size of the parse cache.
 
-    The file can be copied to another machine. The variable CAPEVAL_STORE names another folder for it, or is
-    `off` to keep nothing.
+    The file can be copied to a different machine. The environment variable CAPEVAL_STORE sets its folder, or
+    disables the cache with the value `off`.
     """
     from capeval.cli.toolkit.resource_setup import STORE
 
     store = _store()
     if store is None:
-        raise OptionError(f"{STORE} must name a folder, or be unset, to keep parses (got 'off')")
+        raise OptionError(f"the parse cache is disabled; set {STORE} to a folder, or unset it (got 'off')")
     if clear:
         store.clear()
     deliver(f"{store.path}: {_about(store)}\n", None)
@@ -128,8 +127,8 @@ def _resources() -> list[dict[str, str | int | None]]:
 def _missing(resource: Resource) -> str:
     if resource.by_command:
         return resource.install
-    ahead = f", or before by {resource.command}" if resource.command else ""
-    return f"made when a metric needs it{ahead} ({resource.install})"
+    ahead = f", or in advance by {resource.command}" if resource.command else ""
+    return f"built when a metric needs it{ahead} ({resource.install})"
 
 
 def _parses() -> dict[str, str | int | None]:
@@ -140,7 +139,7 @@ def _parses() -> dict[str, str | int | None]:
         "path": None if store is None else str(store.path),
         "bytes": store.path.stat().st_size if there and store is not None else None,
         "fingerprint": None,
-        "missing": None if there else "switched off" if store is None else "none yet",
+        "missing": None if there else "disabled" if store is None else "none yet",
     }
 
 
@@ -175,7 +174,7 @@ app = Group(
     callback=run,
     params=parameters(run),
     invoke_without_command=True,
-    help="What metrics need besides captions: where it is, or what to run; and the parses that are kept.",
+    help="Show and build metric resources (METEOR tables, SPICE model, parse cache).",
     epilog=examples(
         "capeval resources",
         "capeval resources meteor",

@@ -1,4 +1,4 @@
-"""`capeval scene-graph`: the tuples that SPICE compares, of each line."""
+"""The `capeval scene-graph` command."""
 
 from __future__ import annotations
 
@@ -29,40 +29,40 @@ SceneGraphFormat = Literal["text", "jsonl"]
 
 
 def run(
-    file: Annotated[Path, Argument(help="A caption in each line; - is standard input.")],
+    file: Annotated[Path, Argument(help="File with one caption per line (- for standard input).")],
     form: Annotated[
-        SceneGraphFormat, Option("--format", "-f", help="Text to read, or JSON, a line a caption.")
+        SceneGraphFormat,
+        Option("--format", "-f", help="Output format: readable text, or one JSON object per caption."),
     ] = "text",
     stages: Annotated[
-        bool, Option(help="Add tokens, tags, lemmas, trees and dependencies (with jsonl).")
+        bool, Option(help="Add tokens, tags, lemmas, trees and dependencies (requires --format jsonl).")
     ] = False,
     raw: Annotated[
         bool,
-        Option(
-            "--raw/--tokens", help="Parse captions as they are written, or the tokens that scores are of."
-        ),
+        Option("--raw/--tokens", help="Parse the original captions, or their tokens as in scoring."),
     ] = False,
     longest: Annotated[
-        int, Option(min=1, max=400, help="The longest sentence that is parsed, in tokens.")
+        int, Option(min=1, max=400, help="Maximum length of sentences to parse, in tokens.")
     ] = 120,
     output: Output = None,
 ) -> None:
-    """Writes the scene graph of each caption as tuples, in the order in which the reference finds them.
+    """Write the scene graph of each caption as tuples.
 
-    A tuple of one text is an object, of two an object with an attribute, of three a relation between two
-    objects. They are those of the caption alone, before synonyms are merged with those of other captions.
+    A tuple of one text is an object, of two an object with an attribute, and of three a relation between two
+    objects. Tuples are in the order of the reference implementation. They are computed for each caption
+    separately, before synonyms are merged between captions.
     """
     from capeval.cli.toolkit.resource_setup import prepare_needs
     from capeval.tokenizers import tokenize
 
     if stages and form != "jsonl":
-        raise OptionError(f"'--stages' must be with '--format jsonl' (got '--format {form}')")
+        raise OptionError(f"--stages requires --format jsonl (got --format {form})")
     check_outputs([file], [output])
     captions = split_lines(read_text(file))
     prepare_needs(["SPICE"])
     texts = captions if raw else [" ".join(words) for words in tokenize(captions)]
     with Steps(1) as steps:
-        steps.next("Making scene graphs")
+        steps.next("Computing scene graphs")
         tuples, sentences = _analyzed(texts, longest, stages, file)
     if form == "jsonl":
         made = (
@@ -77,7 +77,7 @@ def run(
 def _analyzed(
     texts: list[str], longest: int, stages: bool, file: Path
 ) -> tuple[list[list[tuple[str, ...]]], list[list[SentenceStages]] | None]:
-    """The tuples of each text and, where they are wanted, the stages of its sentences."""
+    """Return the tuples of each text and, if requested, the stages of its sentences."""
     from capeval.cli.toolkit.resource_setup import store_folder
     from capeval.metrics.spice import LongSentenceError, scene_tuples, sentence_stages
     from capeval.resources.spice import store_in

@@ -1,4 +1,4 @@
-"""`capeval score`: scores one system or several."""
+"""The `capeval score` command."""
 
 from __future__ import annotations
 
@@ -45,67 +45,70 @@ EXAMPLES = examples(
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreOptions:
-    """Options of `capeval score` that do not concern the evaluator."""
+    """Options of `capeval score`, except those of the evaluator."""
 
-    subset: Annotated[Path | None, Option(help="JSON of subsets: names to image ids.")] = None
-    bootstrap: Annotated[bool, Option(help="Add bootstrap intervals of the corpus scores.")] = False
+    subset: Annotated[
+        Path | None, Option(help="JSON file of subsets (names to image ids) to score separately.")
+    ] = None
+    bootstrap: Annotated[bool, Option(help="Add bootstrap confidence intervals of corpus scores.")] = False
     samples: Samples = 1000
     level: Level = 0.95
     seed: Seed = 0
     per_image: Annotated[bool, Option(help="Show the scores of each image.")] = False
     form: FormatOption = "table"
     output: Output = None
-    report: Annotated[Path | None, Option(help="Write a report with plots as HTML too.")] = None
+    report: Annotated[Path | None, Option(help="Also write an HTML report with plots.")] = None
     images: Pictures = None
     tokenized: Tokenized = False
     tokenizer: TokenizerSpec = None
     context: ContextOption = None
     processes: Annotated[
         int | None,
-        Option(min=1, help="Processes that score folders of shards.", show_default="one for each processor"),
+        Option(min=1, help="Number of processes for folders of shards.", show_default="one per processor"),
     ] = None
-    skip_bad_shards: Annotated[bool, Option(help="Leave out shards of folders that can't be scored.")] = False
+    skip_bad_shards: Annotated[bool, Option(help="Skip shards that can't be scored.")] = False
 
     def __post_init__(self) -> None:
         single = self.per_image and self.form != "json" and self.report is None
         if single and (self.bootstrap or self.subset is not None):
             raise OptionError(
-                "a table of '--per-image' has neither intervals nor subsets: give --format json, or leave"
-                " out --bootstrap and --subset"
+                "tables of --per-image contain neither intervals nor subsets; use --format json, or omit"
+                " --bootstrap and --subset"
             )
         if self.images is not None and self.report is None:
-            raise OptionError("--images is for the HTML report: give --report FILE too")
+            raise OptionError("--images requires --report FILE")
 
     def check_kind(self, *, has_folders: bool) -> None:
-        """Check that the options are for folders of shards, or for files.
+        """Check that the options apply to the kind of input, folders of shards or files.
 
         Raises:
-            OptionError: An option needs the scores of each image, or all captions, in one process.
+            OptionError: An option requires folders; or an option requires the scores of each image, or all
+                captions, in one process, which is not possible for folders.
         """
         if not has_folders:
             if self.processes is not None or self.skip_bad_shards:
-                raise OptionError("--processes and --skip-bad-shards are for folders of shards (got files)")
+                raise OptionError("--processes and --skip-bad-shards require folders of shards (got files)")
             return
         for name in ("subset", "bootstrap", "per_image", "report"):
             if getattr(self, name):
-                raise OptionError(f"--{name.replace('_', '-')} is for files (got folders of shards)")
+                raise OptionError(f"--{name.replace('_', '-')} requires files (got folders of shards)")
 
 
 def run(
     references: ReferencesFile,
-    results: Annotated[list[Path], Argument(help="Files of results, one a system; - is standard input.")],
+    results: Annotated[list[Path], Argument(help="Result files, one per system (- for standard input).")],
     *,
     evaluation: EvaluationOptions,
     options: ScoreOptions,
 ) -> None:
-    """Scores results against references, for one system or several."""
+    """Score the captions of one or more systems against references."""
     from capeval.cli.toolkit.inputs import are_folders
     from capeval.cli.toolkit.resource_setup import check_report_packages
 
     has_folders = are_folders(references, results)
     context = options.context
     if has_folders and context is None and not options.tokenized and options.tokenizer is None:
-        # So that the scores don't depend on how captions are split into shards.
+        # Scores must not depend on the distribution of captions over shards.
         context = "caption"
     tokenizer = tokenizer_of(options.tokenizer, tokenized=options.tokenized, context=context)
     names = system_names(results)
@@ -115,7 +118,7 @@ def run(
         check_report_packages()
     options.check_kind(has_folders=has_folders)
     if has_folders:
-        # Not above: it brings the processes that score shards.
+        # Imported lazily, since it imports multiprocessing.
         from capeval.cli.toolkit import shard_scoring
 
         folders = shard_scoring.ShardFolders(
@@ -136,7 +139,7 @@ def _score_files(
     options: ScoreOptions,
     tokenizer: Tokenizer,
 ) -> None:
-    """Score files of results, by the name of the system, and write the scores and the report."""
+    """Score the result file of each system, and write the scores and the report."""
     from capeval.cli.toolkit import scoring
     from capeval.cli.toolkit.inputs import CaptionReader
     from capeval.report import System, per_image, scores, to_json

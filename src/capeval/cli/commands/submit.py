@@ -1,4 +1,4 @@
-"""`capeval submit`: sends results to an evaluation server, and waits for their scores."""
+"""The `capeval submit` command."""
 
 from __future__ import annotations
 
@@ -30,36 +30,41 @@ EXAMPLES = examples(
 )
 TOKEN = "CAPEVAL_TOKEN"  # noqa: S105 - the name of a variable.
 _PAUSES = (1.0, 2.0, 3.0, 5.0)
-# How many images of a split are asked for at once.
+# The number of images of a split per request.
 _IMAGES = 10_000
-# How many times in a row the server may fail to answer while the command waits for scores.
+# The maximum number of consecutive failed requests while the command waits for scores.
 _MOST_FAILURES = 20
 
 
 def run(
-    file: Annotated[Path, Argument(help="File of results, or a zip of several.")],
-    server: Annotated[str, Option(metavar="URL", help="The server's address.")],
-    challenge: Annotated[str, Option(metavar="SLUG", help="The challenge, as its address names it.")],
-    phase: Annotated[str, Option(metavar="NAME", help="The phase.")],
+    file: Annotated[Path, Argument(help="Result file, or a zip file of several.")],
+    server: Annotated[str, Option(metavar="URL", help="URL of the evaluation server.")],
+    challenge: Annotated[str, Option(metavar="SLUG", help="Name of the challenge in its URL.")],
+    phase: Annotated[str, Option(metavar="NAME", help="Name of the phase.")],
     declare: Annotated[
         list[str] | None,
-        Option("--declare", "-d", metavar="NAME=VALUE", help="A field that the challenge asks for."),
+        Option(
+            "--declare",
+            "-d",
+            metavar="NAME=VALUE",
+            help="Set a field that the challenge requires; may be repeated.",
+        ),
     ] = None,
     token_file: Annotated[
-        Path | None, Option(help=f"File with the token; by default it is in {TOKEN}.")
+        Path | None, Option(help=f"File with the API token; by default {TOKEN} is used.")
     ] = None,
     check: Annotated[
-        bool, Option(help="Only check: names of files, images and captions, as the phase wants them.")
+        bool, Option(help="Check file names, images and captions for the phase, without submitting.")
     ] = False,
     wait: Annotated[bool, Option("--wait", "-w", help="Wait for the scores and show them.")] = False,
     form: FormatOption = "table",
     output: Output = None,
 ) -> None:
-    """Submits results to a challenge of an evaluation server.
+    """Submit results to a challenge on an evaluation server.
 
     The file is checked before it is sent. With `--check` it is also checked against the images of the phase,
-    and not sent. Running the same command again, for example after a broken connection, continues the same
-    submission; if that failed or was withdrawn, the file is submitted again.
+    and it is not sent. If you run the same command again, for example after a broken connection, it continues
+    the same submission. A failed or withdrawn submission is submitted again.
     """
     from capeval.cli.toolkit.api_client import ApiClient
 
@@ -67,9 +72,9 @@ def run(
     declared = _declared(declare or [])
     remote = ApiClient(server, token)
     if check and wait:
-        raise OptionError("--check submits nothing, so there is nothing to --wait for")
+        raise OptionError("--check can't be combined with --wait, because nothing is submitted")
     if not wait and (output is not None or form != "table"):
-        raise OptionError("--format and --output must come with --wait, which shows scores")
+        raise OptionError("--format and --output require --wait, because only --wait shows scores")
     files = _checked(file)
     if check:
         deliver(_check_remotely(remote, _name(challenge), phase, files, declared), None)
@@ -89,11 +94,11 @@ def _token(path: Path | None) -> str:
     where = str(path) if path else f"the variable {TOKEN}"
     if not token:
         raise OptionError(
-            f"{where} must have a token, which the server's page of API tokens makes (got none)"
+            f"{where} must contain an API token (got none); create one on the server's API tokens page"
         )
     if not (token.isascii() and token.isprintable()) or " " in token:
-        # The text is not shown, since it may be another secret.
-        raise OptionError(f"{where} must have a token and nothing else (got other text)")
+        # The text is not shown, since it may be a different secret.
+        raise OptionError(f"{where} must contain only an API token (got other text)")
     return token
 
 
@@ -116,10 +121,12 @@ def _name(text: str) -> str:
 
 
 def _checked(path: Path) -> dict[str, Candidates]:
-    """A file of results, or each file in a zip of them, by name, read as servers do: JSON of two forms.
+    """Read a result file, or each file in a zip, by name, like the server does.
+
+    Only the two JSON formats that servers accept are allowed.
 
     Raises:
-        FormatError: A file is not a file of results.
+        FormatError: A file is not a result file in one of these formats.
         OSError: The file can't be read.
     """
     from capeval.formats import load_candidates
@@ -143,16 +150,16 @@ def _checked(path: Path) -> dict[str, Candidates]:
 def _check_remotely(
     remote: ApiClient, challenge: str, phase: str, files: dict[str, Candidates], declared: dict[str, str]
 ) -> str:
-    """Checks that files are those that a phase wants, with a caption for each image of its splits.
+    """Check that files match a phase, with a caption per image of each split.
 
     Returns:
-        What was checked, in words.
+        A summary of the checks.
 
     Raises:
         OptionError: The challenge has no such phase.
-        CapevalError: A file or a declared field is missing, or a file is of no split or has other images.
-        RefusedError: The server refuses.
-        UnreachableError: The server does not answer.
+        CapevalError: A file or a declared field is missing, a file belongs to no split, or its images differ.
+        ServerResponseError: The server rejects the request.
+        ServerUnreachableError: The server does not respond.
     """
     about: dict[str, Any] = remote.get(f"/challenges/{challenge}")
     phases = {found["name"]: found["splits"] for found in about["phases"]}
@@ -173,7 +180,7 @@ def _check_remotely(
 def _check_images(
     remote: ApiClient, place: str, splits: list[dict[str, Any]], files: dict[str, Candidates]
 ) -> dict[str, str]:
-    """The name of each split's file, whose captions are of the split's images."""
+    """Check the images of each split's file and return the file names by split."""
     from capeval.errors.messages import images_problem
 
     seen: dict[str, str] = {}
@@ -181,7 +188,7 @@ def _check_images(
         split = _split_of(name, splits)
         if split["name"] in seen:
             raise CapevalError(
-                f"{name!r}: split {split['name']!r} has results already, {seen[split['name']]!r}"
+                f"{name!r}: split {split['name']!r} already has results in {seen[split['name']]!r}"
             )
         seen[split["name"]] = name
         images = _images(remote, f"{place}/splits/{_name(split['name'])}/images")
@@ -191,13 +198,13 @@ def _check_images(
     for split in splits:
         if split["name"] not in seen:
             raise CapevalError(
-                f"the upload must have {split['results']!r}, the results of split {split['name']!r}"
+                f"the upload must contain {split['results']!r}, the results of split {split['name']!r}"
             )
     return seen
 
 
 def _split_of(name: str, splits: list[dict[str, Any]]) -> dict[str, Any]:
-    """The split whose results a file's name says that it has."""
+    """Return the split that matches the name of a result file."""
     import re
 
     for split in splits:
@@ -209,7 +216,7 @@ def _split_of(name: str, splits: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _images(remote: ApiClient, path: str) -> list[int | str]:
-    """The ids of all images of a split."""
+    """Return the ids of all images of a split."""
     found: list[int | str] = []
     while True:
         answer: dict[str, Any] = remote.get(f"{path}?offset={len(found)}&limit={_IMAGES}")
@@ -219,39 +226,37 @@ def _images(remote: ApiClient, path: str) -> list[int | str]:
 
 
 def _key(parts: list[bytes]) -> str:
-    """A key that is the same for the same submission, whenever the command runs."""
+    """Return an idempotency key, which is the same for each run of the same command."""
     import hashlib
 
-    # Each part is hashed on its own, so that different lists of parts give different keys.
+    # Each part is hashed separately, so that different lists of parts give different keys.
     digests = [hashlib.sha256(part).digest() for part in parts]
     return f"submit-{hashlib.sha256(b''.join(digests)).hexdigest()}"
 
 
 def _submitted(remote: ApiClient, place: str, file: Path, declared: dict[str, str]) -> dict[str, Any]:
-    """Submits a file; returns the new submission, or the earlier one of the same command."""
+    """Submit a file; return the new submission, or the same command's previous one."""
     fields = [f"{name}={value}".encode() for name, value in sorted(declared.items())]
-    # The file name is part of the key, since it has the name of the method.
+    # The file name is part of the key, since it contains the name of the method.
     name = file.name.encode(errors="surrogateescape")
     key = _key([place.encode(), name, file.read_bytes(), *fields])
     while True:
         with _Progress(file) as progress:
             status, submission = remote.upload(f"{place}/submissions", file, declared, key, progress)
         if not isinstance(submission, dict) or not {"id", "state"} <= submission.keys():
-            raise CapevalError(
-                f"{remote.address} must be an evaluation server (got an answer of another form)"
-            )
+            raise CapevalError(f"{remote.address} must be an evaluation server (got an unexpected response)")
         if status == 201:
             return submission
         if submission["state"] not in ("failed", "withdrawn"):
-            print(f"{file} was submitted before: going on with that submission", file=sys.stderr)
+            print(f"{file} was already submitted; continuing with that submission", file=sys.stderr)
             return submission
-        print(f"the earlier submission is {submission['state']}: submitting again", file=sys.stderr)
-        # The key of the submission after that one, again the same whenever the command runs.
+        print(f"the previous submission is {submission['state']}; submitting again", file=sys.stderr)
+        # The key of the next submission, which is also the same for each run of the command.
         key = _key([key.encode(), str(submission["id"]).encode()])
 
 
 class _Progress:
-    """A progress bar of the bytes sent, where standard error is a terminal."""
+    """A progress bar of the bytes sent, if standard error is a terminal."""
 
     def __init__(self, file: Path) -> None:
         self._size = file.stat().st_size
@@ -280,11 +285,11 @@ class _Progress:
 
 
 def _finished(remote: ApiClient, submission: dict[str, Any]) -> dict[str, Any]:
-    """Waits until a submission is scored or has failed, and returns it.
+    """Wait until a submission is scored or has failed, and return it.
 
     Raises:
-        RefusedError: The server refuses.
-        UnreachableError: The server has failed to answer too many times.
+        ServerResponseError: The server rejects a request, or repeatedly returns a temporary error.
+        ServerUnreachableError: The server repeatedly does not respond.
     """
     from capeval.cli.toolkit.api_client import ServerResponseError, ServerUnreachableError
 
@@ -309,7 +314,7 @@ def _finished(remote: ApiClient, submission: dict[str, Any]) -> dict[str, Any]:
         if current["state"] not in ("waiting", "running", ""):
             return current
         state = current["state"]
-        # The time alone is no news.
+        # A change of only the time is not reported.
         news = (state, (current.get("wait") or {}).get("ahead"), (current.get("scoring") or {}).get("number"))
         if failures == 0 and news != told:
             told = news
@@ -319,7 +324,7 @@ def _finished(remote: ApiClient, submission: dict[str, Any]) -> dict[str, Any]:
 
 
 def _far(submission: dict[str, Any]) -> str:
-    """A submission's state, and how far it is, as far as the server says so."""
+    """Describe a submission's state and its progress, if the server reports it."""
     wait, scoring = submission.get("wait"), submission.get("scoring")
     if wait and wait["ahead"]:
         seconds = wait["expected_wait"]
@@ -348,7 +353,7 @@ def _show(submission: dict[str, Any], form: OutputFormat, output: Path | None) -
 
 
 def _grid(results: list[dict[str, Any]]) -> Grid:
-    """The scores: a row for each split, reference set and subset."""
+    """Create a table of scores, with one row per split, reference set and subset."""
     from capeval.report import Cell, Grid
 
     rows: dict[tuple[str, str, str], dict[str, Cell]] = {}

@@ -1,4 +1,4 @@
-"""`capeval tokenize`: writes the tokens of each line."""
+"""The `capeval tokenize` command."""
 
 from __future__ import annotations
 
@@ -21,16 +21,17 @@ EXAMPLES = examples(
 
 
 def run(
-    file: Annotated[Path, Argument(help="A caption in each line; - is standard input.")],
-    keep_punctuation: Annotated[bool, Option(help="Keep punctuation, as the tokenizer itself does.")] = False,
-    keep_case: Annotated[bool, Option(help="Do not turn tokens to lower case.")] = False,
+    file: Annotated[Path, Argument(help="File with one caption per line (- for standard input).")],
+    keep_punctuation: Annotated[bool, Option(help="Keep punctuation tokens.")] = False,
+    keep_case: Annotated[bool, Option(help="Keep upper case in tokens.")] = False,
     tokenizer_spec: TokenizerSpec = None,
     context: ContextOption = None,
     output: Output = None,
 ) -> None:
-    """Writes the tokens of each caption: one caption on each line, its tokens on the same line of the output.
+    """Tokenize captions, one per line.
 
-    Both are UTF-8. Only a line feed ends a line; any other line end is white space.
+    Each line of the output contains the tokens of the caption on the same line of the input. Both files are
+    UTF-8. Only a line feed ends a line; other line separators are white space.
     """
     from capeval import _native
     from capeval.tokenizers import Tokenizer, tokenize
@@ -38,7 +39,7 @@ def run(
     check_outputs([file], [output])
     if tokenizer_spec is not None:
         if keep_punctuation or keep_case:
-            raise OptionError("--tokenizer can't be given with --keep-punctuation or --keep-case")
+            raise OptionError("--tokenizer can't be combined with --keep-punctuation or --keep-case")
         tokens_of = tokenize(split_lines(read_text(file)), tokenizer_of(tokenizer_spec, context=context))
         lines = [" ".join(tokens) for tokens in tokens_of]
         deliver("".join(f"{line}\n" for line in lines), output)

@@ -1,1 +1,1 @@
-"""Parts that commands share: options, inputs, output."""
+"""Shared parts of commands: options, input and output."""

@@ -1,4 +1,4 @@
-"""The client of an evaluation server's API, with Python's standard library alone."""
+"""Client of the evaluation server's API, based on only the standard library."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _SECONDS = 60
 
 
 class ServerResponseError(CapevalError):
-    """The server refused the request.
+    """An error response of the server.
 
     Attributes:
-        status: The HTTP status of its answer.
+        status: The HTTP status of the response.
     """
 
     def __init__(self, message: str, *, status: int) -> None:
@@ -34,55 +34,55 @@ class ServerResponseError(CapevalError):
 
 
 class ServerUnreachableError(CapevalError):
-    """The server did not answer, or the connection broke."""
+    """A missing or invalid response, or a broken connection."""
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    # A redirect would send the token to another address, and turn a POST into a GET.
+    # A redirect would send the token to a different address, and turn a POST into a GET.
     def redirect_request(self, *_: Any, **__: Any) -> None:
         return None
 
 
 class ApiClient:
-    """A server, and the token for its API."""
+    """Client of a server's API, with the token of a user."""
 
     def __init__(self, address: str, token: str) -> None:
         parts = urlsplit(address)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
-            raise OptionError(f"--server must be an address such as https://host (got {address!r})")
+            raise OptionError(f"--server must be a URL such as https://host (got {address!r})")
         if parts.username is not None:
-            raise OptionError("--server must be an address without a name or password")
+            raise OptionError("--server must be a URL without a user name or password")
         self.address = address.rstrip("/")
         self._token = token
         self._opener = urllib.request.build_opener(_NoRedirects)
 
     def get(self, path: str) -> Any:
-        """The server's answer to a GET request.
+        """Return the response to a GET request.
 
         Raises:
-            RefusedError: The server refuses.
-            UnreachableError: The server does not answer.
+            ServerResponseError: The server returns an error.
+            ServerUnreachableError: The server does not respond, or not with JSON.
         """
         return self._answer(self._request(path))[1]
 
     def upload(
         self, path: str, file: Path, declared: Mapping[str, str], key: str, sent: Callable[[int], None]
     ) -> tuple[int, Any]:
-        """Sends a file with a form.
+        """Upload a file with form fields.
 
         Args:
-            path: The address in the API.
+            path: The path in the API.
             file: The file.
-            declared: The form's other fields.
+            declared: The other fields of the form.
             key: The idempotency key.
-            sent: Called with the number of bytes of each chunk after it was sent.
+            sent: Function that is called with the number of bytes of each chunk after it was sent.
 
         Returns:
-            The status and the content of the answer.
+            The status and the content of the response.
 
         Raises:
-            RefusedError: The server refuses.
-            UnreachableError: The server does not answer.
+            ServerResponseError: The server returns an error.
+            ServerUnreachableError: The server does not respond, or not with JSON.
             OSError: The file can't be read.
         """
         boundary = secrets.token_hex(16)
@@ -104,7 +104,7 @@ class ApiClient:
                 yield tail
 
             request.data = body()
-            # After `data`, since setting it removes the header, without which a server may refuse a body.
+            # After `data`, because setting it removes the header; a server may reject a body without it.
             request.add_header("Content-Length", str(len(head) + size + len(tail)))
             request.method = "POST"
             return self._answer(request)
@@ -123,20 +123,20 @@ class ApiClient:
         except (urllib.error.URLError, http.client.HTTPException, ConnectionError, TimeoutError) as error:
             reason = getattr(error, "reason", None) or error or type(error).__name__
             raise ServerUnreachableError(
-                f"{self.address} does not answer ({printable(str(reason))})"
+                f"{self.address} does not respond ({printable(str(reason))})"
             ) from None
         except ValueError:
             raise ServerUnreachableError(
-                f"{self.address} must be an evaluation server (got an answer of another form)"
+                f"{self.address} must be an evaluation server (got an unexpected response)"
             ) from None
 
     def _why(self, error: urllib.error.HTTPError) -> str:
-        """Why the server refused, as one line without control characters."""
+        """Return the reason for an error response in one line without control characters."""
         if 300 <= error.code < 400:
             place = printable(error.headers.get("Location", "elsewhere"))
-            return f"--server must be the server's own address ({self.address} redirects to {place})"
+            return f"--server must be the final URL of the server ({self.address} redirects to {place})"
         if error.code == 401:
-            return f"{self.address} does not take the token: it is wrong, expired or revoked"
+            return f"{self.address} rejected the token: it is invalid, expired or revoked"
         try:
             detail = json.load(error)["detail"]
         except (ValueError, KeyError, TypeError, OSError, http.client.HTTPException):
@@ -146,7 +146,7 @@ class ApiClient:
 
 
 def _quoted(text: str) -> str:
-    # As browsers quote names in forms.
+    # Quoted as in browsers' forms.
     return text.replace('"', "%22").replace("\r", "%0D").replace("\n", "%0A")
 
 
@@ -156,6 +156,6 @@ def _field(boundary: str, name: str, value: str) -> bytes:
 
 
 def _file_head(boundary: str, name: str) -> bytes:
-    # File names on Linux are bytes, and need not be UTF-8.
+    # File names on Linux are bytes, not necessarily in UTF-8.
     head = f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="{_quoted(name)}"\r\n'
     return f"{head}Content-Type: application/octet-stream\r\n\r\n".encode(errors="surrogateescape")

@@ -1,4 +1,4 @@
-"""`--tokenizer`: a registered tokenizer, or one of a module that Python finds."""
+"""Tokenizers of `--tokenizer`: registered tokenizers, or imports from modules."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ __all__ = ["load_tokenizer"]
 
 
 def load_tokenizer(spec: str) -> Tokenizer:
-    """Return a registered tokenizer, or `MODULE:NAME`: a function or a `Tokenizer`.
+    """Return a registered tokenizer, or import one from `MODULE:NAME`.
 
-    The module is an installed one, or a file in the current folder. A function is named in signatures as
-    it is given here, with the version of its package where the package has the module's name.
+    The module is an installed module or a file in the current folder, and the name refers to a function or a
+    `Tokenizer`. Signatures contain `spec` as the name of a function, with the version of its package if the
+    package has the name of the module.
 
     Raises:
-        OptionError: There is no such tokenizer, module or name, or it is something else.
+        OptionError: There is no such tokenizer, module or name, or it has a different type.
     """
     module, colon, name = spec.partition(":")
     if not colon and (registered := TOKENIZERS.spelling(spec)):
@@ -29,7 +30,7 @@ def load_tokenizer(spec: str) -> Tokenizer:
     if not module or not name:
         names = ", ".join(TOKENIZERS)
         raise OptionError(f"--tokenizer must be {names} or MODULE:NAME, such as jieba:lcut (got {spec})")
-    # At the end: a file here never hides a module that is installed.
+    # At the end, so that a file in the current folder does not hide an installed module.
     sys.path.append(str(Path.cwd()))
     try:
         found = import_module(module)

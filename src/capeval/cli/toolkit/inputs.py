@@ -1,4 +1,4 @@
-"""Reading the references and the results that a command is given."""
+"""Input files of commands: references and results."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ _STANDARD_INPUT = "standard input"
 
 
 def place(path: Path) -> str:
-    """What to call a file in messages."""
+    """Return the name of a file for messages."""
     return _STANDARD_INPUT if is_standard_input(path) else str(path)
 
 
 def are_folders(references: Path, results: Sequence[Path]) -> bool:
-    """Whether folders were given, and not files.
+    """Return whether the inputs are folders, not files.
 
     Raises:
-        OptionError: Some are folders and some are files.
+        OptionError: Some inputs are folders and some are files.
     """
     given = [path.is_dir() for path in (references, *results)]
     if any(given) and not all(given):
@@ -51,13 +51,13 @@ def are_folders(references: Path, results: Sequence[Path]) -> bool:
 
 
 def references_from(path: Path) -> References:
-    """The references in a file; `-` is standard input."""
+    """Load references from a file; `-` is standard input."""
     file, name = opened(path)
     return load_references(file, name=name)
 
 
 def candidates_from(path: Path) -> Candidates:
-    """The candidates in a file; `-` is standard input."""
+    """Load candidates from a file; `-` is standard input."""
     file, name = opened(path)
     return load_candidates(file, name=name)
 
@@ -74,7 +74,7 @@ class CaptionReader:
 
     @property
     def reference_columns(self) -> Columns:
-        """The columns of references."""
+        """The columns of reference files."""
         return Columns(
             role=Role.REFERENCES,
             id_column=self.options.reference_id_column,
@@ -86,21 +86,21 @@ class CaptionReader:
 
     @property
     def columns(self) -> Columns:
-        """The columns of results."""
+        """The columns of result files."""
         return Columns(
             role=Role.CANDIDATES, id_column=self.options.id_column, caption_column=self.options.caption_column
         )
 
     def check(self, references: Path | None, results: Sequence[Path]) -> None:
-        """Checks that the files and the options go together.
+        """Check that the files and the options are consistent.
 
         Raises:
-            OptionError: Two files are standard input, or one file has the references and the results, and its
-                column of references is not named.
+            OptionError: Two files are standard input, or one file contains references and results, and the
+                column of references is not set.
         """
         paths = [*results, *([] if references is None else [references])]
         if sum(map(is_standard_input, paths)) > 1:
-            raise OptionError("standard input ('-') must be one file (got it for two)")
+            raise OptionError("standard input ('-') can be used for only one file (got it for two)")
         if (
             references is None
             or self.options.caption_column is None
@@ -109,12 +109,12 @@ class CaptionReader:
             return
         if any(path.exists() and references.exists() and path.samefile(references) for path in results):
             raise OptionError(
-                f"{references} has the references and the results: name the column of references with "
+                f"{references} contains references and results; set the column of references with "
                 "--reference-caption-column"
             )
 
     def references(self, path: Path) -> References:
-        """References; the error of a file of results asks whether the files were swapped."""
+        """Load references; the error for a result file asks if the files were swapped."""
         file, name = opened(path)
         try:
             return self._references(file, name)
@@ -122,11 +122,11 @@ class CaptionReader:
             raise _hinted(error, partial(load_candidates, file, name=name), RESULTS_AS_REFERENCES) from None
 
     def candidates(self, path: Path, references: References | None = None) -> Candidates:
-        """Candidates; the error of a file of references asks whether the files were swapped."""
+        """Load candidates; the error for a reference file asks if the files were swapped."""
         return self.candidates_in(*opened(path), references)
 
     def candidates_in(self, file: File, name: str, references: References | None = None) -> Candidates:
-        """Candidates as `candidates`, from a file that was opened."""
+        """Load candidates like `candidates`, from an opened file."""
         try:
             return load_candidates(
                 file, name=name, id_column=self.options.id_column, caption_column=self.options.caption_column
@@ -141,7 +141,7 @@ class CaptionReader:
 
 
 def _hinted(error: FormatError, otherwise: Callable[[], object], hint: str) -> FormatError:
-    """The error of a file, with a hint where the file can be read as what it should not be."""
+    """Return the error with a hint if the file can be read as the other kind of file."""
     with suppress(FormatError):
         otherwise()
         return error.with_hint(hint)
@@ -149,12 +149,15 @@ def _hinted(error: FormatError, otherwise: Callable[[], object], hint: str) -> F
 
 
 def is_standard_input(path: Path) -> bool:
-    """Whether `-` was given for a file."""
+    """Return whether a path is `-`."""
     return str(path) == "-"
 
 
 def opened(path: Path) -> tuple[File, str]:
-    """The file to read, and its name where it has no path. What can be read only once is read whole."""
+    """Return the file to read, and its name if it has no path.
+
+    Standard input and named pipes are read completely, since they can be read only once.
+    """
     if not is_standard_input(path):
         if path.is_fifo():
             with path.open("rb") as file:

@@ -1,4 +1,4 @@
-"""Reading captions that are a line each."""
+"""Text files with one caption per line."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ __all__ = ["read_text", "split_lines"]
 
 
 def read_text(file: Path) -> str:
-    """The text of a file in UTF-8, without a byte order mark; `-` is standard input.
+    """Read a UTF-8 file without its byte order mark; `-` is standard input.
 
     Raises:
-        FormatError: It is not UTF-8; the error says where.
-        OSError: It can't be read.
+        FormatError: The file is not UTF-8; the error includes the position.
+        OSError: The file can't be read.
     """
-    # Here, as they import numpy, which help does without.
+    # Imported lazily, because they import numpy, which `--help` does not need.
     from capeval.formats.io.rows import not_utf8
     from capeval.formats.io.sources import without_mark
 
@@ -27,6 +27,6 @@ def read_text(file: Path) -> str:
 
 
 def split_lines(text: str) -> list[str]:
-    """The lines of a text: a line feed alone ends one, and the last need not have it."""
+    """Split a text into lines at line feeds; the last line may end without one."""
     lines = text.split("\n")
     return lines[:-1] if not lines[-1] else lines

@@ -1,4 +1,4 @@
-"""Arguments and options that several commands have."""
+"""Arguments and options that several commands share."""
 
 from __future__ import annotations
 
@@ -44,10 +44,11 @@ Context = Literal["file", "caption"]
 
 
 ReferencesFile = Annotated[
-    Path, Argument(metavar="REFERENCES", help="File of references; - is standard input.")
+    Path, Argument(metavar="REFERENCES", help="Reference file (- for standard input).")
 ]
 ConstraintsFile = Annotated[
-    Path | None, Option(help="Words that captions must mention, from 'capeval baselines constraints'.")
+    Path | None,
+    Option(help="File of words that captions must mention, from 'capeval baselines constraints'."),
 ]
 Metrics = Annotated[
     list[str] | None,
@@ -55,12 +56,12 @@ Metrics = Annotated[
         "--metrics",
         "-m",
         metavar="NAME,...",
-        help="Metrics, separated by commas or repeated; 'capeval metrics' lists them.",
-        show_default="those of the COCO server",
+        help="Metrics, comma-separated or repeated; run 'capeval metrics' for the list.",
+        show_default="metrics of the COCO server",
     ),
 ]
-Output = Annotated[Path | None, Option("--output", "-o", help="Write to this file.")]
-FormatOption = Annotated[OutputFormat, Option("--format", "-f", help="Format of the result.")]
+Output = Annotated[Path | None, Option("--output", "-o", help="Write the result to this file.")]
+FormatOption = Annotated[OutputFormat, Option("--format", "-f", help="Output format.")]
 SpiceLongest = Annotated[
     int | None,
     Option(
@@ -68,7 +69,7 @@ SpiceLongest = Annotated[
         min=1,
         max=400,
         metavar="N",
-        help="Longest sentence that SPICE parses, in tokens, at most 400; time grows with its cube.",
+        help="Maximum sentence length for SPICE, in tokens, at most 400; time grows with its cube.",
         show_default="120",
     ),
 ]
@@ -77,7 +78,7 @@ Pictures = Annotated[
     Option(
         "--images",
         metavar="PATTERN|FOLDER",
-        help="Where the report finds pictures: addresses or paths with {id} or {file_name}, or a folder.",
+        help="Pictures for the report: URLs or paths with {id} or {file_name}, or a folder.",
     ),
 ]
 TokenizerSpec = Annotated[
@@ -85,21 +86,19 @@ TokenizerSpec = Annotated[
     Option(
         "--tokenizer",
         metavar="NAME|MODULE:NAME",
-        help="A registered tokenizer, or your own: a function from a caption to its tokens.",
-        show_default="the reference's",
+        help="Registered tokenizer, or a function of your own from a caption to its tokens.",
+        show_default="reference implementation",
     ),
 ]
 ContextOption = Annotated[
     Context | None,
     Option(
         "--context",
-        help="What a caption is tokenized in: the lines of one file, as by the reference; or alone.",
+        help="Tokenize captions as consecutive lines of one file, like the reference, or independently.",
         show_default="file; caption for folders of shards",
     ),
 ]
-Tokenized = Annotated[
-    bool, Option("--tokenized", help="Captions are tokens already, joined by single spaces.")
-]
+Tokenized = Annotated[bool, Option("--tokenized", help="Read captions as tokens separated by single spaces.")]
 
 
 _PICKLES = (".p", ".pkl", ".pickle")
@@ -107,57 +106,56 @@ _PICKLES = (".p", ".pkl", ".pickle")
 
 @dataclass(frozen=True, kw_only=True)
 class InputOptions:
-    """Columns of the files, and splits of the references."""
+    """Columns of the input files, and splits of the references."""
 
     id_column: Annotated[
         str | None,
-        Option(
-            metavar="NAME", help="Column of image ids, in CSV and the like.", show_default="found by name"
-        ),
+        Option(metavar="NAME", help="Column of image ids in CSV and similar files.", show_default="by name"),
     ] = None
     caption_column: Annotated[
-        str | None, Option(metavar="NAME", help="Column of captions.", show_default="found by name")
+        str | None, Option(metavar="NAME", help="Column of captions.", show_default="by name")
     ] = None
     reference_id_column: Annotated[
-        str | None, Option(metavar="NAME", help="Column of image ids in REFERENCES, if it is different.")
+        str | None, Option(metavar="NAME", help="Column of image ids in REFERENCES, if different.")
     ] = None
     reference_caption_column: Annotated[
-        str | None, Option(metavar="NAME", help="Column of captions in REFERENCES, if it is different.")
+        str | None, Option(metavar="NAME", help="Column of captions in REFERENCES, if different.")
     ] = None
     split: Annotated[
-        str | None, Option(metavar="NAME,...", help="Splits of REFERENCES, if it has several.")
+        str | None,
+        Option(metavar="NAME,...", help="Splits of REFERENCES to use, comma-separated; by default all."),
     ] = None
 
     @property
     def splits(self) -> tuple[str, ...]:
-        """Return the names of the splits; none for all."""
+        """The names of the splits; empty for all splits."""
         return () if self.split is None else tuple(part.strip() for part in self.split.split(","))
 
 
 @dataclass(frozen=True, kw_only=True)
 class FrequencyOptions:
-    """A file of document frequencies.
+    """Options for a file of document frequencies.
 
     Raises:
-        OptionError: There is a number of images, and no pickle.
+        OptionError: The number of images is set, and the file is not a pickle.
     """
 
     frequencies: Annotated[
         Path | None,
         Option(
             help="Document frequencies for CIDEr and CIDEr-D: captions to count, .npz, or a pickle.",
-            show_default="the references",
+            show_default="references",
         ),
     ] = None
     frequencies_images: Annotated[
         int | None,
-        Option(min=1, metavar="N", help="Number of images counted, for a pickle that doesn't contain it."),
+        Option(min=1, metavar="N", help="Number of counted images, if the pickle does not contain it."),
     ] = None
 
     def __post_init__(self) -> None:
         if self.frequencies_images is not None and not self.is_pickle:
             raise OptionError(
-                f"--frequencies-images is for a pickle, a file that ends in {', '.join(_PICKLES)}"
+                f"--frequencies-images requires --frequencies with a pickle ({', '.join(_PICKLES)})"
                 f" (got {'no file' if self.frequencies is None else self.frequencies})"
             )
 
@@ -169,7 +167,7 @@ class FrequencyOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluationOptions:
-    """Metrics, and the options of an evaluator."""
+    """Options of evaluation: metrics, input files and document frequencies."""
 
     metrics: Metrics = None
     reading: InputOptions = field(default_factory=InputOptions)
@@ -177,40 +175,42 @@ class EvaluationOptions:
     spice_longest: SpiceLongest = None
 
     def __post_init__(self) -> None:
-        # Here, so that an unknown metric is an error before files are read.
+        # Checked here, so that an unknown metric is reported before files are read.
         metric_names(self.metrics)
 
     @property
     def files(self) -> list[Path]:
-        """Return the input files that contain no captions."""
+        """The input files other than references and results."""
         return [path for path in (self.counts.frequencies,) if path is not None]
 
 
 def tokenizer_of(spec: str | None, *, tokenized: bool = False, context: Context | None = None) -> Tokenizer:
-    """The tokenizer that `--tokenizer`, `--tokenized` and `--context` ask for; the reference's by default.
+    """Return the tokenizer for `--tokenizer`, `--tokenized` and `--context`.
+
+    The default is the tokenizer of the reference implementation.
 
     Raises:
-        OptionError: Options are given that can't be given together, or there is no such tokenizer.
+        OptionError: The options can't be combined, or there is no such tokenizer.
     """
     from capeval.tokenizers import Tokenizer
 
     if context == "caption" and (tokenized or spec is not None):
         other = "--tokenized" if tokenized else "--tokenizer"
-        raise OptionError(f"--context is of the reference's tokenizer, and can't be given with {other}")
+        raise OptionError(f"--context is an option of the reference tokenizer; omit it with {other}")
     if spec is None:
         return Tokenizer(kind="none") if tokenized else Tokenizer(context=context or "file")
     if tokenized:
-        raise OptionError("--tokenized and --tokenizer can't be given together")
+        raise OptionError("--tokenized and --tokenizer can't be combined")
     from capeval.cli.toolkit.imported_tokenizers import load_tokenizer
 
     return load_tokenizer(spec)
 
 
 def metric_names(values: Sequence[str] | None) -> tuple[str, ...]:
-    """The names in `--metrics`.
+    """Return the names in `--metrics`.
 
     Raises:
-        OptionError: A name is not known, or two give scores of the same name.
+        OptionError: A name is unknown, or two metrics compute scores with the same name.
     """
     from capeval.metrics.options import split_metrics
     from capeval.metrics.registry import DEFAULT, resolve

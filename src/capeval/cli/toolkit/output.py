@@ -1,4 +1,4 @@
-"""Shared by the commands: writing results, and showing progress of slow work."""
+"""Output of commands: results, tables and progress bars."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Steps", "check_outputs", "deliver", "examples", "render", "system_names"]
 
-# Work that takes less, in seconds, shows no progress.
+# Seconds of work before progress is shown.
 _SHOWN_AFTER = 1.0
 _ENDINGS = (
     ".gz",
@@ -42,14 +42,14 @@ _ENDINGS = (
 
 
 def examples(*lines: str) -> str:
-    """The examples at the end of a command's help."""
-    # The backspace keeps these lines from being wrapped: a line that is broken can't be copied.
+    """Return the examples at the end of a command's help."""
+    # The backspace prevents click from wrapping these lines, so that they can be copied.
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
 
 
 def deliver(text: str | bytes, output: Path | None) -> None:
-    """Writes a result to a file, whole or not at all, or to standard output; as UTF-8."""
-    # File names on Linux are bytes that need not be UTF-8; they are written unchanged.
+    """Write a UTF-8 result to a file, atomically, or to standard output."""
+    # File names on Linux are bytes, not necessarily in UTF-8; they are written unchanged.
     data = text.encode(errors="surrogateescape") if isinstance(text, str) else text
     if output is not None:
         with written_whole(output) as file:
@@ -59,16 +59,16 @@ def deliver(text: str | bytes, output: Path | None) -> None:
         sys.stdout.flush()
         left = memoryview(data)
         while left:
-            # With PYTHONUNBUFFERED, this is one system call, which writes only a part if the disk fills up.
+            # With PYTHONUNBUFFERED, this is one system call, which may write only a part if the disk is full.
             left = left[sys.stdout.buffer.write(left) :]
         sys.stdout.buffer.flush()
 
 
 def check_outputs(inputs: Sequence[Path], outputs: Sequence[Path | None]) -> None:
-    """Checks that results can be written to their files, before the slow work starts.
+    """Check that the output files can be written, before the slow work starts.
 
     Raises:
-        OptionError: A file to write is also read, or is given for two results.
+        OptionError: An output file is also an input file, or is used for two results.
         OSError: A file can't be written.
     """
     reasons: dict[Path, str] = {path.resolve(): "it is also read" for path in inputs if path.is_file()}
@@ -77,7 +77,7 @@ def check_outputs(inputs: Sequence[Path], outputs: Sequence[Path | None]) -> Non
             continue
         check_writable(path)
         if path.exists() and not path.is_file():
-            # A terminal or a pipe can take several results.
+            # Several results can be written to a terminal or a pipe.
             continue
         resolved = path.resolve()
         if resolved in reasons:
@@ -86,7 +86,7 @@ def check_outputs(inputs: Sequence[Path], outputs: Sequence[Path | None]) -> Non
 
 
 def render(grid: Grid, form: str, output: Path | None, title: str | None = None) -> None:
-    """Writes a table in one of the formats of tables."""
+    """Write a table in one of the table formats."""
     from capeval.report import to_csv, to_latex, to_markdown
     from capeval.report.exporters import printable
     from capeval.report.terminal import table
@@ -101,14 +101,14 @@ def render(grid: Grid, form: str, output: Path | None, title: str | None = None)
 
 
 def system_names(paths: Sequence[Path]) -> list[str]:
-    """The names of systems: their file names, or their paths where two file names are equal.
+    """Return the names of systems: file names, or paths if two file names are equal.
 
     Raises:
-        OptionError: A file is given twice.
+        OptionError: A file occurs twice.
     """
     for path in paths:
         if paths.count(path) > 1:
-            raise OptionError(f"files of results must be different (got {path} twice)")
+            raise OptionError(f"result files must be different (got {path} twice)")
     names = ["standard input" if str(path) == "-" else _stem(path.name) for path in paths]
     return [
         name if names.count(name) == 1 else _characters(str(path))
@@ -125,15 +125,15 @@ def _stem(name: str) -> str:
 
 
 def _characters(name: str) -> str:
-    # File names on Linux are bytes, and need not be UTF-8.
+    # File names on Linux are bytes, not necessarily in UTF-8.
     return os.fsencode(name).decode("utf-8", "replace")
 
 
 class Steps:
-    """A progress bar that shows after a second of work, where standard error is a terminal.
+    """A progress bar that appears after a second, if standard error is a terminal.
 
-    Long work inside a step that reports its progress (`capeval._internal.progress`) has a second bar with its
-    rate.
+    Long work inside a step that reports its progress (`capeval._internal.progress`) gets a second bar with
+    its rate.
     """
 
     def __init__(self, total: int) -> None:
@@ -164,7 +164,7 @@ class Steps:
                 self._bar[0].stop()
 
     def next(self, text: str) -> None:
-        """Starts the next step, described by `text`."""
+        """Start the next step, described by `text`."""
         with self._lock:
             self._done += 1
             self._text = text
@@ -172,7 +172,7 @@ class Steps:
                 self._bar[0].update(self._bar[1], completed=self._done, description=text)
 
     def _told(self, name: str, done: int, total: int) -> None:
-        """Takes how far work inside a step is."""
+        """Record the progress of work inside a step."""
         with self._lock:
             if done == 0 or name not in self._work:
                 self._work[name] = _Work(name)
@@ -199,7 +199,7 @@ class Steps:
 
 
 class _Work:
-    """Work inside a step, and how fast it is."""
+    """Progress and rate of work inside a step."""
 
     def __init__(self, name: str) -> None:
         self.done = 0
@@ -209,14 +209,14 @@ class _Work:
         self._task: TaskID | None = None
 
     def show(self, bar: Progress) -> None:
-        """Updates its line; takes the line away when all is done."""
+        """Update the progress bar, and remove it when the work is finished."""
         if self.done >= self.total:
             if self._task is not None:
                 bar.remove_task(self._task)
                 self._task = None
             return
         seconds = time.monotonic() - self._started
-        rate = f", {self.done / seconds:,.0f} a second" if self.done else ""
+        rate = f", {self.done / seconds:,.0f} per second" if self.done else ""
         detail = f"{self.done:,} of {self.total:,}{rate}"
         if self._task is None:
             self._task = bar.add_task(self._name, total=self.total, completed=self.done, detail=detail)

@@ -1,4 +1,4 @@
-"""Making metrics ready to score: the resources that they need, and the store of what they keep."""
+"""Setup of metrics before scoring: resources and the parse cache."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from capeval.resources.compiled_files import cache_folder
 __all__ = ["STORE", "check_report_packages", "prepare_needs", "ready_metrics", "store_folder"]
 
 STORE = "CAPEVAL_STORE"
-"""The variable that names the folder in which parses are kept, or is `off`."""
+"""The environment variable with the folder of the parse cache, or `off`."""
 
 
 def check_report_packages() -> None:
-    """Check that HTML reports can be written, before anything slow starts.
+    """Check that HTML reports can be written, before the slow work starts.
 
     Raises:
         DependencyError: jinja2 or matplotlib is not installed.
@@ -32,16 +32,16 @@ def check_report_packages() -> None:
 
 
 def ready_metrics(metrics: Sequence[str | Metric], spice_longest: int | None = None) -> tuple[Metric, ...]:
-    """The metrics, with their resources made, and keeping between runs what takes long to compute.
+    """Return metrics with their resources prepared and a cache of parses.
 
     Args:
         metrics: Names or metric objects.
-        spice_longest: The longest sentence that metrics parse, in tokens; their default if it is None.
+        spice_longest: The maximum length of sentences to parse, in tokens; None for the default.
 
     Raises:
-        OptionError: A metric is not known, the variable of the store is empty, or there is a limit of
-            sentences and no metric that parses any.
-        ResourceError: What a resource is made from is missing or damaged.
+        OptionError: A metric is unknown, the environment variable of the cache is empty, or a sentence limit
+            is set and no metric parses sentences.
+        ResourceError: The source of a resource is missing or damaged.
     """
     folder = store_folder()
     resolved = _limited(resolve(metrics), spice_longest)
@@ -50,40 +50,40 @@ def ready_metrics(metrics: Sequence[str | Metric], spice_longest: int | None = N
 
 
 def _limited(metrics: tuple[Metric, ...], longest: int | None) -> tuple[Metric, ...]:
-    """Return the metrics with a limit of the sentences that they parse."""
+    """Return the metrics with a sentence limit."""
     if longest is None:
         return metrics
     limited = tuple(metric.parsing_up_to(longest) for metric in metrics)
     if all(one is other for one, other in zip(metrics, limited, strict=True)):
         names = ", ".join(name for metric in metrics for name in metric.names)
-        raise OptionError(f"--spice-longest is for SPICE and SPIDEr (got {names})")
+        raise OptionError(f"--spice-longest requires SPICE or SPIDEr (got {names})")
     return limited
 
 
 def store_folder() -> Path | None:
-    """The folder of what metrics keep between runs; None where nothing is kept.
+    """Return the folder of the parse cache, or None if the cache is disabled.
 
     Raises:
-        OptionError: The variable is empty.
+        OptionError: The environment variable is empty.
     """
     wanted = os.environ.get(STORE)
     if wanted is None:
         return cache_folder()
     if not wanted:
-        raise OptionError(f"{STORE} must be a folder, or 'off' (got nothing)")
+        raise OptionError(f"{STORE} must be a folder or 'off' (got an empty value)")
     return None if wanted == "off" else Path(wanted)
 
 
 def prepare_needs(metrics: Sequence[str | Metric]) -> None:
-    """Prepares the resources that metrics need, where they are missing.
+    """Build the missing resources of metrics.
 
     Args:
-        metrics: Names given with `--metrics`, or the metrics of a command that has no such option.
+        metrics: Names from `--metrics`, or the metrics of a command without this option.
 
     Raises:
-        OptionError: A metric is not known.
-        ResourceError: The source of a resource is missing or damaged. The message says what to run and, for
-            names, how to score without the resource.
+        OptionError: A metric is unknown.
+        ResourceError: The source of a resource is missing or damaged. The message contains the command to run
+            and, for names, the option to score without the resource.
     """
     resolved = resolve(metrics)
     for resource in dict.fromkeys(resource for metric in resolved for resource in metric.needs):
@@ -106,7 +106,7 @@ def _prepare(resource: Resource) -> None:
 
 
 def _without(resource: Resource, metrics: Sequence[str | Metric], resolved: Sequence[Metric]) -> str:
-    """How to score without a resource; empty where `--metrics` can't leave it out."""
+    """Return advice to score without a resource, or "" if there is no such option."""
     names = [metric for metric in metrics if isinstance(metric, str)]
     if len(names) < len(metrics):
         return ""
@@ -114,4 +114,4 @@ def _without(resource: Resource, metrics: Sequence[str | Metric], resolved: Sequ
     others = [name for name in names if name not in needing]
     if not others:
         return ""
-    return f"; to score without {', '.join(needing)}: --metrics {','.join(others)}"
+    return f"; to score without {', '.join(needing)}, use --metrics {','.join(others)}"

@@ -1,4 +1,4 @@
-"""Shared by the commands that score. Imported only when one of them runs, so that `--help` stays fast."""
+"""Shared parts of scoring commands, imported lazily so that `--help` stays fast."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def weighed(
     """Return the metrics with the document frequencies of a file, if one is given.
 
     Raises:
-        FormatError: The file is something else.
-        OptionError: No metric counts document frequencies, or the pickle contains another number of images.
+        FormatError: The file has a different format.
+        OptionError: No metric uses document frequencies, or the pickle contains a different number of images.
         OSError: The file can't be read.
     """
     path = options.frequencies
@@ -49,7 +49,7 @@ def weighed(
         return metrics
     if all(metric.counts is None for metric in metrics):
         names = ", ".join(name for metric in metrics for name in metric.names)
-        raise OptionError(f"--frequencies is for metrics such as CIDEr-D (got {names})")
+        raise OptionError(f"--frequencies requires a metric such as CIDEr-D (got {names})")
     if path.name.lower().endswith(".npz"):
         frequencies = DocumentFrequencies.load(path)
     elif options.is_pickle:
@@ -63,7 +63,7 @@ def weighed(
 def prepared(
     references: Path, results: Sequence[Path], options: EvaluationOptions, tokenizer: Tokenizer
 ) -> tuple[Evaluator, list[Candidates]]:
-    """Return the prepared references, and the candidates of each file."""
+    """Return the prepared references, and the candidates in each file."""
     captions, candidates = loaded(references, results, CaptionReader(options.reading))
     return evaluator_of(captions, options, tokenizer), candidates
 
@@ -71,15 +71,15 @@ def prepared(
 def loaded(
     references: Path, results: Sequence[Path], reading: CaptionReader
 ) -> tuple[References, list[Candidates]]:
-    """The references, and the candidates of each file, for the same images.
+    """Load references, and the candidates in each file, for the same images.
 
     Raises:
-        OptionError: The files and the options of reading don't go together.
-        MismatchError: The images of a file differ from those of the references; the error names the file.
+        OptionError: The files and the options for reading them are inconsistent.
+        MismatchError: The images of a file and of the references differ; the error includes the file.
     """
     reading.check(references, results)
-    # All files are read before references are prepared or tables compiled, so that an error in one comes
-    # at once. Reading in a second thread was measured: no faster, since both processors are busy.
+    # All files are read before references are prepared or tables compiled, so that errors in files are
+    # reported early. Reading in a second thread is not faster, since reading already uses several processors.
     with Steps(1) as steps:
         steps.next("Reading captions")
         captions = reading.references(references)
@@ -91,12 +91,12 @@ def loaded(
 
 
 def evaluator_of(references: References, options: EvaluationOptions, tokenizer: Tokenizer) -> Evaluator:
-    """Return the references prepared for metrics.
+    """Prepare the references for the metrics.
 
     Raises:
-        FormatError: The file of document frequencies is something else.
-        OptionError: There are document frequencies, and no metric that counts any; or a limit of sentences,
-            and no metric that parses any.
+        FormatError: The file of document frequencies has a different format.
+        OptionError: Document frequencies are set and no metric uses them, or a sentence limit is set and no
+            metric parses sentences.
         ResourceError: A resource that a metric needs is missing or damaged.
         OSError: The file of document frequencies can't be read.
     """
@@ -113,7 +113,7 @@ def metrics_of(options: EvaluationOptions, tokenizer: Tokenizer) -> tuple[Metric
 
 
 def subsets_of(path: Path, references: References) -> dict[str, list[ImageId]]:
-    """The subsets in a file; every image of theirs must have references."""
+    """Load the subsets in a file and check that all their images have references."""
     subsets = load_subsets(path)
     for name, images in subsets.items():
         unknown = [image for image in images if image not in references]
@@ -123,7 +123,7 @@ def subsets_of(path: Path, references: References) -> dict[str, list[ImageId]]:
 
 
 def with_intervals(system: System, *, samples: int, level: float, seed: int) -> System:
-    """The system with bootstrap intervals of its scores."""
+    """Return the system with bootstrap intervals of its scores."""
     from capeval.scoring.significance import bootstrap
 
     intervals = bootstrap(system.report, samples=samples, level=level, seed=seed)
@@ -131,22 +131,22 @@ def with_intervals(system: System, *, samples: int, level: float, seed: int) -> 
 
 
 def pictures_of(place: str, path: Path, references: References, page: Path) -> dict[ImageId, str]:
-    """Where the pictures are that `--images` asks for.
+    """Return the picture URLs for `--images`.
 
     Args:
         place: A pattern or a folder.
-        path: The file of references, which may have the file names of images.
-        references: The references in it.
+        path: The reference file, which may contain the file names of images.
+        references: The references in the file.
         page: The path of the report.
 
     Raises:
-        MismatchError: An image has no file name, or the folder has no picture of any image.
-        OptionError: It is neither a pattern nor a folder, or the file of references can't be read again.
+        MismatchError: An image has no file name, or the folder contains no picture of any image.
+        OptionError: `place` is neither a pattern nor a folder, or the reference file can't be read again.
     """
     names = {}
     if needs_file_names(place):
         if is_standard_input(path):
-            raise OptionError("--images by file names must have references in a file (got standard input)")
+            raise OptionError("--images by file names requires a reference file (got standard input)")
         names = load_file_names(path)
     return picture_addresses(place, references.image_ids, page, file_names=names)
 
@@ -161,7 +161,7 @@ def write_report(
     source: str,
     pictures: Mapping[ImageId, str] | None = None,
 ) -> None:
-    """Writes the HTML report of the systems."""
+    """Write the HTML report of the systems."""
     captions = {system.name: texts for system, texts in zip(systems, candidates, strict=True)}
     page = to_html(
         systems,

@@ -1,4 +1,4 @@
-"""`capeval score` of folders of shards."""
+"""Implementation of `capeval score` for folders of shards."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class ShardFolders:
 
     Attributes:
         references: The folder of references.
-        results: The folders of results, one a system; that of the references too.
-        processes: The number of processes; one for each processor by default.
+        results: The folders of results, one per system; may include the folder of references.
+        processes: The number of processes; by default one per processor.
         skip: Whether to continue without shards that can't be scored.
     """
 
@@ -55,7 +55,7 @@ def score_folders(
     form: OutputFormat,
     output: Path | None,
 ) -> None:
-    """Score the results in folders, and report the shards that could not be scored."""
+    """Score the results in folders, and report shards that could not be scored."""
     reading = CaptionReader(options.reading)
     reading.check(folders.references, folders.results)
     ready = metrics_of(options, tokenizer)
@@ -73,7 +73,7 @@ def score_folders(
         systems.append(System(name=name, report=_report(scored, ready)))
         failures += scored.failures
     for failure in failures:
-        print(f"capeval: warning: left out: {failure.message}", file=sys.stderr)
+        print(f"capeval: warning: shard skipped: {failure.message}", file=sys.stderr)
     if form == "json":
         deliver(to_json(systems), output)
     else:
@@ -93,7 +93,7 @@ def _scored(name: str, folder: Path, folders: ShardFolders, job: ShardScoringOpt
 
 
 def _report(scored: ShardScores, metrics: Sequence[Metric]) -> Report:
-    """The corpus scores alone: nobody has the rows of all images."""
+    """Create a report with only corpus scores, since the rows of images are not kept."""
     sums = scored.sums
     corpus = sums.corpus
     parts = tuple(
@@ -117,5 +117,5 @@ def _report(scored: ShardScores, metrics: Sequence[Metric]) -> Report:
 def _left_out(failures: Sequence[ShardFailure]) -> list[str]:
     if not failures:
         return []
-    count = "1 shard is" if len(failures) == 1 else f"{len(failures):,} shards are"
-    return [f"{count} left out; the messages on standard error say why."]
+    count = "1 shard was" if len(failures) == 1 else f"{len(failures):,} shards were"
+    return [f"{count} skipped; see the messages on standard error."]

@@ -1,4 +1,4 @@
-"""Shared by the commands of studies: options, and how a report is shown and written."""
+"""Shared parts of study commands: options, and output of reports."""
 
 from __future__ import annotations
 
@@ -18,19 +18,22 @@ __all__ = ["CheckpointFile", "CocoCaptions", "CompleteOnly", "Folder", "show", "
 
 Folder = Annotated[
     Path | None,
-    Option("--output", "-o", metavar="FOLDER", help="Write tables as CSV and figures as PNG and SVG here."),
+    Option(
+        "--output", "-o", metavar="FOLDER", help="Write tables (CSV) and figures (PNG, SVG) to this folder."
+    ),
 ]
 
 CocoCaptions = Annotated[
-    Path | None, Argument(metavar="CAPTIONS", help="File of captions.", show_default="COCO val2014")
+    Path | None, Argument(metavar="CAPTIONS", help="Caption file.", show_default="COCO val2014")
 ]
 
 CompleteOnly = Annotated[
-    bool, Option("--complete-only", help="Leave out triplets or pairs with fewer answers than planned.")
+    bool, Option("--complete-only", help="Exclude triplets or pairs with fewer answers than planned.")
 ]
 
 CheckpointFile = Annotated[
-    Path | None, Option("--checkpoint", help="File for finished parts; the same command continues from it.")
+    Path | None,
+    Option("--checkpoint", help="Save finished parts to this file, so that the same command can resume."),
 ]
 
 
@@ -40,12 +43,12 @@ def show(
     *,
     write: Callable[[Path], Sequence[Path]] = lambda _: (),
 ) -> None:
-    """Prints tables, and writes them and the figures to a folder where one is given.
+    """Print the tables of a report, and write tables and figures to a folder, if any.
 
     Args:
         report: The tables and figures.
-        folder: The folder for the files, which is created where it is missing; None to write none.
-        write: Writes further files to the folder, and returns their paths.
+        folder: The folder for the files, which is created if missing; None to write no files.
+        write: Function that writes additional files to the folder and returns their paths.
 
     Raises:
         DependencyError: matplotlib is not installed.
@@ -73,7 +76,7 @@ def show(
 
 
 def _require_matplotlib() -> None:
-    """Checks for matplotlib before anything is printed or written."""
+    """Check that matplotlib is installed, before anything is printed or written."""
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
@@ -81,7 +84,11 @@ def _require_matplotlib() -> None:
 
 
 def write_columns(columns: Sequence[HumanColumn], folder: Path, *, release: str = "") -> list[Path]:
-    """Writes what people think of systems: human.csv, and differences.csv; returns their paths."""
+    """Write human scores of systems to human.csv and differences.csv.
+
+    Returns:
+        The paths of the files.
+    """
     from capeval.formats.judgments.human_scores import write_human_scores
     from capeval.studies.judging import human_scores
 
