@@ -1,1 +1,1 @@
-"""Examples, which run from a checkout: `python -m examples.NAME`."""
+"""Examples to run from a checkout: `python -m examples.NAME`."""

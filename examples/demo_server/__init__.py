@@ -1,1 +1,1 @@
-"""The demo: the COCO challenge, simple methods on its leaderboard, and campaigns in which robots work."""
+"""Demo server: the COCO challenge, simple methods on its leaderboard, campaigns with robots."""

@@ -1,4 +1,4 @@
-"""The demo's campaigns: one of each kind and of each form of writing, and some that are finished."""
+"""Campaigns of the demo: one per task type and per writing task, and some finished ones."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ __all__ = ["CARELESS", "DEMOS", "FINISHED", "FIRST", "ROBOTS", "Demo", "are_made
 
 CARELESS = "robot-careless"
 ROBOTS = ("robot-1", "robot-2", "robot-3", "robot-4", "robot-5", CARELESS)
-"""The accounts of the robots, and what they are called as workers."""
+"""User names of the robots, also used as their pseudonyms as workers."""
 
 _CONSENT = Path(__file__).with_name("consent.md")
-# Checks come so often, and two that are failed pause a worker, as the campaigns are small.
+# The campaigns are small, so checks are frequent, and two failed checks pause a worker.
 _JUDGING = {"batch": 5, "check_every": 5, "pause_failed": 2}
 _CLASSES = ("HC", "HI", "HM", "MM")
 _TRAINING = {"training_items": 5, "training_right": 4, "training_tries": 2}
@@ -57,12 +57,12 @@ class Demo:
     """A campaign of the demo.
 
     Attributes:
-        slug: Its name in addresses.
-        title: Its title.
-        kind: Its kind of task.
-        items: Its items, as lines of its file have them.
-        text: The text that workers read; by default the first of its kind.
-        options: The settings that are not the kind's own.
+        slug: Name in URLs.
+        title: Title.
+        kind: Name of the task type.
+        items: Returns the items, one dictionary per line of the items file.
+        text: Name of the template of the instructions; by default, the first one of the task type.
+        options: Settings that differ from the defaults of the task type.
     """
 
     slug: str
@@ -78,7 +78,7 @@ def _picture(image: ImageId) -> str:
 
 
 def image_of(picture: str) -> str:
-    """The id of the image that a campaign's picture stands for."""
+    """Return the image id of a campaign's picture."""
     return picture.removesuffix(".png")
 
 
@@ -98,13 +98,14 @@ def _plan(material: Material) -> Plan:
         name: {image: plain(text) for image, text in texts.items()}
         for name, texts in material.machines.items()
     }
-    # As many pairs as images: few enough, and intervals of wins need each system on many of the images.
+    # One pair per image and class: few enough, but confidence intervals of wins need each system on many
+    # images.
     counts = dict.fromkeys(_CLASSES, len(people))
     return plan_study(people, machines, counts, PlanOptions(held_out=2, per_pair=1))
 
 
 def _plain_cases(material: Material) -> Iterator[tuple[ImageId, str, str, str]]:
-    """Images with two captions that name most of what is there, and one of another image."""
+    """Yield each image with its two most descriptive captions, and a caption of another image."""
     for image, texts in material.captions.items():
         things = set(material.things[image])
         naming = sorted(map(plain, texts), key=lambda text: -len(things & set(text.split())))
@@ -112,7 +113,7 @@ def _plain_cases(material: Material) -> Iterator[tuple[ImageId, str, str, str]]:
 
 
 def _checks(material: Material) -> Iterator[tuple[str, ImageId, str, str]]:
-    """The keys of checks, of half of the images, with a caption of the image and one of another."""
+    """Yield key, image, right caption and wrong caption of each check, for half of the images."""
     cases = islice(_plain_cases(material), len(material.captions) // 2)
     for number, (image, _, right, wrong) in enumerate(cases):
         yield f"check-{number}", image, right, wrong
@@ -125,7 +126,7 @@ def _triplets(material: Material) -> Iterator[_Line]:
         if number < len(material.captions) // 2:
             yield {"key": f"check-{number}", **line}
         else:
-            why = "The other sentence is about another picture."
+            why = "The other sentence describes a different picture."
             yield {"key": f"training-{number}", **line, "training": True, "explanation": why}
 
 
@@ -138,7 +139,7 @@ def _pairs(material: Material) -> Iterator[_Line]:
 
 
 def _beside_people(task: TaskType, expected: str) -> Callable[[Material], Iterator[_Line]]:
-    """Items of kinds that show a caption beside a person's."""
+    """Return the item source of task types that show a candidate next to a human caption."""
 
     def items(material: Material) -> Iterator[_Line]:
         shown = task.needs_image
@@ -160,11 +161,11 @@ def _beside_people(task: TaskType, expected: str) -> Callable[[Material], Iterat
 
 
 def _of_a_caption(expected: Mapping[str, str], check: str = "") -> Callable[[Material], Iterator[_Line]]:
-    """Items of kinds that show one caption.
+    """Return the item source of task types that show one caption.
 
     Args:
-        expected: What is expected of a check.
-        check: The caption of all checks; by default, each has one of another image.
+        expected: Expected answer of a check.
+        check: Caption of all checks; by default, each check shows a caption of another image.
     """
 
     def items(material: Material) -> Iterator[_Line]:
@@ -180,7 +181,7 @@ def _of_a_caption(expected: Mapping[str, str], check: str = "") -> Callable[[Mat
 
 
 def _like_the_example(task: TaskType) -> Callable[[Material], Iterator[_Line]]:
-    """Items of a kind that has no demo of its own."""
+    """Return the item source of a task type without a dedicated demo, from its example."""
 
     def items(material: Material) -> Iterator[_Line]:
         for image in material.images:
@@ -209,7 +210,7 @@ _DEMOS = (
     ),
     Demo(
         slug="robots-write-pascal",
-        title="Robots say what is going on (PASCAL-50S)",
+        title="Robots describe what is going on (PASCAL-50S)",
         kind=WriteTask.name,
         text="write-pascal",
         items=_to_write,
@@ -230,14 +231,14 @@ _DEMOS = (
     ),
     Demo(
         slug="robots-m1",
-        title="Robots compare with a person's caption (M1)",
+        title="Robots compare with a human caption (M1)",
         kind=M1.name,
         items=_BETTER_OR_EQUAL,
         options=_JUDGING,
     ),
     Demo(
         slug="robots-m2",
-        title="Robots tell people from machines (M2)",
+        title="Robots distinguish human and machine captions (M2)",
         kind=M2.name,
         items=_of_a_caption({"choice": "machine"}, "a of on the a with in a"),
         options=_JUDGING,
@@ -258,7 +259,7 @@ _DEMOS = (
     ),
     Demo(
         slug="robots-m5",
-        title="Robots say which sentences mean the same (M5)",
+        title="Robots compare the meaning of sentences (M5)",
         kind=M5.name,
         items=_beside_people(M5(), "no"),
         options=_JUDGING,
@@ -280,15 +281,15 @@ DEMOS = (
         if name not in {demo.kind for demo in _DEMOS}
     ),
 )
-"""The campaigns in which robots work: those above, and one of each other kind."""
+"""Campaigns for robots: the ones above, and one for each other task type."""
 
 FIRST = DEMOS[0].slug
-"""The campaign that a visitor is invited to."""
+"""Campaign to which visitors are invited."""
 
 FINISHED = (
     Demo(
         slug="robots-m1-finished",
-        title="Robots compared with a person's caption (M1, finished)",
+        title="Robots compared with a human caption (M1, finished)",
         kind=M1.name,
         items=_BETTER_OR_EQUAL,
         options=_JUDGING,
@@ -301,34 +302,35 @@ FINISHED = (
         options={**_JUDGING, "answers": 3},
     ),
 )
-"""The campaigns that are finished and frozen when the demo begins."""
+"""Campaigns that are finished and frozen when the demo starts."""
 
-# The columns that they become are called so: nobody takes it for people's judgments.
+# The name also appears in the leaderboard columns, so that robot answers are not mistaken for human
+# judgments.
 _RELEASE = "by-robots"
 
 
 def are_made() -> bool:
-    """Whether all campaigns are there."""
+    """Return whether all campaigns exist."""
     wanted = [demo.slug for demo in (*DEMOS, *FINISHED)]
     return Campaign.objects.filter(slug__in=wanted).count() == len(wanted)
 
 
 def make_missing(user: User, challenge: Challenge, material: Material) -> None:
-    """Makes the campaigns that are not there, and opens them; those to be finished are answered and frozen.
+    """Create and open missing campaigns; answer, close and freeze those in `FINISHED`.
 
     Args:
         user: An organizer of the challenge.
-        challenge: The challenge that they are of.
-        material: What they are made of.
+        challenge: Challenge of the campaigns.
+        material: Images and captions for the items.
     """
     cards = {_picture(image): card(image, material.things[image]) for image in material.images}
     for name in ROBOTS:
         _make_robot(name)
-    # Lists show the newest first.
+    # Reversed, since lists show the newest campaign first.
     for demo in reversed((*DEMOS, *FINISHED)):
         if Campaign.objects.filter(slug=demo.slug).exists():
             continue
-        # All of a campaign or nothing: a start that is stopped here goes on with the same campaign.
+        # In a transaction, so that a restart after an interruption creates the same campaign again.
         with transaction.atomic():
             made = make_from_files(user, _files(demo, challenge, material, cards))
             opened = change_state(user, made, Campaign.State.OPEN)
@@ -339,7 +341,7 @@ def make_missing(user: User, challenge: Challenge, material: Material) -> None:
 def _files(
     demo: Demo, challenge: Challenge, material: Material, cards: Mapping[str, bytes]
 ) -> dict[str, bytes]:
-    """The files of a campaign, as an organizer's form makes them."""
+    """Return the files of a campaign, as built by the organizer's form."""
     task = task_named(demo.kind)
     about = {"slug": demo.slug, "title": demo.title, "kind": demo.kind, "challenge": challenge.slug}
     texts = {
@@ -356,18 +358,19 @@ def _make_robot(name: str) -> None:
     if new:
         user.set_unusable_password()
         user.save()
-    # Other workers are called by what nobody can guess; robots by what they are.
+    # Other workers get random pseudonyms; robots are recognizable by name.
     Worker.objects.get_or_create(user=user, defaults={"pseudonym": name})
 
 
 def _finish(user: User, campaign: Campaign, material: Material) -> None:
-    """Has the robots answer all of a campaign of choices, closes it and freezes what they chose."""
+    """Answer all items of a choice campaign as robots, then close and freeze it."""
     number = enrollment.latest_texts(campaign).number
     robots = [
         enrollment.agree(enrollment.enter_as_user(User.objects.get(username=name), campaign), number)
         for name in ROBOTS
     ]
-    # In turns, until nobody gets any more; in another order each time, as who comes first sees other sides.
+    # Rounds in random order until no robot gets an item, because the mirroring depends on the order of
+    # requests.
     order = python_random(0, campaign.slug)
     while sum(_answer_all(robot, material) for robot in order.sample(robots, len(robots))):
         pass
@@ -376,7 +379,7 @@ def _finish(user: User, campaign: Campaign, material: Material) -> None:
 
 
 def _answer_all(robot: Participation, material: Material) -> int:
-    """Has a robot answer what it holds or gets; says how many there were."""
+    """Answer the held or newly assigned items of a robot; return their number."""
     given = assignment.work(robot).assignments
     for held in given:
         answer = _choice(robot, held, material)

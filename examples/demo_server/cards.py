@@ -1,4 +1,7 @@
-"""Cards in place of photographs, which this project does not have: each says what its photograph shows."""
+"""Cards that replace COCO's photographs: each names the objects in its photograph.
+
+The photographs themselves are not part of this project.
+"""
 
 from __future__ import annotations
 
@@ -14,34 +17,34 @@ from capeval.toolkit.random import python_random
 __all__ = ["MOST_THINGS", "card", "things_of"]
 
 MOST_THINGS = 4
-"""The most things that a card names."""
+"""Maximum number of things named on a card."""
 
 _WIDTH, _HEIGHT, _FOOT = 960, 640, 88
 _LARGE, _SMALL = 92, 30
 _INK, _PAPER = (24, 26, 30), (255, 255, 255)
-# Nouns that captions have, and that name nothing one could draw.
+# Nouns in captions that do not name a visible object.
 _VAGUE_WORDS = (
     "area back background bunch couple day distance front group image kind lot number pair part photo piece"
     " picture place row set shot side sort top type variety view way"
 )
 _VAGUE = frozenset(_VAGUE_WORDS.split())
-# So many of an image's captions must name a thing.
+# Minimum number of an image's captions that must name a thing.
 _AGREEING = 2
 
 
 def things_of(captions: Mapping[ImageId, Sequence[str]], nouns: frozenset[str]) -> dict[ImageId, list[str]]:
-    """The things that several captions of an image name, those that most name first.
+    """Return the things named in several captions of each image, most frequent first.
 
     Args:
         captions: Captions by image.
-        nouns: The words that are nouns.
+        nouns: Words that are nouns.
     """
     tokens = iter(tokenize([text for texts in captions.values() for text in texts]))
     found = {}
     for image, texts in captions.items():
         words = [{*next(tokens)} & nouns - _VAGUE for _ in texts]
         every = set().union(*words)
-        # "dog" and "dogs" are one thing.
+        # Counts "dog" and "dogs" as one thing.
         things = [{f"{word}s" if f"{word}s" in every else word for word in of_one} for of_one in words]
         named = Counter(word for of_one in things for word in sorted(of_one))
         often = [word for word, count in sorted(named.items(), key=lambda one: -one[1]) if count >= _AGREEING]
@@ -50,10 +53,10 @@ def things_of(captions: Mapping[ImageId, Sequence[str]], nouns: frozenset[str]) 
 
 
 def card(image: ImageId, things: Sequence[str]) -> bytes:
-    """A card as PNG: the things, one a line, and which image it stands for."""
+    """Return a card as PNG, with one thing per line and the image id."""
     from PIL import Image, ImageDraw, ImageFont
 
-    # A color of its own, by which one tells a card from the next one.
+    # A color per image, to make cards easy to distinguish.
     hue = python_random(0, str(image)).random()
     color = tuple(round(255 * part) for part in colorsys.hls_to_rgb(hue, 0.86, 0.6))
     made = Image.new("RGB", (_WIDTH, _HEIGHT), color)
@@ -64,7 +67,7 @@ def card(image: ImageId, things: Sequence[str]) -> bytes:
     for place, thing in enumerate(things):
         draw.text((_WIDTH / 2, top + place * step), thing, fill=_INK, font=large, anchor="mm")
     draw.rectangle((0, _HEIGHT - _FOOT, _WIDTH, _HEIGHT), fill=_PAPER)
-    foot = f"A card in place of the photograph {image} of COCO"
+    foot = f"Placeholder for COCO photograph {image}"
     draw.text((_WIDTH / 2, _HEIGHT - _FOOT / 2), foot, fill=_INK, font=small, anchor="mm")
     out = io.BytesIO()
     made.save(out, "PNG")

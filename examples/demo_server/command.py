@@ -29,12 +29,12 @@ _THREADS = 8
 
 
 def demo(
-    folder: Annotated[Path, Option(help="Where to keep it; made if needed.")] = Path("demo-server"),
+    folder: Annotated[Path, Option(help="Data folder; created if missing.")] = Path("demo-server"),
     host: Host = "127.0.0.1",
     port: Port = 8000,
 ) -> None:
-    """Start a server to try: the COCO challenge, simple methods, campaigns with robots, an account."""
-    # The files contain passwords and tokens.
+    """Start a demo server with the COCO challenge, simple methods and campaigns with robots."""
+    # Private file modes, because the files contain passwords and tokens.
     os.umask(0o077)
     # First, so that a port in use is reported before any file is written.
     sockets = listen(host, port)
@@ -47,7 +47,7 @@ def demo(
         _load(folder)
         _print_access(folder, format_address(host, port))
     except KeyboardInterrupt:
-        print("\nStopped. The next start resumes here", flush=True)
+        print("\nStopped. The next start resumes here.", flush=True)
         sys.exit(130)
     started: list[subprocess.Popen[bytes]] = []
     try:
@@ -72,7 +72,7 @@ def _load(folder: Path) -> None:
 
     set_up(database=False)
     print(
-        f"Loading the COCO challenge into {folder}: some minutes the first time, some seconds later",
+        f"Loading the COCO challenge into {folder} (a few minutes the first time, then seconds)",
         flush=True,
     )
     migrate_database()
@@ -89,26 +89,26 @@ def _print_access(folder: Path, address: str) -> None:
     kept = folder / "password"
     print(f"Leaderboard: {address}{loading.BOARD}")
     password = loading.password(kept)
-    known = f"the password {password} (kept in {kept})" if password else "the password that you chose"
+    known = f"the password {password} (stored in {kept})" if password else "the password that you chose"
     print(f"Sign in as {loading.ACCOUNT} with {known}")
-    print(f"Campaigns, with robots at work, once you are signed in: {address}/campaigns/")
+    print(f"Campaigns with robots (after signing in): {address}/campaigns/")
     entry = loading.entry(folder / "visitor")
-    print(f"Write captions alongside the robots, without an account: {address}{entry}")
-    print(f"Stop it with Ctrl-C. To start over, delete the folder {folder}", flush=True)
+    print(f"Write captions alongside the robots (without an account): {address}{entry}")
+    print(f"Press Ctrl-C to stop. To start over, delete the folder {folder}", flush=True)
 
 
 def _start_worker() -> subprocess.Popen[bytes]:
-    """Start a worker in its own session, so that Ctrl-C reaches only this process, which ends it."""
+    """Start a worker in its own session, so that Ctrl-C only reaches this process."""
     return subprocess.Popen([sys.executable, "-m", "capeval_server", "worker"], start_new_session=True)
 
 
 def _start_robots(sockets: list[socket.socket], folder: Path) -> subprocess.Popen[bytes]:
-    """Start the process of the robots, which ends with this process even if that is killed."""
+    """Start the robots' process, which ends with this process, even if this one is killed."""
     from examples.demo_server import loading, robots
 
     host, port = sockets[0].getsockname()[:2]
     brief = robots.brief(host, port, loading.captions_file(folder))
-    # The robots' process finds this package from any working directory.
+    # Lets the robots' process import this package from any working directory.
     paths = [str(_PROJECT), *filter(None, [os.environ.get("PYTHONPATH")])]
     started = subprocess.Popen(
         [sys.executable, "-m", "examples.demo_server.robot_process"],

@@ -1,4 +1,4 @@
-"""Loading the demo: the COCO challenge, an account, simple methods on its leaderboard, and campaigns."""
+"""Loading of the demo: challenge, account, simple methods on the leaderboard, campaigns."""
 
 from __future__ import annotations
 
@@ -34,58 +34,56 @@ __all__ = ["ACCOUNT", "BOARD", "captions_file", "entry", "load", "password"]
 ACCOUNT = "demo"
 _CHALLENGE, _PHASE, _SPLIT = "coco-captions", "validation", "val2014"
 BOARD = f"/{_CHALLENGE}/{_PHASE}/"
-# The methods whose captions are judged. The words of another one are in any order, which robots that count
-# words don't see.
+# The methods in campaigns. "shuffled-words" is excluded: robots count words, and do not notice word order.
 _JUDGED = ("first-six-words", "one-sentence", "vocabulary-200")
 
 
 def load(folder: Path, said: Callable[[str], None]) -> None:
-    """Loads the COCO challenge, submits and scores what simple methods give, and makes campaigns.
+    """Load the COCO challenge, submit and score captions of simple methods, create campaigns.
 
-    What is there already is left as it is, so a load that was stopped goes on.
+    Existing data is not changed, so that an interrupted load can be resumed.
 
     Args:
-        folder: The folder of the demo.
-        said: Takes a line about what is being done.
+        folder: Folder of the demo.
+        said: Called with a line about each step.
 
     Raises:
-        ResourceError: `pycocoevalcap`, which carries the captions, is not installed.
+        ResourceError: `pycocoevalcap`, which contains the captions, is not installed.
     """
     files = folder / _CHALLENGE
     path = files / "challenge.toml"
     if not path.exists():
-        said(
-            "1 of 5: writing the files of the COCO challenge, 40,504 images of val2014 and 5,174 of train2014"
-        )
+        said("1 of 5: writing the files of the COCO challenge (40,504 images of val2014, 5,174 of train2014)")
         write_example(_CHALLENGE, files)
-    said("2 of 5: importing them")
+    said("2 of 5: importing the challenge")
     challenge = import_challenge(path)
     phase = challenge.phases.get(name=_PHASE)
-    # What is scored already is as people left it, and so is what they submitted themselves.
+    # Only the demo's own submissions are scored and published below: users may have submitted others, and
+    # changed scored ones.
     own = Submission.objects.filter(phase=phase, idempotency_key=F("team__name"))
-    said("3 of 5: submitting the captions of a few simple methods")
+    said("3 of 5: submitting captions of simple methods")
     if own.count() < _METHODS:
         _submit_methods(challenge, phase, files)
-    said("4 of 5: scoring what is not scored yet")
+    said("4 of 5: scoring submissions")
     waiting = list(own.filter(state__in=UNFINISHED).values_list("pk", flat=True))
     worker.run(until_empty=True)
     for submission in own.filter(pk__in=waiting, state=Submission.State.SCORED):
         leaderboard_selection.set_standing(submission, True)
     if not captions_file(folder).exists() or not campaigns.are_made():
-        said("5 of 5: making campaigns, in which robots work")
+        said("5 of 5: creating campaigns for robots")
         material = draw_material(files, _SPLIT, phase, _JUDGED)
         save_captions(material, captions_file(folder))
         campaigns.make_missing(_organizer(), challenge, material)
 
 
 def captions_file(folder: Path) -> Path:
-    """The file of what people wrote of the campaigns' images."""
+    """Return the path of the file with the human captions of the campaigns' images."""
     return folder / "robots.json"
 
 
 def _submit_methods(challenge: Challenge, phase: Phase, files: Path) -> None:
-    """Submits what is not submitted yet."""
-    # The captions that the human baseline is made of, which are not among the references of c4.
+    """Submit the captions of methods without a submission."""
+    # The captions of the human baseline, which are not part of the references c4.
     _, human = hold_out(capeval.load_references(files / f"{_SPLIT}.json"), seed=0)
     captions = {image: human[image][0] for image in human.image_ids}
     for name, about, made in _methods(captions):
@@ -93,15 +91,15 @@ def _submit_methods(challenge: Challenge, phase: Phase, files: Path) -> None:
             _submit(challenge, phase, name, about, made)
 
 
-# How many there are.
+# Number of methods that `_methods` yields.
 _METHODS = 7
 
 
 def _methods(human: dict[int | str, str]) -> Iterator[tuple[str, str, dict[int | str, str]]]:
-    """Names of simple methods, what they do, and the captions that they give.
+    """Yield name, description and captions of each simple method.
 
     Args:
-        human: A person's caption of each image.
+        human: A human caption of each image.
     """
     chance = python_random(0)
     words = {image: caption.lower().rstrip(".").split() for image, caption in human.items()}
@@ -109,15 +107,15 @@ def _methods(human: dict[int | str, str]) -> Iterator[tuple[str, str, dict[int |
     for size in (1000, 200, 50):
         known = {word for word, _ in counts.most_common(size)}
         kept = {image: " ".join(filter(known.__contains__, parts)) for image, parts in words.items()}
-        about = f"A person's caption, of which only the {size:,} most frequent words are kept."
+        about = f"A human caption, reduced to the {size:,} most frequent words."
         yield f"vocabulary-{size}", about, {image: text or "a" for image, text in kept.items()}
     first = {image: " ".join(parts[:6]) for image, parts in words.items()}
-    yield "first-six-words", "The first six words of a person's caption.", first
+    yield "first-six-words", "The first six words of a human caption.", first
     mixed = {image: " ".join(chance.sample(parts, len(parts))) for image, parts in words.items()}
-    yield "shuffled-words", "The words of a person's caption, in any order.", mixed
+    yield "shuffled-words", "The words of a human caption, in random order.", mixed
     others = list(human.values())
     chance.shuffle(others)
-    yield "another-image", "A person's caption of another image.", dict(zip(human, others, strict=True))
+    yield "another-image", "A human caption of another image.", dict(zip(human, others, strict=True))
     yield "one-sentence", "The same caption for every image.", dict.fromkeys(human, "A man on a street.")
 
 
@@ -137,7 +135,7 @@ def _submit(
 
 
 def _organizer() -> User:
-    """The demo's account, an organizer of its challenge; it is made when it is missing."""
+    """Return the demo's account, an organizer of its challenge; create it if missing."""
     user = User.objects.filter(username=ACCOUNT).first()
     if user is None:
         user = make_user(ACCOUNT, email=f"{ACCOUNT}@example.org", staff=True)
@@ -146,13 +144,13 @@ def _organizer() -> User:
 
 
 def password(kept: Path) -> str | None:
-    """The password of the demo's account; both are made when they are missing.
+    """Return the password of the demo's account; create both if missing.
 
     Args:
-        kept: The file that keeps the password from one start to the next.
+        kept: File that stores the password between starts.
 
     Returns:
-        The password; none if its user chose another one.
+        The password, or None if the user changed it.
     """
     user = _organizer()
     if kept.exists():
@@ -166,10 +164,10 @@ def password(kept: Path) -> str | None:
 
 
 def entry(kept: Path) -> str:
-    """The address by which a visitor works beside the robots, without an account.
+    """Return the URL path where visitors work in a campaign without an account.
 
     Args:
-        kept: The file that keeps its token from one start to the next.
+        kept: File that stores the token of the path between starts.
     """
     campaign = Campaign.objects.get(slug=campaigns.FIRST)
     if not kept.exists():

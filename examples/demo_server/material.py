@@ -1,4 +1,4 @@
-"""What the demo's campaigns are about: a few images, what people wrote of them, and submitted captions."""
+"""Material of the demo's campaigns: images with human captions and submitted captions."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from examples.demo_server.cards import things_of
 
 __all__ = ["Material", "draw_material", "load_captions", "plain", "save_captions"]
 
-# How many images, and how many at once are looked at for some of which there is enough to say.
+# Number of images, and number of candidates that are checked at once.
 _IMAGES, _AT_ONCE = 24, 200
-# Of a few that were looked at, the one whose images differ most.
+# Of the seeds that were tried, this one draws the most varied images.
 _SEED = 3
-# So many things are on each card, at least.
+# Minimum number of things on each card.
 _THINGS = 3
 
 
 @dataclass(frozen=True, kw_only=True)
 class Material:
-    """What campaigns are made of.
+    """Images and captions for campaigns.
 
     Attributes:
-        captions: What people wrote of each image; the first of them is the challenge's human baseline.
-        machines: The captions of submitted methods, by name and image.
-        things: What each image's card names.
+        captions: Human captions of each image; the first one belongs to the challenge's human baseline.
+        machines: Captions of submitted methods, by name and image.
+        things: Things named on the card of each image.
     """
 
     captions: Mapping[ImageId, Sequence[str]]
@@ -44,18 +44,18 @@ class Material:
 
     @property
     def images(self) -> list[ImageId]:
-        """The images."""
+        """Image ids."""
         return list(self.captions)
 
     def elsewhere(self, image: ImageId) -> str:
-        """A caption of another image, whose card has no thing in common with this one's if there is one."""
+        """Return a caption of the image with the fewest things in common with this one."""
         place = self.images.index(image)
         others = self.images[place + 1 :] + self.images[:place]
         mine = set(self.things[image])
         return self.captions[min(others, key=lambda other: len(mine & set(self.things[other])))][0]
 
     def systems(self) -> dict[str, dict[ImageId, str]]:
-        """What is judged: people, the methods, and captions of other images."""
+        """Return the judged systems: humans, the methods, and captions of other images."""
         found = {
             HUMAN: {image: texts[0] for image, texts in self.captions.items()},
             **self.machines,
@@ -65,13 +65,13 @@ class Material:
 
 
 def draw_material(files: Path, split: str, phase: Phase, methods: Sequence[str]) -> Material:
-    """Draws images of a split of which there is enough to say, and takes what is known of them.
+    """Draw images of a split with enough things to name, and collect their captions.
 
     Args:
-        files: The folder of the challenge's files.
-        split: The split.
-        phase: The phase to which the methods are submitted.
-        methods: The names of their teams; the submission that stands of each is taken.
+        files: Folder of the challenge's files.
+        split: Name of the split.
+        phase: Phase of the methods' submissions.
+        methods: Team names of the methods; the submission of each on the leaderboard is used.
     """
     references = capeval.load_references(files / f"{split}_c4.json")
     human = capeval.load_candidates(files / f"{split}_c4_human.json")
@@ -97,19 +97,19 @@ def _line(text: str) -> str:
 
 
 def _are_clean(texts: Sequence[str]) -> bool:
-    """Whether no rule finds anything in captions, such as a slip of the pen: robots write them again."""
+    """Return whether captions pass all text rules, since robots submit these captions."""
     return not any(check_captions(texts))
 
 
 def plain(text: str) -> str:
-    """A caption as methods write it, without capitals and full stop: people's can't be told by these then."""
+    """Return a caption in lower case without a final period, so that its style hides its author."""
     return text.lower().rstrip(" .")
 
 
 def _submitted(
     phase: Phase, split: str, methods: Sequence[str], images: Sequence[ImageId]
 ) -> dict[str, dict[ImageId, str]]:
-    """The captions that stand on the leaderboard, of those methods that have some there."""
+    """Return the leaderboard captions of the methods that have a submission there."""
     standing = SubmissionFile.objects.filter(submission__phase=phase, submission__stands=True)
     found = {}
     for name in methods:
@@ -122,11 +122,11 @@ def _submitted(
 
 
 def save_captions(material: Material, path: Path) -> None:
-    """Keeps what people wrote of the images, for the robots."""
+    """Write the human captions to a file for the robots."""
     write_json({str(image): list(texts) for image, texts in material.captions.items()}, path)
 
 
 def load_captions(path: Path) -> dict[str, list[str]]:
-    """What people wrote of the images, by the images' ids."""
+    """Return the human captions in a file, by image id."""
     found: dict[str, list[str]] = json.loads(path.read_bytes())
     return found

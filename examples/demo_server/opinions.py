@@ -1,6 +1,6 @@
-"""What the demo's robots answer: they count words in common, and nothing else.
+"""Answers of the demo's robots, which only count words in common.
 
-A robot that sees a picture knows the captions that people wrote of it.
+A robot that sees a picture knows its human captions.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ Answer = dict[str, str]
 
 _LITTLE_WORDS = "a an and at by his her in is are it its next of on that the their to while with"
 _LITTLE = frozenset(_LITTLE_WORDS.split())
-# Robots differ from each other by chance where a choice is close.
+# Standard deviation of random noise, so that robots sometimes differ if a choice is close.
 _DIFFERENCE = 0.04
-# From this part of words in common two captions say the same; so like is a caption that says all right, and
-# one of something else is less like. So close are captions that are equally good.
+# Thresholds for the share of words in common: two captions have the same meaning, a caption is fully correct,
+# a caption belongs to the image; and the largest difference between equally good captions.
 _SAME, _RIGHT, _OTHER, _EVEN = 0.3, 0.25, 0.1, 0.05
-# More choices than these are a scale.
+# A question with more choices is a scale.
 _FEW = 3
-# So many words that are not little has a caption that is very detailed.
+# Number of content words in a very detailed caption.
 _DETAILED = 7
 
 
@@ -37,19 +37,19 @@ def _words(text: str) -> frozenset[str]:
 
 
 def _in_common(one: str, other: str) -> float:
-    """The part of the words of two texts that both have."""
+    """Return the share of the words of two texts that occur in both (Jaccard index)."""
     first, second = _words(one), _words(other)
     return len(first & second) / len(first | second) if first | second else 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Seen:
-    """What a robot sees of an item.
+    """An item from the perspective of a robot.
 
     Attributes:
-        shown: What a worker's browser gets.
-        captions: What people wrote of the picture; empty where none is shown.
-        rng: The robot's own generator.
+        shown: Contents of the item, as sent to a worker's browser.
+        captions: Human captions of the picture; empty if no picture is shown.
+        rng: Random generator of the robot.
     """
 
     shown: Mapping[str, Any]
@@ -57,12 +57,12 @@ class Seen:
     rng: random.Random
 
     def alike(self, one: str, other: str) -> float:
-        """How alike two texts are to this robot; 0 where they have nothing in common."""
+        """Return the noisy similarity of two texts; 0 if they have no word in common."""
         part = _in_common(one, other)
         return part + self.rng.gauss(0, _DIFFERENCE) if part else 0.0
 
     def likeness(self, text: str) -> float:
-        """How much a text is like what people wrote of the picture, other than itself."""
+        """Return the noisy mean similarity to the picture's other human captions."""
         others = [caption for caption in self.captions if _words(caption) != _words(text)]
         mean = sum(_in_common(text, other) for other in others) / max(len(others), 1)
         return mean + self.rng.gauss(0, _DIFFERENCE) if mean else 0.0
@@ -131,11 +131,13 @@ _OPINIONS: Mapping[str, Callable[[Seen], Answer]] = {
 
 
 def opinion(kind: str, seen: Seen) -> Answer:
-    """Return a robot's answer, as a browser would send it; drawn for kinds of which robots have no opinion.
+    """Return a robot's answer in the form that a browser sends.
+
+    The answer is random for task types that robots do not support.
 
     Args:
-        kind: The kind of task, one with choices.
-        seen: What the robot sees.
+        kind: Name of a task type with choices.
+        seen: Item from the perspective of the robot.
     """
     if kind not in _OPINIONS:
         return {name: seen.rng.choice(list(each.labels)) for name, each in TASKS[kind].choices.items()}
@@ -143,7 +145,7 @@ def opinion(kind: str, seen: Seen) -> Answer:
 
 
 def careless_answer(kind: str) -> Answer:
-    """The answer of a robot that does not look: the first of a few choices, and the last of a scale."""
+    """Return a careless answer: the first of a few choices, or the last point of a scale."""
     found = {}
     for name, choices in TASKS[kind].choices.items():
         values = list(choices.labels)

@@ -1,6 +1,6 @@
-"""The process of the robots: `python -m examples.demo_server.robot_process`.
+"""Process of the robots: `python -m examples.demo_server.robot_process`.
 
-It needs the settings of the demo server in its environment, and the robots' brief on standard input.
+It requires the settings of the demo server in its environment, and the robots' brief on standard input.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The robots of the demo: they work on its campaigns by the API, as other workers' programs do.
+"""Robots that work on the demo's campaigns through the API, like other workers' programs.
 
-They see more than a program is shown: which image a card stands for, by the database. They leave a part of
-each campaign to people, wait where there is nothing for them, and end with the demo.
+Unlike other programs, they read the image of a card from the database. They leave a share of each campaign to
+humans, wait if there is no item for them, and end with the demo.
 """
 
 from __future__ import annotations
@@ -37,27 +37,27 @@ __all__ = ["SHARE", "Ask", "Brief", "Program", "RefusedError", "Robot", "brief",
 
 _TOKEN = "robots of the demo"  # noqa: S105 - a token's name.
 SHARE = 0.8
-"""Of so many of a campaign's answers robots begin no more: the rest is for people."""
+"""Share of a campaign's answers after which robots request no more items; the rest is for humans."""
 
-# How many seconds a robot looks at an item, how much that varies, and how much of it a careless one looks.
+# Seconds per item, relative variation of this time, and share of it that a careless robot uses.
 _SECONDS, _VARIES, _CARELESS = 6.0, 0.4, 0.5
-# How long a robot asks for nothing where there was nothing for it, and where the server did not answer.
+# Seconds without requests after a campaign had no item, and after the server did not answer.
 _REST, _PAUSE = 60.0, 10.0
 _SKIPPED = 0.04
-_REASON = "It is what people wrote of this image."
+_REASON = "This is a human caption of this image."
 _TIMEOUT = 60
 
 
 @dataclass(frozen=True, kw_only=True)
 class Brief:
-    """What the robots have to know.
+    """Parameters of the robots' process.
 
     Attributes:
-        host: Where the server listens.
-        port: Its port.
-        captions: The file of what people wrote of the images.
-        tokens: A token of each robot, by its name.
-        seconds: How long a robot looks at an item.
+        host: Host on which the server listens.
+        port: Port of the server.
+        captions: Path of the file with human captions of the images.
+        tokens: API token of each robot, by name.
+        seconds: Seconds that a robot spends on an item.
     """
 
     host: str
@@ -67,47 +67,47 @@ class Brief:
     seconds: float = _SECONDS
 
     def tell(self, process: IO[bytes]) -> None:
-        """Tells the robots, who end when this pipe does."""
+        """Send the brief to the robots' process, which ends when this pipe is closed."""
         process.write(json_bytes(asdict(self)))
         process.flush()
 
 
 def brief(host: str, port: int, captions: Path) -> Brief:
-    """What robots need for a new start: with new tokens, in place of those of the last one."""
+    """Return the brief for a new start, and replace the tokens of the previous start."""
     Token.objects.filter(name=_TOKEN, user__username__in=ROBOTS).delete()
     users = User.objects.filter(username__in=ROBOTS)
     tokens = {user.username: Token.issue(user.pk, _TOKEN, Token.Scope.SUBMIT) for user in users}
-    # A server that listens everywhere is also here.
+    # A server that listens on all addresses is reachable on the loopback address.
     here = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - it is compared.
     return Brief(host=here, port=port, captions=str(captions), tokens=tokens)
 
 
-# Asks the API: with a method, a place and what is sent, if something is.
+# Sends an API request: method, path and optional content; returns the content of the answer.
 Ask = Callable[[str, str, Mapping[str, Any] | None], Any]
 
 
 class RefusedError(Exception):
-    """The server answered that something can't be done."""
+    """The server rejected a request with a status from 400 to 499."""
 
 
 class Program:
-    """A program that asks the API with a robot's token, at the address where the server listens."""
+    """API client with a robot's token, connected directly to the server."""
 
     def __init__(self, told: Brief, name: str) -> None:
         self._host, self._port = told.host, told.port
         address = urlsplit(settings.ADDRESS)
-        # As a proxy would hand it on, where the site's address is another than the one to listen at.
+        # Headers as set by a proxy, because the address of the site may differ from the listening address.
         proxied = {"Host": address.netloc, "X-Forwarded-Proto": address.scheme}
         bearer = {"Authorization": f"Bearer {told.tokens[name]}", "Content-Type": "application/json"}
         self._headers = {**proxied, **bearer}
 
     def __call__(self, method: str, place: str, content: Mapping[str, Any] | None = None) -> Any:
-        """What the API answers.
+        """Send a request and return the content of the answer.
 
         Raises:
-            RefusedError: It refuses.
+            RefusedError: The server rejects the request.
             OSError: The server does not answer.
-            http.client.HTTPException: It does not answer by HTTP, or fails.
+            http.client.HTTPException: The server fails, or does not answer with HTTP.
         """
         body = None if content is None else json.dumps(content)
         connection = http.client.HTTPConnection(self._host, self._port, timeout=_TIMEOUT)
@@ -125,15 +125,15 @@ class Program:
 
 
 class Robot:
-    """One robot: it takes the items of one campaign, answers one after the other, and goes to another one.
+    """A robot, which answers a batch of one campaign, then chooses a campaign again.
 
     Args:
-        name: Its name.
-        program: Asks the API as this robot.
-        captions: What people wrote of the images, by the images' ids.
-        seconds: How long it looks at an item.
-        seed: What its draws follow from; the time by default, as the same draws again would skip the same
-            items at each start.
+        name: Name of the robot.
+        program: Sends API requests as this robot.
+        captions: Human captions by image id.
+        seconds: Seconds per item.
+        seed: Seed of the robot's random choices. Defaults to the time, because a fixed seed would skip the
+            same items after each start.
     """
 
     def __init__(
@@ -152,19 +152,20 @@ class Robot:
         self._training = False
         self._items: list[dict[str, Any]] = []
         self._began = 0.0
-        # When a campaign may have something again, and the texts that were agreed to, by campaign.
+        # By campaign: the time until which the robot does not request items, and the accepted version of the
+        # texts.
         self._resting: dict[str, float] = {}
         self._agreed: dict[str, int] = {}
 
     def step(self) -> float:
-        """Answers what it has looked at, and begins with the next; says how many seconds that takes."""
+        """Answer the current item and start the next; return the seconds until the next step."""
         try:
             if self._items:
                 self._answer(self._items.pop(0))
             if not self._items:
                 self._take()
         except RefusedError:
-            # By a person, who may block, pause and close; what is lost is the item, and not the robot.
+            # An organizer may have blocked the robot, or paused or closed the campaign.
             self._rest()
         except (OSError, http.client.HTTPException, Error):
             return _PAUSE
@@ -179,7 +180,7 @@ class Robot:
         self._items = []
 
     def _take(self) -> None:
-        """Takes a batch of a campaign that is not far enough."""
+        """Request a batch of a campaign with open work for robots."""
         found = self._behind()
         if not found:
             return
@@ -191,7 +192,7 @@ class Robot:
             self._rest()
 
     def _behind(self) -> list[tuple[str, str]]:
-        """The names and kinds of the campaigns that are not far enough."""
+        """Return slug and task type of the campaigns with open work for robots."""
         slugs = [demo.slug for demo in DEMOS]
         opened = Campaign.objects.filter(slug__in=slugs, state=Campaign.State.OPEN)
         slots = Slot.objects.filter(item__campaign__in=opened, closed=False).order_by()
@@ -206,7 +207,7 @@ class Robot:
         ]
 
     def _enter(self) -> None:
-        """Agrees to the texts, at each start and when they change; goes on from a try of the training."""
+        """Agree to new or changed texts, and continue after a completed training attempt."""
         entered = self._ask("GET", "")
         texts = entered["texts"]["number"]
         if self._agreed.get(self._place) != texts:
@@ -219,20 +220,20 @@ class Robot:
         try:
             self._ask("POST", "training", {})
         except RefusedError:
-            # The try is not at its end.
+            # The training attempt is not complete.
             return
 
     def _answer(self, item: Mapping[str, Any]) -> None:
         lease = item["lease"]
-        # What is skipped in the training is not right, and may be one too many.
+        # Never skips in the training, where a skipped item counts as wrong and can fail the attempt.
         if not self._training and self._rng.random() < _SKIPPED:
-            self._ask("POST", f"items/{lease}/skip", {"reason": "the robot skips one now and then"})
+            self._ask("POST", f"items/{lease}/skip", {"reason": "the robot skips some items at random"})
             return
         answer, reasons = self._chosen(item), {}
         if task_named(self._kind).written:
             findings = self._ask("POST", f"items/{lease}/check", answer)["findings"]
             if any(finding["level"] == "block" for finding in findings):
-                self._ask("POST", f"items/{lease}/skip", {"reason": "a rule blocks what people wrote of it"})
+                self._ask("POST", f"items/{lease}/skip", {"reason": "a text rule blocks the human caption"})
                 return
             reasons = {finding["rule"]: _REASON for finding in findings if finding["level"] == "confirm"}
         seconds = round(time.monotonic() - self._began, 1)
@@ -252,14 +253,14 @@ class Robot:
         return self._program(method, f"/api/annotate/{self._place}{path and '/'}{path}", content)
 
     def _written(self, captions: Sequence[str]) -> str:
-        """A caption that a person wrote; each robot has another one. One writes what is of another image."""
+        """Return a human caption, a different one per robot; the careless robot's is of any image."""
         if self.name == CARELESS:
             return self._rng.choice(self._captions[self._rng.choice(list(self._captions))])
         return captions[ROBOTS.index(self.name) % len(captions)]
 
 
 def run() -> None:
-    """Has the robots work until their input, which tells them what they have to know, ends."""
+    """Run the robots until standard input, which provides their brief, is closed."""
     line = sys.stdin.readline()
     if not line:
         return
@@ -267,7 +268,7 @@ def run() -> None:
     captions = load_captions(Path(told.captions))
     robots = [Robot(name, Program(told, name), captions, told.seconds) for name in told.tokens]
     now = time.monotonic()
-    # Not all at once.
+    # Starts the robots one second apart.
     due = [(now + place, place) for place in range(len(robots))]
     heapq.heapify(due)
     while due:
@@ -279,6 +280,6 @@ def run() -> None:
 
 
 def _ended(seconds: float) -> bool:
-    """Waits; says whether the input has ended, with whoever started the robots."""
+    """Wait; return whether standard input was closed because the parent process ended."""
     readable, _, _ = select.select([sys.stdin], [], [], max(seconds, 0))
     return bool(readable) and not os.read(sys.stdin.fileno(), 1)
