@@ -1,1 +1,1 @@
-"""Goldens: recordings of the public behavior that a restructuring must not change."""
+"""Goldens: recordings of public behavior that a refactoring must not change."""

@@ -1,4 +1,4 @@
-"""Compares the project's public behavior with the recording in `goldens/`, or records it."""
+"""Comparison of the project's public behavior with the recording in `goldens/`, and recording."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from scripts.goldens.registry import Golden, load_kinds
 
 _FOLDER = PROJECT / "goldens"
 _AT_ONCE = 2
-# Lines of a golden's differences that are shown.
+# Maximum number of lines of a golden's differences in the output.
 _SHORT = 60
 # Variables that would change the recorded output have fixed values in all processes.
 _FIXED = {
@@ -38,7 +38,7 @@ _DROPPED = ("PG", "LC_", "LANG", "FORCE_COLOR", "CLICOLOR", "PYTHONWARNINGS", "D
 
 
 def main() -> None:
-    """Run the command; exit with status 1 if something differs or can't be recorded."""
+    """Compare or record; exit with status 1 if a golden differs or can't be recorded."""
     options = _options()
     goldens = list(load_kinds().values())
     if options.only:
@@ -65,9 +65,15 @@ def main() -> None:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m scripts.goldens", description=__doc__)
     parser.add_argument("--record", action="store_true", help="Record instead of comparing.")
-    parser.add_argument("--only", nargs="+", metavar="NAME", choices=sorted(load_kinds()), help="Only these.")
-    parser.add_argument("--folder", type=Path, default=_FOLDER, help="The recording. [default: goldens/]")
-    parser.add_argument("--with", dest="other", type=Path, help="Compare with this recording, not a new one.")
+    parser.add_argument(
+        "--only", nargs="+", metavar="NAME", choices=sorted(load_kinds()), help="Use only these goldens."
+    )
+    parser.add_argument(
+        "--folder", type=Path, default=_FOLDER, help="Folder of the recording. [default: goldens/]"
+    )
+    parser.add_argument(
+        "--with", dest="other", type=Path, help="Compare with this recording instead of a new one."
+    )
     parser.add_argument("--full", action="store_true", help="Show all lines of the differences.")
     parser.add_argument("--timings", action="store_true", help="Show the duration of each process.")
     return parser.parse_args()
@@ -100,7 +106,7 @@ def _recorded(
 
 
 def _record(folder: Path, names: Sequence[str]) -> float:
-    """Record goldens in a process with a fixed environment; return the seconds that it took."""
+    """Record goldens in a process with a fixed environment; return the duration in seconds."""
     began = time.monotonic()
     cache = {f"{ENVIRONMENT}CACHE"}
     env = {
@@ -118,7 +124,7 @@ def _record(folder: Path, names: Sequence[str]) -> float:
 
 
 def _show(golden: Golden, recorded: Path, made: Path, limit: int | None) -> bool:
-    """Print how a golden differs, with at most `limit` lines; return whether it does."""
+    """Print at most `limit` lines of a golden's differences; return whether there are any."""
     lines = list(differences(golden, recorded, made))
     if not lines:
         return False

@@ -1,4 +1,4 @@
-"""A chapter of the story about accounts, with each event that sends mail."""
+"""Account actions of the story: each event that sends a mail."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NEW = "brown-cows-2026"
 
 
 def sign_up() -> None:
-    """Sign up, once with a known address, and ask for new passwords."""
+    """Sign up, also with an address that is already in use, and request password resets."""
     for name, email in (("zoe", "zoe@example.org"), ("yan", "dan@example.org")):
         form = {"username": name, "email": email, "password1": _NEW, "password2": _NEW}
         Person(name).post("/accounts/signup/", **form)
@@ -41,7 +41,7 @@ def change_account(person: Person, now: datetime) -> None:
 
 
 def confirmation_link() -> str:
-    """Return the link in the last mail, which confirms an address."""
+    """Return the link in the last mail that confirms an address."""
     from django.core import mail
 
     body = str(mail.outbox[-1].body)
@@ -52,7 +52,7 @@ def confirmation_link() -> str:
 
 
 def add_second_factor(person: Person, now: datetime) -> None:
-    """Add an authenticator app, which shows passwords that depend on the time."""
+    """Add an authenticator app (time-based one-time passwords)."""
     secret = re.search(r"\b[A-Z2-7]{32}\b", person.see("/accounts/2fa/totp/activate/"))
     if secret is None:
         raise RuntimeError("the page to activate an authenticator app shows no secret")

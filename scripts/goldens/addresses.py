@@ -1,4 +1,4 @@
-"""Addresses of routes, with the ids and names of rows that the story created."""
+"""URL paths of routes, with the ids and names of rows that the story created."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ _FIXED = {
     "url": ["nothing"],
     "user": ["ann"],
 }
-# Submissions by the parameter that names one.
+# Methods of submissions, by the route parameter with the submission's id.
 _SUBMISSIONS = {"submission_id": "alpha", "other_id": "gamma"}
-# Queries that change a page.
+# Query strings that change a page, by route.
 _QUERIES = {
     "<challenge:slug>/<slug:name>/": [
         "",
@@ -57,10 +57,10 @@ _QUERIES = {
 
 
 def addresses(story: Story, route: str) -> Iterator[str]:
-    """Yield the addresses of a route that are asked.
+    """Yield the paths to request for a route.
 
     Raises:
-        RuntimeError: There is no value for a parameter.
+        RuntimeError: A parameter has no value here.
     """
     parameters = [match[1] or match[2] for match in _PARAMETER.finditer(route)]
     values = [_values(story, route, name) for name in parameters]
@@ -97,7 +97,8 @@ def _values(story: Story, route: str, name: str) -> Sequence[str]:
         return [_worker(story, _campaigns(route)[0])]
     if name not in _FIXED:
         raise RuntimeError(
-            f"add a value for {name!r} of the route {route!r}, or list it in goldens/unvisited.toml"
+            f"no value for parameter {name!r} of the route {route!r}: add one in scripts/goldens/addresses.py"
+            " or list the route in goldens/unvisited.toml"
         )
     return _FIXED[name]
 
@@ -138,16 +139,16 @@ def _team(story: Story) -> str:
 
 @cache
 def _lease(story: Story) -> str:
-    """Return the lease of the item that the annotator sees."""
+    """Return the lease of the annotator's current item."""
     page = story.people["annotator"].see("/annotate/write-campaign/")
     found = re.search(r"/annotate/write-campaign/([0-9a-f-]{36})/", page)
     if found is None:
-        raise RuntimeError("the annotator has no item of the campaign write-campaign")
+        raise RuntimeError("the annotator has no item in the campaign 'write-campaign'")
     return found[1]
 
 
 def _rows(story: Story, route: str) -> list[str]:
-    """Return the first row in a list of the administration."""
+    """Return the id of the first row in an admin list."""
     listed = route.partition("<")[0]
     found = re.search(rf'href="/{re.escape(listed)}([^/"]+)/change/', story.people["staff"].see(f"/{listed}"))
     return [found[1] if found else "1"]

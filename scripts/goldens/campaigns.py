@@ -1,4 +1,4 @@
-"""The campaigns of the story: one of each kind of task, and two that are finished."""
+"""Campaigns of the story: one of each task type, a reviewed, a trained and two finished ones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CAPTIONS = {
     "3": ("A red bus is driving down the street.", "A red bus stops at a street corner."),
 }
 _OTHER = "A man rides a big wave on a board."
-# The texts of an item of each kind.
+# The text fields of an item of each task type.
 _FIELDS: dict[str, Mapping[str, str]] = {
     "write": {},
     "triplet": {"reference": "first", "first": "second", "second": "other"},
@@ -33,10 +33,10 @@ _WITHOUT_IMAGE = ("triplet", "m5")
 _COMPARISONS = ("triplet", "pairwise")
 _SETTINGS = {"answers": 3, "batch": 2, "check_every": 0, "repeat_every": 0, "review_every": 0}
 PANEL = "pairwise-campaign"
-"""The campaign to which a panel sends workers."""
+"""Campaign to which a panel sends workers."""
 
 TRAINED = "trained"
-"""The campaign that begins with a training."""
+"""Campaign that begins with a training."""
 
 CAMPAIGNS: dict[str, tuple[str, Mapping[str, Any]]] = {
     **{f"{kind}-campaign": (kind, {**_SETTINGS, "review_first": 0}) for kind in _FIELDS},
@@ -45,11 +45,11 @@ CAMPAIGNS: dict[str, tuple[str, Mapping[str, Any]]] = {
     "finished-pairs": ("pairwise", {**_SETTINGS, "answers": 2, "batch": 3, "review_first": 0}),
     TRAINED: ("pairwise", {**_SETTINGS, "training_items": 1, "training_right": 1, "training_tries": 1}),
 }
-"""The kind and the settings of each campaign, by its name in addresses."""
+"""Task type and settings of each campaign, by slug."""
 
 
 FINISHED = ("finished", "finished-pairs")
-"""The campaigns that end with a release."""
+"""Campaigns that end with a release."""
 
 
 def campaign_files(slug: str, folder: Path) -> Path:

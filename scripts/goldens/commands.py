@@ -1,4 +1,4 @@
-"""The `capeval` command, run in this process."""
+"""Runs of the `capeval` command in this process."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Done", "run", "succeed"]
 
 @dataclass(frozen=True, kw_only=True)
 class Done:
-    """A finished command: exit code and the text of both streams."""
+    """Result of a command: exit code, standard output and standard error."""
 
     code: int
     out: str
@@ -26,7 +26,7 @@ class Done:
 
 
 class _Text(io.TextIOWrapper):
-    """A stream in memory, with the bytes that programs write below it."""
+    """A text stream in memory with a binary buffer, like `sys.stdout`."""
 
     def __init__(self, text: str = "") -> None:
         super().__init__(io.BytesIO(text.encode()), encoding="utf-8", newline="\n", write_through=True)
@@ -58,8 +58,8 @@ def run(*arguments: str, given: str = "") -> Done:
     """Run a command.
 
     Args:
-        arguments: Its arguments.
-        given: The text on its standard input.
+        arguments: Arguments of the command.
+        given: Text on its standard input.
     """
     out, err, code = _Text(), _Text(), 0
     with _replaced(arguments, given), redirect_stdout(out), redirect_stderr(err):
@@ -71,10 +71,10 @@ def run(*arguments: str, given: str = "") -> Done:
 
 
 def succeed(*arguments: str, given: str = "") -> str:
-    """Run a command, and return its output.
+    """Run a command and return its standard output.
 
     Raises:
-        RuntimeError: It failed.
+        RuntimeError: The command failed.
     """
     done = run(*arguments, given=given)
     if done.code:

@@ -17,12 +17,12 @@ def differences(golden: Golden, recorded: Path, made: Path) -> Iterator[str]:
     """Compare the files of a golden.
 
     Args:
-        golden: The golden.
-        recorded: The folder `goldens/`.
-        made: A folder with a new recording.
+        golden: Golden to compare.
+        recorded: Folder of the recording, `goldens/`.
+        made: Folder of the new recording.
 
     Yields:
-        Lines of unified diffs, in which `-` is recorded and `+` is new.
+        Lines of unified diffs: `-` for the recording, `+` for the new one.
     """
     renames = _renames(golden, recorded)
     before = _files(recorded / golden.name, renames)
@@ -30,17 +30,17 @@ def differences(golden: Golden, recorded: Path, made: Path) -> Iterator[str]:
     for name in sorted({*before, *after}):
         place = f"{golden.name}/{name}"
         if name not in before or name not in after:
-            yield f"{place}: {'not recorded' if name not in before else 'recorded, and missing now'}"
+            yield f"{place}: {'not recorded' if name not in before else 'recorded, but missing now'}"
             continue
         old, new = (_lines(found[name]) for found in (before, after))
         if golden.renames:
-            # The order of lines follows from names.
+            # Lines are sorted by name, so renames change their order.
             old, new = sorted(_renamed(line, renames) for line in old), sorted(new)
         yield from unified_diff(old, new, f"recorded/{place}", f"now/{place}", lineterm="")
 
 
 def _lines(path: Path) -> list[str]:
-    """Return the lines of a file, with carriage returns and a missing last line end made visible."""
+    """Return the lines of a file, with visible carriage returns and missing final line end."""
     text = path.read_bytes().decode("utf-8")
     lines = text.replace("\r", "\\r").split("\n")
     return lines[:-1] if lines[-1] == "" else [*lines[:-1], f"{lines[-1]} (no line end)"]
@@ -58,7 +58,7 @@ def _renamed(text: str, renames: Mapping[str, str]) -> str:
     if not renames:
         return text
     names = "|".join(map(re.escape, sorted(renames, key=len, reverse=True)))
-    # Names that begin with one, such as those of triggers and of tables between two models, change with it.
+    # Also renames longer names with the same prefix, such as triggers and many-to-many tables.
     return re.sub(rf"(?<!\w)(?:{names})(?![^\W_])", lambda match: renames[match[0]], text)
 
 

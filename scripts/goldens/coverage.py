@@ -1,4 +1,4 @@
-"""Routes and templates that the golden "pages" must cover, and the list of those that it leaves out."""
+"""Coverage check of routes and templates by the golden "pages"."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _UNVISITED = PROJECT / "goldens" / "unvisited.toml"
 
 
 def visited_routes() -> list[str]:
-    """Return the patterns of all routes that are not left out."""
+    """Return the patterns of all routes not excluded in `goldens/unvisited.toml`."""
     return _not_left_out("routes", [pattern for pattern, _ in routes()])
 
 
 @contextmanager
 def rendered() -> Iterator[set[str]]:
-    """Provide a set to which the name of each rendered template is added."""
+    """Provide a set that collects the names of rendered templates."""
     from django.test.signals import template_rendered
 
     found: set[str] = set()
@@ -40,19 +40,19 @@ def rendered() -> Iterator[set[str]]:
 
 
 def check_templates(used: Collection[str]) -> None:
-    """Check that each template of the project was rendered or is left out.
+    """Check that each template of the project was rendered or is excluded, but not both.
 
     Raises:
-        RuntimeError: Some were not rendered, or are left out but were rendered.
+        RuntimeError: A template was neither rendered nor excluded, or both.
     """
     expected = _not_left_out("templates", sorted(_templates()))
     if missing := sorted(set(expected) - set(used)):
         raise RuntimeError(
-            f"no page has the templates {missing}: add a visit to scripts/goldens/visits.py, or list them in"
+            f"templates without a page: {missing}; add a visit to scripts/goldens/visits.py, or list them in"
             f" {_UNVISITED}"
         )
     if covered := sorted((set(_templates()) - set(expected)) & set(used)):
-        raise RuntimeError(f"{_UNVISITED}: pages have the templates {covered}: remove them")
+        raise RuntimeError(f"{_UNVISITED}: remove these templates, which are rendered: {covered}")
 
 
 def _templates() -> Iterator[str]:
@@ -68,7 +68,7 @@ def _templates() -> Iterator[str]:
 
 
 def _not_left_out(kind: str, names: Collection[str]) -> list[str]:
-    """Return the names that no pattern of a kind in the list matches."""
+    """Return the names that match no excluding pattern of their kind."""
     with _UNVISITED.open("rb") as file:
         patterns: dict[str, str] = tomllib.load(file)[kind]
     for pattern in patterns:

@@ -1,4 +1,4 @@
-"""A fixed clock and seeded random numbers, so that a recording is the same on every machine and day."""
+"""Fixed clock and seeded random numbers, for equal recordings on every machine and day."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _seed = ""
 
 
 class Clock:
-    """The time in this process, which changes only by `move`."""
+    """Time of this process, which changes only with `move`."""
 
     def __init__(self) -> None:
         self.now = _BEGINNING
@@ -33,7 +33,7 @@ class Clock:
 def fix_clock() -> Clock:
     """Replace the clock, the random numbers, the host name and the network of this process.
 
-    Call it before Django and the project are imported: they keep references to these functions.
+    Call it before Django and the project are imported, because they keep references to these functions.
     """
     clock = Clock()
     vars(time)["time"] = lambda: clock.now.timestamp()
@@ -49,14 +49,14 @@ def fix_clock() -> Clock:
 
 
 def _no_host(host: Any, *arguments: Any, **options: Any) -> Any:
-    """Return only addresses of this machine, so that no recording depends on a network."""
+    """Resolve only the local host, so that recordings do not depend on a network."""
     if host in ("127.0.0.1", "localhost"):
         return _getaddrinfo("127.0.0.1", *arguments, **options)
     raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
 
 def reseed(name: str) -> None:
-    """Start new random numbers, so that those of one step don't depend on the steps before it."""
+    """Reseed all random numbers, so that a step does not depend on the steps before it."""
     global _seed
     _seed = name
     _streams.clear()
@@ -64,8 +64,8 @@ def reseed(name: str) -> None:
 
 
 def _random_bytes(size: int, /) -> Any:
-    # A stream for each size: ids (16 bytes) don't depend on how many row versions (8 bytes) were drawn, as
-    # their number depends on how long scoring takes.
+    # One stream per size, so that ids (16 bytes) do not depend on the number of row versions (8 bytes) drawn
+    # before, which varies with the duration of scoring.
     if size not in _streams:
         _streams[size] = random.Random(int.from_bytes(sha256(f"{_seed} {size}".encode()).digest()))
     return _streams[size].randbytes(size)

@@ -1,4 +1,4 @@
-"""The lines that the server's loggers write."""
+"""Collection of the server's log lines."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from scripts.goldens.names import SETTINGS
 __all__ = ["PACKAGE", "LogLines"]
 
 PACKAGE = SETTINGS.partition(".")[0]
-"""The root of the names of the server's loggers."""
+"""Root of the names of the server's loggers."""
 
 
 class LogLines(logging.Handler):
-    """Collects records, formatted in each form that the server's settings have."""
+    """Handler that collects records in each format of the server's settings."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -26,18 +26,18 @@ class LogLines(logging.Handler):
         self.lines: dict[str, dict[str, str]] = {}
 
     def listen(self) -> None:
-        """Collect from now on."""
+        """Start to collect."""
         from django.conf import settings
         from django.utils.log import configure_logging
 
-        # By the settings: each command configures logging again, which removes other handlers.
+        # Changes the settings, because each command configures logging again and removes other handlers.
         about: dict[str, Any] = settings.LOGGING
         about["handlers"]["goldens"] = {"()": lambda: self, "filters": list(about["filters"])}
         about["root"]["handlers"] = [*about["root"]["handlers"], "goldens"]
         configure_logging(settings.LOGGING_CONFIG, about)
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep the first line of each message, whatever its numbers are."""
+        """Keep the first record of each message, regardless of its arguments."""
         if not record.name.startswith(f"{PACKAGE}."):
             return
         key = f"{record.name} {record.levelname} {record.msg if record.args else ''}"

@@ -1,4 +1,4 @@
-"""Masks for values that differ between two runs of the same code, or between two versions of capeval."""
+"""Masks for values that differ between runs of the same code or versions of capeval."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["mask"]
 _PATTERNS = [
     (re.compile(pattern), mask)
     for pattern, mask in (
-        # allauth's keys: signed texts with a time stamp, which are parts of addresses.
+        # allauth's keys in URLs: signed values with a time stamp.
         (r"(?<=/confirm-email/)[\w:-]+(?=/)", "KEY"),
         (r"(?<=/password/reset/key/)[\w-]+(?=/)", "KEY"),
         (r"(?<=secret=)[A-Z2-7]{32}\b", "SECRET"),
@@ -24,7 +24,7 @@ _PATTERNS = [
         (r'(?<=name="csrfmiddlewaretoken" value=")\w+', "TOKEN"),
         (r'(?<=name="key" value=")[\w-]{16,}', "KEY"),
         (r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", "UUID"),
-        # Permissions, which have the order of migrations.
+        # Ids of permissions, which depend on the order of migrations.
         (r'(?<=<option value=")\d+(?=">[^|<]+\|[^|<]+\| Can )', "ID"),
         (r"\b[0-9a-f]{64}\b", "SHA256"),
         (r"\b[0-9a-f]{32}\b", "HEX32"),
@@ -36,7 +36,7 @@ _PATTERNS = [
 
 
 def mask(text: str) -> str:
-    """Return a text with ids, tokens, hashes, durations, folders of this machine and versions masked."""
+    """Return a text with masked ids, tokens, hashes, durations, local folders and versions."""
     for folder, name in (
         (tempfile.gettempdir(), "TMP"),
         (str(PROJECT), "PROJECT"),

@@ -1,4 +1,7 @@
-"""Names of the project that the goldens depend on. A move of modules changes this file and no other."""
+"""Names in the project that the goldens depend on.
+
+If modules move, only this file of the goldens must change.
+"""
 
 from __future__ import annotations
 
@@ -8,25 +11,25 @@ __all__ = ["APP", "COMMAND", "DISTRIBUTIONS", "ENVIRONMENT", "MODULES", "PROJECT
 
 PROJECT = Path(__file__).parents[2]
 COMMAND = "capeval"
-"""The console script."""
+"""Name of the console script."""
 
 DISTRIBUTIONS = {
     "capeval": ".",
     "capeval-server": "server",
     "capeval-decoding": "decoding",
 }
-"""The folder of each distribution's pyproject.toml."""
+"""Folder of pyproject.toml by distribution."""
 
 SETTINGS = "capeval_server.config.settings"
-"""The value of DJANGO_SETTINGS_MODULE."""
+"""Value of DJANGO_SETTINGS_MODULE."""
 
 APP = "capeval.cli.app:app"
-"""The click group with all commands."""
+"""Click group with all commands."""
 
 ENVIRONMENT = "CAPEVAL_"
-"""The prefix of the environment variables that configure the project."""
+"""Prefix of the environment variables that configure the project."""
 
-# The documented modules: by the name in the goldens, the module of today.
+# Documented modules: current module by name in the goldens.
 MODULES = {
     "capeval": "capeval",
     "capeval.compat": "capeval.compat",

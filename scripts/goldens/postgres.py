@@ -1,4 +1,4 @@
-"""A PostgreSQL server of our own, for as long as its schema is read."""
+"""Temporary PostgreSQL server."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["missing", "running"]
 
 
 def _programs() -> Path | None:
-    """Return the folder of PostgreSQL's programs, which Debian leaves out of the search path."""
+    """Return the folder of PostgreSQL's programs, which is not in the search path on Debian."""
     found = shutil.which("initdb")
     if found:
         return Path(found).resolve().parent
@@ -23,19 +23,19 @@ def _programs() -> Path | None:
 
 
 def missing() -> str:
-    """Return why it can't run here; empty if it can."""
+    """Return the reason why PostgreSQL can't run here, or ""."""
     return "" if _programs() else "PostgreSQL is not installed; on Debian: apt-get install postgresql"
 
 
 @contextmanager
 def running() -> Iterator[str]:
-    """Run a server that listens on a socket in a folder of its own; provide the address of a database."""
+    """Run a server on a socket in a temporary folder, and provide its database URL."""
     programs = _programs()
     if programs is None:
         raise RuntimeError(missing())
-    # It refuses to run as root.
+    # PostgreSQL refuses to run as root.
     user = "postgres" if os.geteuid() == 0 else None
-    # Not in TMPDIR: that user may have no access, and the path may be too long for a socket.
+    # Not in TMPDIR: the user may have no access to it, and its path may be too long for a socket.
     with tempfile.TemporaryDirectory(prefix="capeval-goldens-", dir="/tmp") as folder:
         if user:
             shutil.chown(folder, user)

@@ -1,4 +1,4 @@
-"""Records goldens in a process of its own: `python -m scripts.goldens.recorder FOLDER NAME...`."""
+"""Recording process of goldens: `python -m scripts.goldens.recorder FOLDER NAME...`."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def main(folder: Path, names: list[str]) -> None:
     """Record goldens.
 
     Args:
-        folder: The folder that their folders are made in.
-        names: Their names.
+        folder: Folder for the recordings, with one subfolder per golden.
+        names: Names of the goldens.
     """
     clock = fix_clock()
     goldens = load_kinds()

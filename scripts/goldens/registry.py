@@ -1,4 +1,4 @@
-"""The registry of goldens: each kind is one module of `kinds` that registers itself."""
+"""Registry of goldens: each module of `kinds` registers its goldens."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ def _never_missing() -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Golden:
-    """A kind of golden.
+    """A golden.
 
     Attributes:
-        name: Its folder in `goldens/`.
-        about: A noun phrase that the output names it with.
-        write: Writes its files into a folder.
-        process: Goldens with the same word are recorded in one process.
-        missing: Returns the reason why it can't be recorded here; empty if it can.
-        renames: The file in `goldens/` with old and new names, which are equal in a comparison.
+        name: Name, and folder in `goldens/`.
+        about: Noun phrase for the output.
+        write: Writes the files into a folder.
+        process: Name of the recording process; goldens with the same name share one process.
+        missing: Returns the reason why the golden can't be recorded here, or "".
+        renames: File in `goldens/` with old and new names that compare as equal.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Golden:
 
 
 GOLDENS: dict[str, Golden] = {}
-"""All goldens, by name."""
+"""Goldens by name."""
 
 
 def register(golden: Golden) -> Golden:
@@ -47,7 +47,7 @@ def register(golden: Golden) -> Golden:
 
 
 def load_kinds() -> dict[str, Golden]:
-    """Import all modules of `kinds`, and return the registry."""
+    """Import all modules of `kinds` and return the registry."""
     from scripts.goldens import kinds
 
     for module in sorted(found.name for found in iter_modules(kinds.__path__)):

@@ -1,4 +1,4 @@
-"""The routes of the server."""
+"""Routes of the server."""
 
 from __future__ import annotations
 

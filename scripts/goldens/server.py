@@ -1,4 +1,4 @@
-"""A server in this process: its settings, its people, and requests to its pages and its API."""
+"""A server in this process: settings, users, and requests to pages and API."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def set_up(folder: Path, **settings: str) -> None:
     """Start Django with a server that stores its data in a folder.
 
     Args:
-        folder: The data folder.
-        settings: More settings of the server, by the names of their environment variables in lower case.
+        folder: Data folder.
+        settings: Further settings of the server, by the lowercase suffix of their environment variables.
     """
     given = {
         "data": str(folder),
@@ -39,13 +39,13 @@ def set_up(folder: Path, **settings: str) -> None:
     from django.test.utils import setup_test_environment
 
     django.setup()
-    # Mail goes to a list, and responses keep their context.
+    # Collects mail in a list, and keeps the context of responses.
     setup_test_environment(debug=False)
 
 
 @contextmanager
 def undone() -> Iterator[None]:
-    """Undo all changes of the database at the end: no golden depends on those recorded before it."""
+    """Roll back all database changes at the end, so that goldens do not affect each other."""
     from django.db import transaction
 
     with transaction.atomic():
@@ -54,7 +54,7 @@ def undone() -> Iterator[None]:
 
 
 class Person:
-    """A user, annotator or visitor, with a browser and maybe a token of the API."""
+    """A user, annotator or visitor, with a browser and optionally an API token."""
 
     def __init__(self, name: str, token: str = "") -> None:
         self.name, self.token = name, token
@@ -62,33 +62,33 @@ class Person:
 
     @property
     def headers(self) -> dict[str, str]:
-        """The headers of requests to the API."""
+        """Headers of API requests."""
         return {"Authorization": f"Bearer {self.token}"} if self.token else {}
 
     def sign_in(self, password: str = PASSWORD) -> None:
-        """Sign in by the form, with a new browser."""
+        """Sign in through the form, with a new browser."""
         self.client = _browser()
         self.post("/accounts/login/", login=self.name, password=password)
 
     def confirm_password(self, password: str = PASSWORD) -> None:
-        """Give the password again, as pages for changes of the account require."""
+        """Confirm the password, as required by pages that change the account."""
         self.post("/accounts/reauthenticate/", password=password)
 
     def post(self, path: str, **form: Any) -> Any:
-        """Send a form; return the answer, a page or a redirect.
+        """Send a form and return the response, a page or a redirect.
 
         Raises:
-            RuntimeError: The form was refused.
+            RuntimeError: The form was rejected.
         """
         return _checked(path, self.client.post(path, form), 200, 302)
 
     def see(self, path: str) -> str:
-        """Return a page."""
+        """Return the content of a page."""
         answer = _checked(path, self.client.get(path), 200)
         return str(answer.content.decode())
 
     def ask(self, method: str, path: str, content: Any = None, /, **form: Any) -> Any:
-        """Send a request to the API, with JSON or with a form; return the content of the answer."""
+        """Send an API request with JSON or a form, and return the content of the response."""
         path = f"/api/{path}"
         if form:
             answer = self.client.post(path, form, headers=self.headers)

@@ -1,6 +1,6 @@
-"""A story on a server: a challenge with submissions, and campaigns with answers, always the same.
+"""The story: a reproducible history of a server with submissions and campaign answers.
 
-It uses only commands, forms and the API, which stay when modules move.
+It uses only commands, forms and the API, which are independent of the module structure.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ USERS = {
     "dan": "read",
     "staff": "read",
 }
-"""The users, and the scope of each one's token: an organizer, participants, of whom eve is blocked,
-a user with a changed account, and staff."""
+"""Users with the scopes of their tokens: an organizer, participants (eve is blocked), a user with a changed
+account (dan), and staff."""
 
 HIDDEN = "secret"
-"""The phase with a hidden leaderboard."""
+"""Phase with a hidden leaderboard."""
 
 RELEASE = "1.0"
 _CAPTIONS = {
@@ -87,33 +87,33 @@ leaderboard = "hidden"
 """
 _TEXTS = 'data = "See **below**."\nfaq = "## Why?\\nTo see."\ncontact = "mail@example.org"\n[[splits]]'
 _ANNOUNCEMENTS = "challenges/small/organize/announcements"
-# A port that nothing listens on.
+# No program listens on this port.
 _NO_MAIL = {
     "EMAIL_BACKEND": "django.core.mail.backends.smtp.EmailBackend",
     "EMAIL_HOST": "127.0.0.1",
     "EMAIL_PORT": 1,
 }
-# The smallest GIF, of one pixel.
+# A GIF with one pixel.
 _GIF = (
     b"GIF89a\x01\x00\x01\x00\x80\x00\x00\xff\xff\xff\x00\x00\x00"
     b",\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02D\x01\x00;"
 )
 
 
-# Compared by identity, so that it can be the key of a cache.
+# Compared by identity, so that it is hashable and can be a cache key.
 @dataclass(eq=False)
 class Story:
     """The server's state at the end of the story.
 
     Attributes:
-        clock: The clock.
-        scratch: A folder for files.
-        people: The people by name.
-        submissions: The ids of submissions, by the name of their method.
-        invites: A token of an invite to each campaign, which the annotator's browser uses.
-        trainee: A token of an unused invite to the campaign with a training.
-        mails: All mails that were sent, in order.
-        log: The lines of the server's loggers.
+        clock: Clock of the process.
+        scratch: Folder for files.
+        people: Users and other people by name.
+        submissions: Submission ids by method.
+        invites: Invitation token of the annotator's browser, by campaign.
+        trainee: Unused invitation token of the campaign with a training.
+        mails: All sent mails, in order.
+        log: Lines of the server's loggers.
     """
 
     clock: Clock
@@ -126,20 +126,20 @@ class Story:
     log: LogLines = field(init=False, repr=False)
 
     def step(self, name: str) -> None:
-        """Begin a step: a minute later, with new random numbers."""
+        """Begin a step one minute later, with new random numbers."""
         self.collect_mail()
         self.clock.move(minutes=1)
         reseed(name)
 
     def collect_mail(self) -> None:
-        """Move mail that was sent to the list."""
+        """Move sent mails to the list."""
         from django.core import mail
 
         self.mails += mail.outbox
         mail.outbox.clear()
 
     def work(self) -> None:
-        """Have a worker do all that waits."""
+        """Run a worker until no jobs are left."""
         self.step(f"work at {self.clock.now}")
         succeed("server", "worker", "--until-empty")
         self.collect_mail()
@@ -155,7 +155,7 @@ def prepare(clock: Clock, scratch: Path) -> None:
 
 @cache
 def tell() -> Story:
-    """Tell the story, once in a process, and return the state at its end."""
+    """Run the story once per process, and return its final state."""
     clock, scratch = _prepared[-1]
     set_up(scratch / "data", webhook_hosts="hooks.example.org", metrics="metrics-token-of-the-goldens")
     succeed("server", "migrate")
@@ -194,7 +194,7 @@ def _meet(story: Story) -> None:
 
 
 def _change_accounts(story: Story) -> None:
-    """Change an account in all ways that mail reports."""
+    """Change an account in all ways that trigger a mail."""
     story.step("change accounts")
     sign_up()
     change_account(story.people["dan"], story.clock.now)
@@ -211,18 +211,18 @@ def _challenge(story: Story) -> None:
 
 
 def _take_part(story: Story) -> None:
-    """Have teams join."""
+    """Let teams join the challenge."""
     for name, team in (("ann", "Team A"), ("bob", ""), ("eve", ""), ("fay", ""), ("gus", "")):
         story.step(f"join {name}")
         story.people[name].ask("POST", "challenges/small/team", {"name": team or None})
     story.step("invitation")
     story.people["ann"].ask("POST", "challenges/small/team/invitation", {"days": 7})
-    # Participants are told that the phases have opened.
+    # Sends the mails about opened phases.
     story.work()
 
 
 def _submit(story: Story) -> None:
-    """Submit results; four teams are on the leaderboard, and one submission waits."""
+    """Submit results: four teams get on the leaderboard, and one submission stays queued."""
     plans = (
         ("ann", "open", "alpha", 0),
         ("ann", "open", "beta", 2),
@@ -246,7 +246,7 @@ def _submit(story: Story) -> None:
 
 def _send(story: Story, name: str, phase: str, method: str, wrong: int) -> None:
     story.step(f"submit {method}")
-    # The first images have the caption of the next one.
+    # The first `wrong` images get the caption of the next image.
     captions = {image: _CAPTIONS[image % 6 + 1 if image <= wrong else image] for image in _CAPTIONS}
     entries = [{"image_id": image, "caption": caption} for image, caption in captions.items()]
     file = io.BytesIO(json.dumps(entries).encode())
@@ -258,7 +258,7 @@ def _send(story: Story, name: str, phase: str, method: str, wrong: int) -> None:
 
 
 def _moderate(story: Story) -> None:
-    """Use the functions of organizers."""
+    """Perform the actions of organizers."""
     olga = story.people["olga"]
     place = "challenges/small/organize"
     for name, method, path, content in (
@@ -298,7 +298,7 @@ def _moderate(story: Story) -> None:
 
 
 def _annotate(story: Story) -> None:
-    """Create a campaign of each kind, in which two annotators answer."""
+    """Create the campaigns, and let two annotators answer in each."""
     for slug in CAMPAIGNS:
         story.step(f"campaign {slug}")
         path = campaign_files(slug, story.scratch / slug)
@@ -332,7 +332,7 @@ def _given(slug: str, worker: Person) -> Iterator[dict[str, Any]]:
 
 
 def _freeze(story: Story) -> None:
-    """Close and freeze the finished campaigns."""
+    """Close the finished campaigns and freeze a release of each."""
     for slug in FINISHED:
         story.step(f"freeze {slug}")
         succeed("server", "annotate", "state", slug, "closed")
@@ -340,7 +340,7 @@ def _freeze(story: Story) -> None:
 
 
 def _be_at_work(story: Story) -> None:
-    """Have an annotator open all campaigns in a browser, and everybody else sign in."""
+    """Let an annotator open all campaigns in a browser, and sign in all others."""
     story.step("be at work")
     annotator = story.people["annotator"] = Person("annotator")
     for slug, token in story.invites.items():
@@ -348,18 +348,18 @@ def _be_at_work(story: Story) -> None:
         if slug not in FINISHED:
             annotator.post(f"/annotate/{slug}/agree/", texts="1")
             annotator.see(f"/annotate/{slug}/")
-    # The annotator's program works on one of them.
+    # The annotator also uses a program in one campaign.
     annotator.token = story.invites["write-campaign"]
     for name in ("olga", "ann", "bob", "staff"):
         story.people[name].sign_in()
-    # The organizer does not: the server asks for the password again.
+    # Not the organizer, so that the pages that request the password are recorded as well.
     for name in ("ann", "bob", "staff"):
         story.people[name].confirm_password()
     add_second_factor(story.people["bob"], story.clock.now)
 
 
 def _fail(story: Story) -> None:
-    """Have the parts of the server fail that report it: scoring, mail, a page."""
+    """Trigger failures in scoring, mail and a page, which the server reports."""
     from django.test import override_settings
 
     before = set(_stored(story))
@@ -388,7 +388,7 @@ def _stored(story: Story) -> list[Path]:
 def _close(story: Story) -> None:
     """Make the results of the first phase final, and export the challenge."""
     story.clock.now = story.clock.now.replace(day=31, hour=12)
-    # Participants are told that the phase closes soon.
+    # Sends the mails about phases that close soon.
     story.work()
     story.clock.move(days=40)
     story.step("final")

@@ -1,4 +1,4 @@
-"""Visits: pages after filled forms, and error pages."""
+"""Visits: pages after submitted forms, and error pages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from scripts.goldens.story import HIDDEN, Story
 __all__ = ["VISITS"]
 
 VISITS: dict[str, Callable[[Story], Any]] = {}
-"""Functions that return the answer to the last request of a visit, by name."""
+"""Functions that return the response to the last request of a visit, by name."""
 
 _Visit = Callable[[Story], Any]
 

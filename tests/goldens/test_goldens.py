@@ -131,7 +131,7 @@ def test_missing_and_new_files_are_noticed(copy: Path) -> None:
     done = compare("--with", GOLDENS, "--folder", copy, "--only", "pages")
     assert done.returncode == 1
     assert "pages/home.txt: not recorded" in done.stdout
-    assert "pages/invented.txt: recorded, and missing now" in done.stdout
+    assert "pages/invented.txt: recorded, but missing now" in done.stdout
 
 
 def test_renamed_tables_and_loggers_are_equal(copy: Path, tmp_path: Path) -> None:

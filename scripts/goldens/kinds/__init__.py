@@ -1,1 +1,1 @@
-"""The kinds of goldens, one module each."""
+"""Kinds of goldens, one module each."""

@@ -1,4 +1,4 @@
-"""Command line: help and exit codes of all commands, and errors about files."""
+"""Golden of the command line: help and exit codes of all commands, errors about files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from scripts.goldens.registry import Golden, register
 
 
 def _write(folder: Path) -> None:
-    # The list of resources shows its path.
+    # A fixed path, because the list of resources shows it.
     os.environ[f"{ENVIRONMENT}CACHE"] = "/nonexistent"
     module, _, name = APP.partition(":")
     app: click.Command = getattr(import_module(module), name)
@@ -50,7 +50,7 @@ def _show_invalid_files() -> list[str]:
 
 
 def _run_process(words: tuple[str, ...], folder: Path) -> Done:
-    """Run a command in a process of its own, since a failed command closes standard output."""
+    """Run a command in a separate process, since a failing command closes standard output."""
     program = Path(sys.executable).with_name(COMMAND)
     done = subprocess.run([program, *words], cwd=folder, capture_output=True, text=True, check=False)
     return Done(code=done.returncode, out=done.stdout, err=done.stderr)
@@ -67,7 +67,7 @@ def _commands(command: click.Command, words: tuple[str, ...]) -> Iterator[tuple[
 
 
 def _starts_something(app: click.Command, words: tuple[str, ...]) -> bool:
-    """Return whether a command does its work without arguments: such a command is not run here."""
+    """Return whether a command needs no arguments to do its work, so that it must not run here."""
     found = app
     for word in words:
         assert isinstance(found, click.Group)

@@ -1,4 +1,4 @@
-"""Distributions: files and metadata of their wheels and source distributions."""
+"""Golden of the distributions: files and metadata of wheels and source distributions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from scripts.goldens.names import DISTRIBUTIONS, PROJECT
 from scripts.goldens.registry import Golden, register
 
 _METADATA = ("METADATA", "WHEEL", "entry_points.txt", "PKG-INFO")
-# Source files, which a restructuring moves, are not listed one by one.
+# Source files are not listed individually, because refactorings move them.
 _SOURCES = (".py", ".rs")
 _MASKS = ((r"(?<=^Generator: ).*", "BUILD TOOL"), (r"(?<=^Tag: ).*", "TAG"))
 
@@ -27,7 +27,7 @@ _COMMANDS = {
     "hatchling.build": (("hatchling", "build", "--directory"),),
     "maturin": (
         ("maturin", "sdist", "--out"),
-        # The files are those of a release, and the module of the environment is built already.
+        # This profile is already built in the environment, and packs the same files as a release.
         ("maturin", "build", "--profile", "development", "--locked", "--compatibility", "linux", "--out"),
     ),
 }
@@ -80,12 +80,12 @@ def read_sdist(path: Path) -> dict[str, bytes]:
 
 
 def list_files(names: Iterable[str], root: Path, depth: int) -> Iterator[str]:
-    """List the files of a distribution, and for each package whether all of its source files are there.
+    """Yield the files of a distribution, with one line per package about its source files.
 
     Args:
-        names: The files of the distribution.
-        root: The folder of the project that corresponds to its root.
-        depth: The number of components in the path of a package.
+        names: Files of the distribution.
+        root: Folder of the project that corresponds to the root of the distribution.
+        depth: Number of components in the path of a package.
     """
     names = set(names)
     sources = {name for name in names if name.endswith(_SOURCES)}
@@ -103,12 +103,12 @@ def list_files(names: Iterable[str], root: Path, depth: int) -> Iterator[str]:
 
 
 def describe_metadata(files: Mapping[str, bytes]) -> str:
-    """Return the metadata files of a distribution, without the description and the versions of tools."""
+    """Return the metadata files of a distribution, without description and tool versions."""
     parts = []
     for name, content in sorted(files.items()):
         last = name.rpartition("/")[2]
         if last in _METADATA and name.count("/") <= 1:
-            # A blank line ends the headers.
+            # The description follows the headers after a blank line.
             text = content.decode()
             headers = text if last == "entry_points.txt" else text.partition("\n\n")[0]
             parts.append(f"--- {last}\n{headers.strip()}\n")

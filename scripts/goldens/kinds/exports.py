@@ -1,4 +1,4 @@
-"""Exports: a leaderboard, a challenge, the answers of campaigns, and releases, byte for byte."""
+"""Golden of the exports: leaderboard, challenge, campaign answers and releases, byte for byte."""
 
 from __future__ import annotations
 

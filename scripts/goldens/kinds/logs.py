@@ -1,4 +1,4 @@
-"""Logs: lines of each logger of the server, in both forms, and all messages."""
+"""Golden of the logs: lines of each logger of the server in both formats, and all messages."""
 
 from __future__ import annotations
 
@@ -32,10 +32,9 @@ def _write(folder: Path) -> None:
 
 
 def _messages() -> Iterator[str]:
-    """Find the calls of the server's loggers.
+    """Yield logger, method and message of each logging call in the server's source.
 
-    Yields:
-        Logger, method and message of each call. The story doesn't lead to all of them.
+    The story does not trigger all of them.
     """
     (root,) = import_module(PACKAGE).__path__
     for path in sorted(Path(root).rglob("*.py")):

@@ -1,4 +1,4 @@
-"""Mails: subject, headers and body of each kind."""
+"""Golden of the mails: subject, headers and body of each kind."""
 
 from __future__ import annotations
 

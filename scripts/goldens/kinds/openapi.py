@@ -1,4 +1,4 @@
-"""The OpenAPI document of the server's API."""
+"""Golden of the server's OpenAPI document."""
 
 from __future__ import annotations
 

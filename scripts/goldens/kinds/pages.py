@@ -1,4 +1,4 @@
-"""Pages and the API's answers: every route, asked by a visitor and by users of each role."""
+"""Golden of pages and API responses: every route, requested by visitors and users of each role."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ def _write_pages(folder: Path, told: story.Story) -> None:
         roles = _roles(route)
         asked = [("GET", address, roles) for address in addresses(told, route)]
         if not route.startswith((*_PACKAGES, _API)):
-            # The answer to an empty form, with its errors.
+            # The response to an empty form, with its errors.
             asked += [("POST", address, {_doer(route): _ROLES[_doer(route)]}) for _, address, _ in asked[:1]]
         sections = [
             section
             for method, address, who in asked
             for section in _sections(told, method, address, who, usual)
         ]
-        # Never two routes in one file.
+        # Mode "x", so that two routes never share a file.
         with (folder / f"{_file_name(route)}.txt").open("x", encoding="utf-8") as file:
             file.write("\n".join(sections))
     for name, visit in VISITS.items():
@@ -60,7 +60,7 @@ def _write_pages(folder: Path, told: story.Story) -> None:
 
 
 def _visited_page(told: story.Story, name: str, visit: Callable[[story.Story], Any]) -> Any:
-    """Return the last answer of a visit, whose effects are undone."""
+    """Return the last response of a visit, and undo its effects."""
     cookies = {person: deepcopy(person.client.cookies) for person in told.people.values()}
     reseed(f"visit {name}")
     with undone():
@@ -92,7 +92,7 @@ def _file_name(route: str) -> str:
 
 
 def _ask(told: story.Story, name: str, method: str, address: str) -> Any:
-    """Return an answer, as if it had been to the first request: its effects are undone."""
+    """Return a response, and undo the effects of the request."""
     person = told.people[name]
     cookies = deepcopy(person.client.cookies)
     reseed(f"{method} {address}")
@@ -109,13 +109,13 @@ def _ask(told: story.Story, name: str, method: str, address: str) -> Any:
 def _sections(
     told: story.Story, method: str, address: str, roles: Mapping[str, str], usual: Mapping[str, str]
 ) -> Iterator[str]:
-    """Yield the answers to a request: the first in full, and how others differ."""
+    """Yield the responses to a request: the first in full, the others as differences."""
     found: dict[str, list[str]] = {}
     for role, name in roles.items():
         answer = _ask(told, name, method, address)
         text = _text(answer, usual)
         found.setdefault(mask(text), []).append(role)
-    # By status: another one is another page.
+    # By status, because responses with different statuses are different pages.
     firsts: dict[str, str] = {}
     for text, who in found.items():
         title = f"=== {method} {mask(address)} ({', '.join(who)})"
@@ -130,7 +130,7 @@ def _text(answer: Any, usual: Mapping[str, str]) -> str:
 
 def _difference(first: str, text: str) -> str:
     lines = list(unified_diff(first.splitlines(), text.splitlines(), n=0, lineterm=""))[2:]
-    # Without the numbers of lines, which change whenever a line is added before them.
+    # Without line numbers, which change whenever a line is added above.
     shown = "\n".join("@@" if line.startswith("@@") else line for line in lines)
     text_of_first = "as the first with this status, but for:"
     return f"{text_of_first}\n{shown}\n" if len(shown) < len(text) else text
@@ -140,7 +140,7 @@ def _headers(headers: Mapping[str, str], usual: Mapping[str, str]) -> str:
     """Return the headers that differ from the usual ones."""
     changed = {name: value for name, value in headers.items() if usual.get(name) != value}
     changed |= {name: "(none)" for name in usual if name not in headers}
-    # Their parts come from sets, whose order changes between processes.
+    # The parts of these headers come from sets, and so change their order between processes.
     for name, separator in _SETS.items():
         if name in changed:
             changed[name] = separator.join(sorted(changed[name].split(separator)))
@@ -166,12 +166,12 @@ def _content(answer: Any) -> str:
 
 
 def _rounded(number: str) -> float:
-    # Other processors and C libraries may differ in the last digits.
+    # The last digits can differ between processors and C libraries.
     return round(float(number), 9)
 
 
 def _lines(text: str) -> str:
-    """Return a text with a tag or a text a line: white space at the ends of lines and between tags goes."""
+    """Return a page with one tag or text per line, without surrounding whitespace."""
     broken = re.sub(r">\s*<", ">\n<", text)
     return "".join(f"{line.strip()}\n" for line in broken.splitlines() if line.strip())
 

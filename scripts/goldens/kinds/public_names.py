@@ -1,4 +1,4 @@
-"""Public names: `__all__` of the documented modules, with the parameters of functions and classes."""
+"""Golden of the public names: `__all__` of documented modules, with parameters."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _line(module: ModuleType, name: str) -> str:
 
 
 def _parameter(parameter: inspect.Parameter) -> str:
-    """Return its name, without the annotation and default: their texts depend on the module and on Python."""
+    """Return the name, without annotation and default, which depend on module and Python version."""
     marks: dict[object, str] = {
         parameter.VAR_POSITIONAL: "*",
         parameter.VAR_KEYWORD: "**",

@@ -1,4 +1,4 @@
-"""Schemas of both databases after `migrate`: columns, constraints, indexes and triggers of each table."""
+"""Golden of both databases' schemas: columns, constraints, indexes and triggers per table."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scripts.goldens import postgres, server
 from scripts.goldens.commands import succeed
 from scripts.goldens.registry import Golden, register
 
-# Django's names of constraints and indexes end in a hash of the table and the columns.
+# Django's automatic names of constraints and indexes end in a hash of the table and columns.
 _AUTOMATIC_NAME = re.compile(r'"?\b\w+_[0-9a-f]{8}(?:_\w+)?\b"?')
 _MASK = "(automatic name)"
 
@@ -50,11 +50,11 @@ def _write_sqlite(folder: Path) -> None:
 
 
 def split_table(statement: str) -> Iterator[str]:
-    """Yield the definitions of a CREATE TABLE statement, and its text around them."""
+    """Yield the definitions in a CREATE TABLE statement, and the text before and after them."""
     head, _, body = statement.partition("(")
     yield head
     depth, start = 1, 0
-    # Quoted texts count as one part.
+    # Quoted strings are single tokens.
     for match in re.finditer(r"""'[^']*'|"[^"]*"|[(),]""", body):
         depth += {"(": 1, ")": -1}.get(match[0], 0)
         if not depth or (depth == 1 and match[0] == ","):
@@ -77,7 +77,7 @@ def _write_postgresql(folder: Path) -> None:
 
 
 def _migrated(*queries: str, **settings: str) -> list[tuple[str, ...]]:
-    """Migrate an empty database; return the rows of queries."""
+    """Migrate an empty database and return the rows of queries."""
     with tempfile.TemporaryDirectory(prefix="capeval-goldens-") as data:
         server.set_up(Path(data), **settings)
         succeed("server", "migrate")
@@ -93,7 +93,7 @@ def _migrated(*queries: str, **settings: str) -> list[tuple[str, ...]]:
 
 
 def _is_automatic(name: str, table: str) -> bool:
-    """Return whether Django or PostgreSQL made a name."""
+    """Return whether Django or PostgreSQL generated a name."""
     return bool(
         _AUTOMATIC_NAME.fullmatch(name) or re.fullmatch(rf"{table}_(?:\w+_)?(?:pkey|key|check)", name)
     )

@@ -1,4 +1,4 @@
-"""Scores: all metrics on captions of COCO's val2014, and digests of tokens and of scores of images."""
+"""Golden of the scores: all metrics on COCO val2014, digests of tokens and per-image scores."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from typing import Any
 from scripts.goldens.commands import succeed
 from scripts.goldens.registry import Golden, register
 
-# All images of val2014, with one held-out human caption each, and the first ones for SPICE, which is slower.
+# All images of val2014, with one held-out human caption each; only the first 1,000 for SPICE, which is
+# slower.
 _IMAGES, _IMAGES_OF_SPICE = 40_504, 1_000
-# Other processors and C libraries may differ in the last digits.
+# The last digits can differ between processors and C libraries.
 _DECIMALS = 9
 
 
 def _metrics(*, model: bool) -> list[str]:
-    """Return the names of metrics that need SPICE's model, or of the others."""
+    """Return the names of metrics that need the SPICE model, or of all others."""
     import capeval.metrics
 
     return [name for name in capeval.metrics.METRICS if ("SPI" in name) == model]
@@ -47,7 +48,7 @@ def _write_tokens(folder: Path) -> None:
 
 
 def _load(split: str) -> tuple[dict[Any, list[str]], dict[Any, list[str]]]:
-    """Return references and one held-out human caption of each image."""
+    """Return the references and one held-out human caption of each image."""
     import capeval
 
     with tempfile.TemporaryDirectory(prefix="capeval-goldens-") as folder:
@@ -64,14 +65,14 @@ def _write(path: Path, metrics: list[str], images: int) -> None:
     people, machine = _load("val2014")
     chosen = list(people)[:images]
     scored = {image: people[image] for image in chosen}, {image: machine[image] for image in chosen}
-    # BLEU contains BLEU-1 to BLEU-4, and a report contains each score once.
+    # Separate groups, since BLEU includes BLEU-1 to BLEU-4 and a report contains each score once.
     groups = ([name for name in metrics if name != "BLEU"], [name for name in metrics if name == "BLEU"])
     lines = [line for group in groups if group for line in _lines(capeval.evaluate(*scored, group))]
     path.write_text("".join(lines))
 
 
 def _lines(report: Any) -> Iterator[str]:
-    """Yield the signatures, and of each score its corpus value and a digest of its values by image."""
+    """Yield the signatures, and corpus value and digest of per-image values of each score."""
     for signature in report.signatures.values():
         yield f"{str(signature).rpartition('|')[0]}\n"
     for name, value in report.corpus.items():
@@ -81,7 +82,7 @@ def _lines(report: Any) -> Iterator[str]:
 
 
 def _missing(resource: str) -> str:
-    """Return why a resource can't be used here; empty if it can."""
+    """Return the reason why a resource can't be used here, or ""."""
     for found in json.loads(succeed("resources", "--format", "json")):
         if found["name"].startswith(resource):
             return str(found["missing"] or "")

@@ -1,4 +1,4 @@
-"""The URLs of the server: route patterns and names, in the order in which they are tried."""
+"""Golden of the server's URLs: route patterns and names, in order of resolution."""
 
 from __future__ import annotations
 
