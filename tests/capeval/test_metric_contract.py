@@ -251,7 +251,7 @@ def test_a_missing_resource_is_reported_with_a_fix(
     monkeypatch.setenv("TOY_WORDS", str(missing / "toy-words.txt"))
     done = capeval_process(toys, "score", "references.json", "good.json", "-m", "Toy,BLEU,ToyMean")
     assert done.returncode == 2
-    assert done.stderr.endswith(f"mkdir {missing}; to score without Toy, ToyMean: --metrics BLEU\n")
+    assert done.stderr.endswith(f"mkdir {missing}; to score without Toy, ToyMean, use --metrics BLEU\n")
 
 
 def test_the_command_line_takes_options(run: Run) -> None:

@@ -63,13 +63,13 @@ def test_a_command_whose_packages_are_missing_says_so(fresh: Server) -> None:
     done = _capeval(fresh, "another", "not_installed:app", "another")
     assert done.returncode == 2
     expected = (
-        "capeval: error: 'another' needs the module not_installed, which is missing: install the package that"
-        " adds this command again (added)\n"
+        "capeval: error: 'another' needs the missing module not_installed; reinstall the package that"
+        " provides this command (added)\n"
     )
     assert done.stderr == expected
     done = _capeval(fresh, "another", "not_installed:app", "--help")
     assert done.returncode == 0
-    assert "Not available: 'another' needs the module not_installed" in " ".join(done.stdout.split())
+    assert "Not available: 'another' needs the missing module not_installed" in " ".join(done.stdout.split())
     assert "score" in done.stdout
 
 

@@ -128,7 +128,7 @@ def test_the_command_submits_once_and_waits_for_scores(server: Server, file: Pat
     server.run("worker", "--until-empty")
     again = command(server, token, file, "--declare", "method=mine", "--wait")
     assert again.returncode == 0
-    assert "going on with that" in again.stderr
+    assert "continuing with that" in again.stderr
     assert first.stdout.split()[0] in again.stderr
     lines = again.stdout.splitlines()
     names = ["BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "METEOR", "ROUGE-L", "CIDEr-D"]
@@ -157,7 +157,7 @@ def test_the_command_checks_against_the_images_of_the_server(server: Server, fil
             "'results.json': the file must be named 'captions_val_<alg>_results.json'",
         ),
         (file, [], "a submission must declare 'method' (--declare method=...)"),
-        (file, ["--wait"], "--check submits nothing, so there is nothing to --wait for"),
+        (file, ["--wait"], "--check can't be combined with --wait, because nothing is submitted"),
         (file, ["--phase", "other"], "--phase must be one of open (got 'other')"),
     ):
         refused = command(server, token, path, *more, "--check")
@@ -186,7 +186,7 @@ def test_what_the_server_refuses_is_one_line(server: Server, file: Path) -> None
         (command(server, token, missing, "-d", "method=m"), "4 images (3, 4, 5, 6) are missing a caption"),
         (command(server, token, file), "a submission must declare 'method'"),
         (command(server, token, file, "-d", "method=m", "-d", "x=1"), "unknown declared field"),
-        (command(server, "capeval_wrong", file, "-d", "method=m"), "does not take the token"),
+        (command(server, "capeval_wrong", file, "-d", "method=m"), "rejected the token"),
         (command(server, token, file, "-d", "method=m", "--phase", "other"), "not found"),
     ]
     server.limit_in_all(5)

@@ -36,8 +36,8 @@ _ELSEWHERE = {"baselines": "decoding", "server": "server"}
 class _Commands(Group):
     """The commands of this package, then commands from entry points.
 
-    An entry point in the group `ADDED` refers to a click command. The server adds its commands to `capeval` in
-    this way, so that `capeval` does not import the server.
+    An entry point in the group `ADDED` refers to a click command. The server adds its commands to `capeval`
+    in this way, so that `capeval` does not import the server.
     """
 
     modules: ClassVar[Mapping[str, str]] = {
@@ -81,7 +81,7 @@ class _Commands(Group):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
-            # Without a message, with the exit code that shells expect; click prints "Aborted!" and exits with 1.
+            # Shells expect this exit code and no message; click prints "Aborted!" and exits with 1.
             sys.exit(130)
 
 

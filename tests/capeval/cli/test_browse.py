@@ -99,14 +99,14 @@ def test_pictures_are_linked_or_in_the_page(folder: Path) -> None:
 
 
 def test_what_is_wrong_is_named(folder: Path) -> None:
-    with pytest.raises(OptionError, match="--embed is for pictures: give --images too"):
+    with pytest.raises(OptionError, match="--embed requires --images"):
         run(folder, "--embed")
     with pytest.raises(
         OptionError, match=r"a picture in a page must be a file with the suffix .avif, .* .got 'https:"
     ):
         run(folder, "--images", "https://images.example/{id}.jpg", "--embed")
     (folder / "domains.json").write_text('{"near": [1, 2], "in": [2]}')
-    with pytest.raises(OptionError, match=r"must be in one domain \(got image 2 in 'near' and 'in'\)"):
+    with pytest.raises(OptionError, match=r"must be in only one domain \(got image 2 in 'near' and 'in'\)"):
         run(folder, "--domains", "domains.json")
     (folder / "domains.json").write_text('{"near": [1, 7]}')
     with pytest.raises(
@@ -114,7 +114,7 @@ def test_what_is_wrong_is_named(folder: Path) -> None:
     ):
         run(folder, "--domains", "domains.json")
     (folder / "constraints.json").write_text('[{"image_id": 7, "constraints": []}]')
-    with pytest.raises(OptionError, match=r"constraints\.json must be of images that have references"):
+    with pytest.raises(OptionError, match=r"constraints\.json must contain images that have references"):
         run(folder, "--constraints", "constraints.json")
     (folder / "constraints.json").write_text("[{}]")
     with pytest.raises(FormatError, match=r"constraints.json: entries\[0\] must have the key 'image_id'"):

@@ -184,7 +184,7 @@ def test_pictures_in_the_report(files: Path) -> None:
     output("score", *paths, "--report", page, "--images", files / "photos")
     assert '"before":"photos/photo%202.jpg"' in page.read_text()
     assert refusal("score", *paths, "--images", "x/{id}").endswith(
-        "--images is for the HTML report: give --report FILE too\n"
+        "--images requires --report FILE\n"
     )
     assert "must be a folder, or a pattern" in refusal(
         "score", *paths, "--report", page, "--images", "nowhere"
@@ -236,7 +236,7 @@ def test_scores_of_images_refuse_what_they_do_not_show(files: Path) -> None:
     (files / "s.json").write_text('{"x": [1]}')
     paths = files / "references.json", files / "a.json", "-m", "ROUGE-L", "--per-image"
     for option in (["--bootstrap"], ["--subset", files / "s.json"]):
-        assert "has neither intervals nor subsets" in refusal("score", *paths, *option)
+        assert "contain neither intervals nor subsets" in refusal("score", *paths, *option)
         report = json.loads(output("score", *paths, *option, "-f", "json"))
         assert {"subsets", "intervals"} & report.keys()
         # Here they are in the page.
@@ -286,7 +286,7 @@ def test_input_is_read_before_tables_are_made(files: Path) -> None:
     for command, *read in (("score", references, b), ("compare", references, a, b)):
         assert "b.json: image 6 is among the references but not" in message(command, *read)
     assert message("score", references, a).endswith(
-        "pip install 'capeval[coco]'; to score without METEOR: --metrics BLEU,ROUGE-L,CIDEr-D\n"
+        "pip install 'capeval[coco]'; to score without METEOR, use --metrics BLEU,ROUGE-L,CIDEr-D\n"
     )
     assert message("score", references, a, "-m", "METEOR").endswith("pip install 'capeval[coco]'\n")
 
@@ -355,7 +355,7 @@ def test_check_accepts_a_submission(files: Path) -> None:
     assert text == f"{files / 'a.json'} is valid: 6 captions\n"
     (files / "b.json").write_text(json.dumps([*B[:5], {"image_id": 6, "caption": "? ..."}]))
     text = output("check", files / "b.json")
-    assert text.endswith("; 2 images (1, 6) are given a caption without words, which is allowed\n")
+    assert text.endswith("; 2 images (1, 6) are captioned without words, which is allowed\n")
 
 
 def test_check_lists_every_problem(files: Path) -> None:

@@ -15,7 +15,7 @@ import pytest
 from tests.every_command import COMMANDS
 from tests.waiting import PATIENCE
 
-CLOSED = "capeval: error: standard output is closed: redirect it to a file, or to /dev/null to discard it\n"
+CLOSED = "capeval: error: standard output is closed; redirect it to a file, or to /dev/null to discard it\n"
 GROUPS = {name: list(paths) for name, paths in groupby(COMMANDS, lambda path: path[:-1])}
 CAPEVAL = f"{shlex.quote(sys.executable)} -m capeval"
 

@@ -86,7 +86,7 @@ def test_values_come_as_their_types() -> None:
         (["a", "--layers", "9"], "9 is not in the range 1<=x<=8."),
         (["a", "--share", "nan"], "nan is not between 0 and 1."),
         (["a", "--share", "1"], "1.0 is not between 0 and 1."),
-        (["a", "--coats", "1,b"], "must be integers separated by commas, such as 1,5,10 (got '1,b')"),
+        (["a", "--coats", "1,b"], "must be comma-separated integers, such as 1,5,10 (got '1,b')"),
         (["a", "--layers", "x"], "'x' is not a valid integer range."),
         (["a", "-c", "DARK_BLUE"], "'DARK_BLUE' is not one of 'red', 'dark-blue'."),
         (["a", "--colur", "red"], "No such option '--colur'."),

@@ -73,7 +73,7 @@ def test_standard_input_is_a_file(files: Path) -> None:
     assert output("check", "-", "-r", references, input=data) == "standard input is valid: 2 captions\n"
     compared = output("compare", references, "-", results, "-m", "BLEU", "--samples", "10", input=data)
     assert "standard input" in compared
-    assert "standard input ('-') must be one file" in refusal("score", "-", "-", input=data)
+    assert "standard input ('-') can be used for only one file" in refusal("score", "-", "-", input=data)
     message = refusal("score", references, "-", input=b"")
     assert message == "capeval: error: standard input: the file is empty; expected captions\n"
     message = refusal("score", references, "-", input=b'[{"image_id": 7, "caption": "a"}]')
@@ -90,7 +90,7 @@ def test_columns_are_asked_for_and_named(files: Path) -> None:
     odd = files / "odd.csv"
     assert "on the command line: --reference-id-column" in refusal("score", odd, files / "results.json")
     message = refusal("score", odd, odd, "--id-column", "key", "--caption-column", "model")
-    assert "has the references and the results: name the column of references with" in message
+    assert "contains references and results; set the column of references with" in message
     (files / "odd_references.csv").write_text("key,model\n1,a man on a horse\n2,a dog\n")
     expected = scores(files / "odd_references.csv", odd, "--id-column=key", "--caption-column=model")
     assert expected == scores(
@@ -120,10 +120,10 @@ def test_splits_are_asked_for_and_named(files: Path) -> None:
 
 def test_check_says_what_servers_do_not_take(files: Path) -> None:
     line = output("check", files / "results.csv", "--caption-column", "prediction")
-    assert "is valid: 2 captions; evaluation servers take JSON alone" in line
+    assert "is valid: 2 captions; evaluation servers accept only JSON" in line
     assert output("check", files / "results.json").endswith("results.json is valid: 2 captions\n")
     line = output("check", "-", input=b'{"1": ["a"], "2": ["b"]}')
-    assert "evaluation servers take JSON alone" in line
+    assert "evaluation servers accept only JSON" in line
 
 
 def test_what_is_not_sent_to_a_server(files: Path) -> None:
@@ -154,5 +154,5 @@ def test_pictures_by_file_names_need_a_file_of_references(tmp_path: Path) -> Non
     )
     done = subprocess.run(command, input=references, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "must have references in a file (got standard input" in done.stderr
+    assert "requires a reference file (got standard input" in done.stderr
     assert not page.exists()

@@ -63,7 +63,7 @@ def test_pickles_of_the_field_are_read(ending: str, files: Path) -> None:
     options: list[str | Path] = ["-m", "CIDEr-D", "--frequencies", path]
     assert scores(files, *options, "--frequencies-images", "5") == {"CIDEr-D": in_python(counts)}
     message = refusal("score", files / "references.json", files / "results.json", *options)
-    assert "does not say how many images were counted" in message
+    assert "does not contain the number of images counted" in message
     assert "--frequencies-images" in message
 
 
@@ -91,11 +91,11 @@ def test_wrong_options_are_named(files: Path) -> None:
     paths = (files / "references.json", files / "results.json")
     corpus = files / "corpus.json"
     message = refusal("score", *paths, "-m", "BLEU-1", "--frequencies", corpus)
-    assert "--frequencies is for metrics such as CIDEr-D (got BLEU-1)" in message
+    assert "--frequencies requires a metric such as CIDEr-D (got BLEU-1)" in message
     options: list[str | Path] = ["-m", "CIDEr-D", "--frequencies-images", "5"]
     for given in (options, [*options, "--frequencies", corpus]):
         message = refusal("score", *paths, *given)
-        assert "--frequencies-images is for a pickle" in message
+        assert "--frequencies-images requires --frequencies with a pickle" in message
     missing = files / "missing.npz"
     assert f"{missing}: No such file" in refusal("score", *paths, "-m", "CIDEr-D", "--frequencies", missing)
     message = refusal("score", *paths, "-m", "CIDEr-D", "--frequencies", corpus, "-o", corpus)

@@ -105,7 +105,7 @@ def test_no_command_ends_in_a_traceback(path: tuple[str, ...], base: BaseInstall
         (
             "score references.json a.json -m BLEU,METEOR",
             "capeval: error: the word tables of METEOR come with pycocoevalcap, which is missing:"
-            " pip install 'capeval[coco]'; to score without METEOR: --metrics BLEU\n",
+            " pip install 'capeval[coco]'; to score without METEOR, use --metrics BLEU\n",
         ),
         (
             "data coco",
@@ -160,7 +160,7 @@ def test_a_command_of_another_distribution_names_it(
         done = alone.run(*arguments, cwd=tmp_path)
         assert (done.returncode, done.stdout) == (2, "")
         assert done.stderr == (
-            f"capeval: error: {name!r} is a command of capeval-{extra}, which is not installed:"
+            f"capeval: error: {name!r} is a command of capeval-{extra}, which is not installed; run"
             f" pip install 'capeval[{extra}]'\n"
         )
 

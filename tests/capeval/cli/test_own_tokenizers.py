@@ -140,9 +140,9 @@ def test_what_is_no_tokenizer_is_refused(folder: Path, spec: str, message: str) 
 def test_options_that_exclude_each_other(folder: Path) -> None:
     own = ("--tokenizer", "chinese:cut")
     score = ("score", "references.json", "a.json", "-m", "ROUGE-L", "--tokenized")
-    assert "--tokenized and --tokenizer can't be given together" in refusal(*score, *own, cwd=folder)
+    assert "--tokenized and --tokenizer can't be combined" in refusal(*score, *own, cwd=folder)
     lines = ("tokenize", "lines.txt", "--keep-case")
-    assert "--tokenizer can't be given with" in refusal(*lines, *own, cwd=folder)
+    assert "--tokenizer can't be combined with" in refusal(*lines, *own, cwd=folder)
 
 
 def test_captions_by_themselves(folder: Path) -> None:
@@ -157,4 +157,4 @@ def test_captions_by_themselves(folder: Path) -> None:
     refused = refusal(
         "tokenize", "lines.txt", "--context", "caption", "--tokenizer", "chinese:cut", cwd=folder
     )
-    assert "--context is of the reference's tokenizer, and can't be given with --tokenizer" in refused
+    assert "--context is an option of the reference tokenizer; omit it with --tokenizer" in refused

@@ -1,4 +1,4 @@
-"""What metrics need besides captions, made and listed from the command line; the store of parses."""
+"""Commands for metric resources and the parse cache."""
 
 from __future__ import annotations
 
@@ -63,11 +63,11 @@ def test_without_the_model_every_command_says_in_one_line_what_to_run(
     ]
     for command in commands:
         assert (
-            "SPICE needs its model, which is made once from the reference's files: capeval resources spice"
+            "SPICE requires a parser model; to build it once, run `capeval resources spice`"
             in (refusal(*command, env=nothing_made))
         )
     message = refusal("score", references, a, "-m", "BLEU,SPICE", env=nothing_made)
-    assert message.endswith("; to score without SPICE: --metrics BLEU\n")
+    assert message.endswith("; to score without SPICE, use --metrics BLEU\n")
 
 
 def test_what_is_missing_is_listed_with_what_to_run(nothing_made: dict[str, str]) -> None:
@@ -80,7 +80,7 @@ def test_what_is_missing_is_listed_with_what_to_run(nothing_made: dict[str, str]
         "missing": "capeval resources spice",
     }
     assert meteor["missing"].startswith(
-        "made when a metric needs it, or before by capeval resources meteor ("
+        "built when a metric needs it, or in advance by capeval resources meteor ("
     )
     assert (parses["missing"], parses["bytes"]) == ("none yet", None)
     (switched_off,) = json.loads(output("resources", "-f", "json", env={**nothing_made, STORE: "off"}))[2:]
@@ -130,7 +130,7 @@ def test_a_damaged_model_is_named(tmp_path: Path) -> None:
     message = refusal("score", references, tmp_path / "a.json", "-m", "SPICE", env=environment)
     assert (
         message
-        == f"capeval: error: {path} is damaged; to make SPICE's model again: capeval resources spice\n"
+        == f"capeval: error: {path} is damaged; to build SPICE's model again, run `capeval resources spice`\n"
     )
 
 
@@ -162,9 +162,9 @@ def test_jars_that_are_not_there_are_refused_and_the_old_model_stays(tmp_path: P
     said = refusal("resources", "spice", "--from", tmp_path / "wrong.jar")
     # Without the other jars, those are what is missing.
     assert (
-        "SPICE's model can't be made: the models jar must be a zip file: " in said
+        "cannot build SPICE's model: the models jar must be a zip file: " in said
         and f", {tmp_path / 'wrong.jar'}); delete or replace the wrong jar" in said
-    ) or "SPICE's model needs stanford-corenlp-3.6.0.jar" in said
+    ) or "SPICE's model requires stanford-corenlp-3.6.0.jar" in said
     assert found_model() == before
 
 
@@ -196,10 +196,10 @@ def test_parses_are_kept_where_the_variable_says(files: Path) -> None:
     moved = {**os.environ, STORE: str((files / "kept").rename(files / "moved"))}
     assert output("resources", "parses", "--clear", env=moved).endswith(": no parses\n")
     assert list((files / "moved").iterdir()) == []
-    assert f"{STORE} must be a folder, or 'off' (got nothing)" in refusal(
+    assert f"{STORE} must be a folder or 'off' (got an empty value)" in refusal(
         *score, env={**os.environ, STORE: ""}
     )
-    assert f"{STORE} must name a folder" in refusal("resources", "parses", env=off)
+    assert f"set {STORE} to a folder" in refusal("resources", "parses", env=off)
 
 
 @NEEDS_MODEL

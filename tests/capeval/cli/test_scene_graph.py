@@ -97,7 +97,7 @@ def test_what_is_wrong_is_named_with_its_line(tmp_path: Path) -> None:
     )
     path.write_bytes(b"a dog\na \xff")
     assert "line 2 column 3: the byte 0xff is not UTF-8" in refusal("scene-graph", path)
-    assert "'--stages' must be with '--format jsonl' (got '--format text')" in refusal(
+    assert "--stages requires --format jsonl (got --format text)" in refusal(
         "scene-graph", path, "--stages"
     )
 

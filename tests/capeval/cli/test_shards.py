@@ -56,9 +56,9 @@ def test_bad_shards_are_named(shards: Path) -> None:
     assert f"{bad}: cannot read the file as Parquet or Arrow" in refusal(*command)
     done = run(*command, "--skip-bad-shards")
     assert done.returncode == 0
-    assert f"capeval: warning: left out: {bad}: cannot read the file" in done.stderr.decode()
+    assert f"capeval: warning: shard skipped: {bad}: cannot read the file" in done.stderr.decode()
     assert "4 images" in done.stdout.decode()
-    assert "1 shard is left out; the messages on standard error say why." in done.stdout.decode()
+    assert "1 shard was skipped; see the messages on standard error." in done.stdout.decode()
 
 
 def test_options_that_are_not_for_folders_or_only_for_them(shards: Path, tmp_path: Path) -> None:
@@ -67,11 +67,11 @@ def test_options_that_are_not_for_folders_or_only_for_them(shards: Path, tmp_pat
     assert "must all be files, or all be folders (got the folder" in refusal("score", str(shards), str(file))
     both = ("score", str(shards), str(shards), *COLUMNS)
     for option in ("--bootstrap", "--per-image"):
-        assert f"{option} is for files (got folders of shards)" in refusal(*both, option)
-    assert "are for folders of shards" in refusal("score", str(file), str(file), "--skip-bad-shards")
+        assert f"{option} requires files (got folders of shards)" in refusal(*both, option)
+    assert "require folders of shards" in refusal("score", str(file), str(file), "--skip-bad-shards")
     # Where no column of references has a usual name, results would be scored against themselves.
     unnamed = refusal("score", str(shards), str(shards), *COLUMNS[2:])
-    assert f"{shards} has the references and the results: name the column of references with" in unnamed
+    assert f"{shards} contains references and results; set the column of references with" in unnamed
     assert "must have files that end in" in refusal("score", str(tmp_path), str(tmp_path), *COLUMNS)
 
 
@@ -86,5 +86,5 @@ def test_processes_warn_of_a_damaged_store_once(shards: Path, tmp_path: Path) ->
     assert done.stdout.decode() == output(*command)
     (line,) = done.stderr.decode().splitlines()
     assert line.startswith(
-        f"capeval: warning: the store of parses {store} is not used (file is not a database)"
+        f"capeval: warning: the parse store {store} is not used (file is not a database)"
     )

@@ -75,7 +75,7 @@ def test_studies_have_the_option(files: Path) -> None:
 
 def test_the_option_is_for_metrics_that_parse(files: Path) -> None:
     command = ("score", files / "references.json", files / "a.json", "--spice-longest")
-    assert "--spice-longest is for SPICE and SPIDEr (got BLEU-1, " in refusal(
+    assert "--spice-longest requires SPICE or SPIDEr (got BLEU-1, " in refusal(
         *command, "150", "-m", "BLEU,CIDEr-D"
     )
     assert run(*command, "401", "-m", "SPICE").returncode == 2

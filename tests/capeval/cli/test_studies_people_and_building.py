@@ -67,7 +67,7 @@ def test_human_refuses(captions: Path) -> None:
     done = run("human", captions, "-k", "many", "-m", "BLEU")
     assert (done.returncode, done.stdout) == (2, "")
     assert "Invalid value for '--references' / '-k'" in done.stderr
-    assert "integers separated by commas, such as 1,5,10 (got 'many')" in done.stderr
+    assert "comma-separated integers, such as 1,5,10 (got 'many')" in done.stderr
     assert "at least 6 captions" in refusal("human", captions, "-k", "5", "-m", "BLEU")
     assert "'--leave-one-out' must come without '--references'" in refusal(
         "human", captions, "-k", "2", "--leave-one-out"

@@ -150,7 +150,7 @@ def test_wrong_input_is_named(
 def test_wrong_counts_are_named(abstract: Path) -> None:
     refused = RUN.invoke(app, ["study", "consensus", str(abstract), "--counts", "1;2"])
     assert refused.exit_code == 2
-    assert "integers separated by commas, such as 1,5,10 (got '1;2')" in refused.output
+    assert "comma-separated integers, such as 1,5,10 (got '1;2')" in refused.output
     with pytest.raises(MismatchError, match="from 1 to 48 \\(got 49\\)"):
         study("consensus", abstract, "--counts", "49", "--draws", 1)
 

@@ -161,10 +161,10 @@ def test_a_broken_connection_is_gone_on_from(pretend: Callable[..., Pretender], 
     # The first answer is lost; the submission was made.
     answers: list[Answer | None] = [None, (200, {}, {"id": ID, "state": "running"})]
     server = pretend(lambda _: answers.pop(0))
-    assert "does not answer" in refusal(submit(server.address, results))
+    assert "does not respond" in refusal(submit(server.address, results))
     done = submit(server.address, results)
     assert done.returncode == 0
-    assert "going on with that" in done.stderr
+    assert "continuing with that" in done.stderr
     assert server.asked[0].headers["Idempotency-Key"] == server.asked[1].headers["Idempotency-Key"]
 
 
@@ -242,14 +242,14 @@ def test_waiting_for_what_fails_is_a_failure(pretend: Callable[..., Pretender], 
 @pytest.mark.parametrize(
     ("status", "content", "message"),
     [
-        (401, {"detail": "Unauthorized"}, "does not take the token"),
+        (401, {"detail": "Unauthorized"}, "rejected the token"),
         (409, {"detail": "join the challenge 'small' first"}, "join the challenge 'small' first"),
         (422, {"detail": "'x.json': the file must be named"}, "'x.json': the file must be named"),
         (422, {"detail": [{"loc": ["form"]}]}, '[{"loc": ["form"]}]'),
         (429, {"detail": "used up; the next is allowed from 2026"}, "allowed from 2026"),
         (500, b"<html>", "500"),
         (422, {"detail": "a\x1b[31m\nred"}, "\\x1b[31m"),
-        (302, b"", "must be the server's own address"),
+        (302, b"", "must be the final URL of the server"),
         (200, b"<html>", "must be an evaluation server"),
         (200, [], "must be an evaluation server"),
     ],
@@ -274,10 +274,10 @@ def test_the_token_can_be_in_a_file_and_nowhere_else(
     token.write_text("other\n")
     assert submit(server.address, results, "--token-file", str(token), token=None).returncode == 0
     assert server.asked[0].headers["Authorization"] == "Bearer other"
-    assert "CAPEVAL_TOKEN must have a token" in refusal(submit(server.address, results, token=None))
+    assert "CAPEVAL_TOKEN must contain an API token" in refusal(submit(server.address, results, token=None))
     token.write_text("two words\nX-Other: 1")
     text = refusal(submit(server.address, results, "--token-file", str(token), token=None))
-    assert "must have a token and nothing else" in text
+    assert "must contain only an API token" in text
     assert "words" not in text
     assert submit(server.address, results, "--token", "x").returncode == 2
     assert len(server.asked) == 1
@@ -316,10 +316,10 @@ def test_files_are_checked_before_anything_is_sent(
         (["--declare", "method"], "must be NAME=VALUE"),
         (["-d", "a=1", "-d", "a=2"], "name each field once"),
         (["-d", "file=x"], "not 'file'"),
-        (["--format", "json"], "must come with --wait"),
-        (["--server", "ftp://host"], "must be an address"),
-        (["--server", "host"], "must be an address"),
-        (["--server", "https://me:secret@host"], "without a name or password"),
+        (["--format", "json"], "require --wait"),
+        (["--server", "ftp://host"], "must be a URL"),
+        (["--server", "host"], "must be a URL"),
+        (["--server", "https://me:secret@host"], "without a user name or password"),
     ],
 )
 def test_wrong_options(results: Path, more: list[str], message: str) -> None:
@@ -327,4 +327,4 @@ def test_wrong_options(results: Path, more: list[str], message: str) -> None:
 
 
 def test_a_server_that_is_not_there(results: Path) -> None:
-    assert "does not answer" in refusal(submit("http://127.0.0.1:9", results))
+    assert "does not respond" in refusal(submit("http://127.0.0.1:9", results))

@@ -139,7 +139,7 @@ def _parses() -> dict[str, str | int | None]:
         "path": None if store is None else str(store.path),
         "bytes": store.path.stat().st_size if there and store is not None else None,
         "fingerprint": None,
-        "missing": None if there else "disabled" if store is None else "none yet",
+        "missing": None if there else "switched off" if store is None else "none yet",
     }
 
 
