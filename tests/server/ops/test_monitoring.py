@@ -23,7 +23,7 @@ ELSEWHERE = {"Host": "10.0.0.1"}
 
 @pytest.fixture(autouse=True)
 def forget() -> None:
-    probes._problems.cache_clear()
+    probes._find_problems.cache_clear()
 
 
 def test_the_server_is_alive_whatever_its_database_does() -> None:
@@ -37,7 +37,7 @@ def test_the_server_is_ready_when_it_can_store(monkeypatch: pytest.MonkeyPatch, 
     answer = Client(headers=ELSEWHERE).get("/readyz")
     assert (answer.status_code, answer.content) == (200, b"ready\n")
     settings.DATA = settings.DATA / "missing"
-    probes._problems.cache_clear()
+    probes._find_problems.cache_clear()
     answer = Client().get("/readyz")
     assert (answer.status_code, answer.content) == (503, b"files can't be stored at the moment\n")
 
@@ -170,17 +170,17 @@ def test_settings_that_do_not_fit(
     settings: Any, address: str, hosts: list[str], https: bool, level: str, text: str
 ) -> None:
     settings.ADDRESS, settings.ALLOWED_HOSTS, settings.HTTPS = address, hosts, https
-    (finding,) = installation_checks._settings()
+    (finding,) = installation_checks._check_settings()
     assert finding.level == level
     assert text in finding.text
 
 
 def test_mail_without_a_sender(settings: Any) -> None:
     settings.EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
-    (finding,) = installation_checks._mail()
+    (finding,) = installation_checks._check_mail()
     assert (finding.level, "CAPEVAL_SERVER_EMAIL_FROM is not set" in finding.text) == ("warning", True)
     settings.DEFAULT_FROM_EMAIL = "capeval@example.org"
-    (finding,) = installation_checks._mail()
+    (finding,) = installation_checks._check_mail()
     assert finding.level == "ok"
     assert not mail.outbox
 

@@ -123,7 +123,7 @@ def test_a_damaged_store_is_logged_and_changes_no_score(
     scores = Score.objects.filter(subset="", result__reference_version__reference_set__name="c2")
     found = dict(scores.values_list("name", "value"))
     assert found == {**expected.corpus, "SPICE-Size": None}
-    assert f"the store of parses {store} is not used (file is not a database)" in caplog.text
+    assert f"the parse store {store} is not used (file is not a database)" in caplog.text
     assert store.read_bytes() == b"no database" * 1000
 
 
@@ -173,6 +173,6 @@ def test_work_that_tells_how_far_it_is_has_more_time(tmp_path: Path, monkeypatch
     candidates.write_text('[{"image_id": 1, "caption": "a dog"}]')
     job = {"candidates": str(candidates), "folder": str(tmp_path), "metrics": ["SPICE"]}
     job |= {"subsets": {}, "images": None, "memory": 0}  # type: ignore[dict-item]
-    child_process._do(job, Scoring(), lambda **content: answers.append(content))  # type: ignore[arg-type]
+    child_process._run_job(job, Scoring(), lambda **content: answers.append(content))  # type: ignore[arg-type]
     found = [next(iter(answer)) for answer in answers]
     assert found == ["started", "prepared", *["started"] * 3, "finished"]

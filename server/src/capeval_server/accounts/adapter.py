@@ -52,7 +52,9 @@ class Adapter(DefaultAccountAdapter):  # type: ignore[misc]
             ImmediateHttpResponse: The mail server rejects the mail or cannot be reached (503).
         """
         try:
-            super().send_mail(template_prefix, email, {"current_site": _site(), **_of_site(context_)})
+            super().send_mail(
+                template_prefix, email, {"current_site": _get_site(), **_use_site_address(context_)}
+            )
         except OSError as error:
             _log.warning("mail can't be sent: %s", error)
             answer = render(context.request, "503.html", status=503)
@@ -88,13 +90,13 @@ class Adapter(DefaultAccountAdapter):  # type: ignore[misc]
         # the account. A name that a sign-up reserved counts as its address, even if the sign-up created no
         # account.
         login: str = credentials.get("email") or credentials.get("username") or ""
-        account = _account_of(credentials)
+        account = _find_account_id(credentials)
         if account is None and (address := address_of_name(credentials.get("username") or "")):
-            login, account = address, _account_of({"email": address})
+            login, account = address, _find_account_id({"email": address})
         return login.lower() if account is None else f"account {account}"
 
 
-def _account_of(credentials: Mapping[str, Any]) -> int | None:
+def _find_account_id(credentials: Mapping[str, Any]) -> int | None:
     """Return the id of the account that a login names, or None if there is none."""
     name, email = credentials.get("username"), credentials.get("email")
     user = User.objects.filter(username__iexact=name).order_by("pk").first() if name else None
@@ -104,18 +106,18 @@ def _account_of(credentials: Mapping[str, Any]) -> int | None:
     return found.values_list("user", flat=True).first()  # type: ignore[no-any-return]
 
 
-def _site() -> SimpleNamespace:
+def _get_site() -> SimpleNamespace:
     name = urlsplit(settings.ADDRESS).netloc
     return SimpleNamespace(name=name, domain=name)
 
 
-def _of_site(context_: dict[str, Any]) -> dict[str, Any]:
+def _use_site_address(context_: dict[str, Any]) -> dict[str, Any]:
     """Return a mail's variables, with URLs of the request's host moved to the site."""
     host = context.request.get_host()
-    return {name: _moved(value, host) for name, value in context_.items()}
+    return {name: _move_to_site(value, host) for name, value in context_.items()}
 
 
-def _moved(value: Any, host: str) -> Any:
+def _move_to_site(value: Any, host: str) -> Any:
     parts = urlsplit(value) if isinstance(value, str) and value.startswith(("http://", "https://")) else None
     if parts is None or parts.netloc != host:
         return value

@@ -29,7 +29,7 @@ def problem_of(name: str) -> str:
         return "must not contain invisible or unprintable characters"
     if not any(unicodedata.category(character)[0] in "LN" for character in name):
         return "must contain a letter or a digit"
-    if _stacked(name):
+    if _has_stacked_marks(name):
         return f"must have at most {_MOST_MARKS} combining marks per letter"
     keys = keys_of(name)
     if max(map(len, keys)) > LONGEST_KEY:
@@ -45,10 +45,10 @@ def keys_of(name: str) -> tuple[str, str]:
     `ll`, but also like `IL` after case folding. Characters look alike if Unicode lists them as confusables.
     """
     normal = " ".join(unicodedata.normalize("NFKC", name).split())
-    return _skeleton(normal.casefold()), _skeleton(normal).casefold()
+    return _compute_skeleton(normal.casefold()), _compute_skeleton(normal).casefold()
 
 
-def _stacked(name: str) -> bool:
+def _has_stacked_marks(name: str) -> bool:
     run = 0
     for character in unicodedata.normalize("NFD", name):
         run = run + 1 if unicodedata.category(character) in ("Mn", "Me") else 0
@@ -57,15 +57,15 @@ def _stacked(name: str) -> bool:
     return False
 
 
-def _skeleton(text: str) -> str:
+def _compute_skeleton(text: str) -> str:
     """Return the skeleton of Unicode Technical Standard 39, less invisible characters."""
-    prototypes = _prototypes()
+    prototypes = _load_prototypes()
     seen = (character for character in unicodedata.normalize("NFD", text) if character not in _UNSEEN)
     return unicodedata.normalize("NFD", "".join(prototypes.get(one, one) for one in seen))
 
 
 @cache
-def _prototypes() -> dict[str, str]:
+def _load_prototypes() -> dict[str, str]:
     """Return the prototype of each confusable character, one per confusable group.
 
     The package lists each pair in both directions. A prototype occurs in more pairs than the characters that

@@ -64,7 +64,7 @@ class ChallengeSettings(_Part):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        _no_page("slug", self.slug, NOT_CHALLENGES)
+        _check_not_reserved("slug", self.slug, NOT_CHALLENGES)
         return self
 
 
@@ -102,7 +102,7 @@ class ReferenceSetDefinition(_Part):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        _different("reported", [reported.name for reported in self.reported])
+        _check_unique("reported", [reported.name for reported in self.reported])
         return self
 
 
@@ -166,9 +166,9 @@ class SplitDefinition(_Part):
             raise ValueError(f"results must be a file name with one {ALGORITHM}, ending in .json")
         if not self.results.isprintable():
             raise ValueError(f"results must contain only printable characters (got {self.results!r})")
-        _different("metrics", self.score_names)
+        _check_unique("metrics", self.score_names)
         checked_choice("sort_by", self.sort_by, self.score_names, error=ValueError)
-        _different("references", [references.name for references in self.references])
+        _check_unique("references", [references.name for references in self.references])
         if all(references.partial for references in self.references):
             raise ValueError("at least one reference set must cover all images (got partial = true for each)")
         if self.image_url and not IMAGE_ID.search(self.image_url):
@@ -194,11 +194,13 @@ class PhaseDefinition(_Part):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        _no_page("name", self.name, NOT_PHASES)
+        _check_not_reserved("name", self.name, NOT_PHASES)
         if self.closes <= self.opens:
-            raise ValueError(f"closes must be after opens, {_shown(self.opens)} (got {_shown(self.closes)})")
-        _different("splits", self.splits)
-        _different("captions", self.captions)
+            raise ValueError(
+                f"closes must be after opens, {_format_time(self.opens)} (got {_format_time(self.closes)})"
+            )
+        _check_unique("splits", self.splits)
+        _check_unique("captions", self.captions)
         for name in self.captions:
             checked_choice("captions", name, self.splits, error=ValueError)
         return self
@@ -216,10 +218,10 @@ class ChallengeDefinition(_Part):
     @model_validator(mode="after")
     def _check(self) -> Self:
         names = [split.name for split in self.splits]
-        _different("splits", names)
-        _different("phases", [phase.name for phase in self.phases])
-        _different("fields", [field.name for field in self.challenge.fields])
-        _different("results of the splits", [split.results for split in self.splits])
+        _check_unique("splits", names)
+        _check_unique("phases", [phase.name for phase in self.phases])
+        _check_unique("fields", [field.name for field in self.challenge.fields])
+        _check_unique("results of the splits", [split.results for split in self.splits])
         for phase in self.phases:
             for name in phase.splits:
                 checked_choice(f"splits of phase {phase.name}", name, names, error=ValueError)
@@ -250,28 +252,28 @@ def read_definition(
     except ChallengeError as error:
         raise ChallengeError(f"{name}: {error}") from None
     except ValidationError as error:
-        problems = "; ".join(_problem(problem["loc"], problem["msg"]) for problem in error.errors())
+        problems = "; ".join(_format_problem(problem["loc"], problem["msg"]) for problem in error.errors())
         raise ChallengeError(f"{name}: {problems}") from None
     except OptionError as error:
         raise ChallengeError(f"{name}: {error}") from None
 
 
-def _problem(place: tuple[int | str, ...], message: str) -> str:
+def _format_problem(place: tuple[int | str, ...], message: str) -> str:
     where = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place).lstrip(".")
     message = message.removeprefix("Value error, ")
     return f"{where}: {message}" if where else message
 
 
-def _different(what: str, names: list[str]) -> None:
+def _check_unique(what: str, names: list[str]) -> None:
     for name in names:
         if names.count(name) > 1:
             raise ValueError(f"{what} must have unique names (got {name!r} twice)")
 
 
-def _no_page(what: str, name: str, pages: frozenset[str]) -> None:
+def _check_not_reserved(what: str, name: str, pages: frozenset[str]) -> None:
     if name in pages:
         raise ValueError(f"{what} must not be any of {', '.join(sorted(pages))} (got {name!r})")
 
 
-def _shown(time: datetime) -> str:
+def _format_time(time: datetime) -> str:
     return time.isoformat()

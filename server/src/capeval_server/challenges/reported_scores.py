@@ -66,16 +66,18 @@ def read_reported(name: str, data: bytes, names: Sequence[str]) -> tuple[list[Re
     """
     try:
         if len(data) > _MOST_BYTES:
-            raise _wrong(f"the file must have at most {_MOST_BYTES:,} bytes (got {len(data):,})")
+            raise _build_error(f"the file must have at most {_MOST_BYTES:,} bytes (got {len(data):,})")
         is_json = data.lstrip()[:1] in (b"[", b"{")
-        read = list(_of_json(data) if is_json else _of_csv(data))
+        read = list(_parse_json(data) if is_json else _parse_csv(data))
         if not 1 <= len(read) <= MOST_ROWS:
-            raise _wrong(f"the file must have 1 to {MOST_ROWS:,} rows (got {len(read):,})")
+            raise _build_error(f"the file must have 1 to {MOST_ROWS:,} rows (got {len(read):,})")
         given = {score for row in read for score in row.scores}
         if not given & set(names):
             expected = ", ".join(names)
             got = ", ".join(sorted(given)) or "none"
-            raise _wrong(f"at least one column must be a score of the leaderboard: {expected} (got {got})")
+            raise _build_error(
+                f"at least one column must be a score of the leaderboard: {expected} (got {got})"
+            )
     except FormatError as error:
         raise FormatError(f"{name}: {error}", kind=error.kind) from None
     rows = [
@@ -85,28 +87,30 @@ def read_reported(name: str, data: bytes, names: Sequence[str]) -> tuple[list[Re
     return rows, sorted(given - set(names))
 
 
-def _of_csv(data: bytes) -> Iterator[ReportedRow]:
+def _parse_csv(data: bytes) -> Iterator[ReportedRow]:
     header, body = read_table(data, _MOST_BYTES)
     if "team" not in header:
-        raise _wrong(f"the first line must name the column 'team' (got {','.join(header)[:80]!r})")
+        raise _build_error(f"the first line must name the column 'team' (got {','.join(header)[:80]!r})")
     repeated = [name for name in header if header.count(name) > 1]
     if repeated:
-        raise _wrong(f"the first line must name each column once (got {repeated[0]!r} twice)")
+        raise _build_error(f"the first line must name each column once (got {repeated[0]!r} twice)")
     for line, fields in body:
         found = dict(zip(header, fields, strict=True))
         about = {name: original(found.pop(name, "")) for name in COLUMNS}
-        scores = {name: _number(text, f"line {line}, {name}") for name, text in found.items() if text.strip()}
-        yield _row(about, scores, f"line {line}")
+        scores = {
+            name: _parse_number(text, f"line {line}, {name}") for name, text in found.items() if text.strip()
+        }
+        yield _build_row(about, scores, f"line {line}")
 
 
-def _number(text: str, where: str) -> float:
+def _parse_number(text: str, where: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise _wrong(f"{where} must be a number (got {text[:40]!r})") from None
+        raise _build_error(f"{where} must be a number (got {text[:40]!r})") from None
 
 
-def _of_json(data: bytes) -> Iterator[ReportedRow]:
+def _parse_json(data: bytes) -> Iterator[ReportedRow]:
     for where, entry in json_rows(read_json(data, _MOST_BYTES), None, _ENTRY):
         found = check_row(read_json(entry["results"].encode()), f"{where}.results", {})
         about = {"team": entry["team"].get("name"), "method": entry.get("description")}
@@ -114,29 +118,29 @@ def _of_json(data: bytes) -> Iterator[ReportedRow]:
         for name, text in about.items():
             if text is not None and not isinstance(text, str):
                 refuse(where, "a string", text, field=name)
-        texts = {name: _unescaped(text or "") for name, text in about.items()}
-        yield _row(texts, {_COCO.get(name, name): value for name, value in found.items()}, where)
+        texts = {name: _unescape(text or "") for name, text in about.items()}
+        yield _build_row(texts, {_COCO.get(name, name): value for name, value in found.items()}, where)
 
 
-def _unescaped(text: str) -> str:
+def _unescape(text: str) -> str:
     """Decode HTML entities repeatedly: some in COCO's files are escaped twice."""
     while (plain := html.unescape(text)) != text:
         text = plain
     return text
 
 
-def _row(about: dict[str, str], scores: dict[str, Any], where: str) -> ReportedRow:
+def _build_row(about: dict[str, str], scores: dict[str, Any], where: str) -> ReportedRow:
     texts = {name: " ".join(text.split()) for name, text in about.items()}
     for name, text in texts.items():
         if len(text) > _LONGEST or not text.isprintable():
-            raise _wrong(f"{where}, {name} must have at most {_LONGEST:,} characters, all printable")
+            raise _build_error(f"{where}, {name} must have at most {_LONGEST:,} characters, all printable")
     if texts["url"] and not safe_link(texts["url"]):
-        raise _wrong(f"{where}, url must begin with http:// or https:// (got {texts['url'][:80]!r})")
+        raise _build_error(f"{where}, url must begin with http:// or https:// (got {texts['url'][:80]!r})")
     if texts["date"] and not _is_date(texts["date"]):
-        raise _wrong(f"{where}, date must have the form 2015-05-29 (got {texts['date'][:40]!r})")
+        raise _build_error(f"{where}, date must have the form 2015-05-29 (got {texts['date'][:40]!r})")
     for name, value in scores.items():
         if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-            raise _wrong(f"{where}, {name} must be a finite number (got {str(value)[:40]!r})")
+            raise _build_error(f"{where}, {name} must be a finite number (got {str(value)[:40]!r})")
     return ReportedRow(**texts, scores={name: float(value) for name, value in scores.items()})
 
 
@@ -147,5 +151,5 @@ def _is_date(text: str) -> bool:
         return False
 
 
-def _wrong(message: str) -> FormatError:
+def _build_error(message: str) -> FormatError:
     return FormatError(message, kind=FormatErrorKind.WRONG_VALUE)

@@ -18,7 +18,7 @@ __all__ = ["group"]
 Slug = Annotated[str, Argument(metavar="CAMPAIGN", help="Name of the campaign.")]
 
 
-def _campaign_named(slug: str) -> Campaign:
+def _get_campaign(slug: str) -> Campaign:
     from capeval_server.annotation.models import Campaign as Campaigns
 
     found = Campaigns.objects.filter(slug=slug).first()
@@ -27,8 +27,8 @@ def _campaign_named(slug: str) -> Campaign:
     return found
 
 
-def _worker_named(slug: str, pseudonym: str) -> Participation:
-    rows = _campaign_named(slug).participations.select_related("worker", "campaign")
+def _get_worker(slug: str, pseudonym: str) -> Participation:
+    rows = _get_campaign(slug).participations.select_related("worker", "campaign")
     found = rows.filter(worker__pseudonym=pseudonym).first()
     if found is None:
         raise OptionError(f"'WORKER' must be the pseudonym of a worker of {slug!r} (got {pseudonym!r})")
@@ -88,7 +88,7 @@ def state(
     set_up()
     from capeval_server.annotation.campaigns.lifecycle import change_state
 
-    print(f"{slug}: {change_state(None, _campaign_named(slug), to, reason=reason).state}")
+    print(f"{slug}: {change_state(None, _get_campaign(slug), to, reason=reason).state}")
 
 
 def quality(
@@ -105,15 +105,15 @@ def quality(
     set_up()
     from capeval_server.annotation.campaigns import lifecycle
 
-    campaign = _campaign_named(slug)
+    campaign = _get_campaign(slug)
     if changes:
-        campaign = lifecycle.set_quality(None, campaign, dict(map(_setting, changes)))
+        campaign = lifecycle.set_quality(None, campaign, dict(map(_parse_setting, changes)))
     for name, value in lifecycle.quality_settings(campaign).items():
         print(f"{name}: {value}")
     _warn(campaign)
 
 
-def _setting(text: str) -> tuple[str, object]:
+def _parse_setting(text: str) -> tuple[str, object]:
     """Return the name and the value of `NAME=VALUE`."""
     name, equals, value = text.partition("=")
     if not (name and equals and value):
@@ -152,7 +152,7 @@ def rules(
     from capeval_server.annotation.text_rules.validation import settings_of
     from capeval_server.annotation.workers.enrollment import latest_texts
 
-    campaign = _campaign_named(slug)
+    campaign = _get_campaign(slug)
     if path is not None:
         set_rules(None, campaign, read_rules(path.name, path.read_bytes()))
     texts = latest_texts(campaign)
@@ -175,7 +175,7 @@ def known(
     from capeval.formats import load_references
     from capeval_server.annotation.responses import text_flags
 
-    campaign = _campaign_named(slug)
+    campaign = _get_campaign(slug)
     if (path is None) != submissions:
         raise OptionError("either 'FILE' or '--submissions' must be given")
     if path is None:
@@ -195,7 +195,7 @@ def compare(slug: Slug) -> None:
     set_up()
     from capeval_server.annotation.responses import text_flags
 
-    print(f"{slug}: {text_flags.compare(_campaign_named(slug))} captions to review")
+    print(f"{slug}: {text_flags.compare(_get_campaign(slug))} captions to review")
 
 
 def invite(
@@ -206,7 +206,7 @@ def invite(
     set_up()
     from capeval_server.annotation.workers import enrollment
 
-    for token in enrollment.invite(None, _campaign_named(slug), number):
+    for token in enrollment.invite(None, _get_campaign(slug), number):
         print(token)
 
 
@@ -224,7 +224,7 @@ def texts(
         name: None if path is None else read_markdown(path.name, path.read_bytes())
         for name, path in (("instructions", instructions), ("consent", consent))
     }
-    print(f"{slug}: version {change_texts(None, _campaign_named(slug), **found).number} of the texts")
+    print(f"{slug}: version {change_texts(None, _get_campaign(slug), **found).number} of the texts")
 
 
 def panel(
@@ -238,7 +238,7 @@ def panel(
     from capeval_server.annotation.campaigns.definition import read_panel
     from capeval_server.annotation.workers import panels
 
-    campaign = _campaign_named(slug)
+    campaign = _get_campaign(slug)
     if path is not None:
         panels.set_panel(
             None, campaign, read_panel(path.name, lambda name: (path.parent / name).read_bytes())
@@ -258,7 +258,7 @@ def link(
     set_up()
     from capeval_server.annotation.review import moderation
 
-    effect = moderation.link_account(None, _worker_named(slug, worker), user_named(user))
+    effect = moderation.link_account(None, _get_worker(slug, worker), user_named(user))
     print(f"{worker}: " + ("linked" if effect is None else f"blocked; answers not counted: {effect.answers}"))
 
 
@@ -271,7 +271,7 @@ def warn(
     set_up()
     from capeval_server.annotation.responses.content_warnings import set_warning
 
-    print(f"{image}: {set_warning(None, _campaign_named(slug), image, text).warning or 'no warning'}")
+    print(f"{image}: {set_warning(None, _get_campaign(slug), image, text).warning or 'no warning'}")
 
 
 def hold(
@@ -287,7 +287,7 @@ def hold(
     set_up()
     from capeval_server.annotation.review import moderation
 
-    items = _campaign_named(slug).items.filter(repeats=None)
+    items = _get_campaign(slug).items.filter(repeats=None)
     if (give or reason) and not key:
         raise OptionError("'--give' and '--reason' require an ITEM")
     if give and reason:
@@ -313,7 +313,7 @@ def resume(
     set_up()
     from capeval_server.annotation.workers import training
 
-    print(f"{worker}: {training.resume(None, _worker_named(slug, worker), reason).stage}")
+    print(f"{worker}: {training.resume(None, _get_worker(slug, worker), reason).stage}")
 
 
 def rate(
@@ -325,7 +325,7 @@ def rate(
     set_up()
     from capeval_server.annotation.workers.payments import set_rate
 
-    set_rate(None, _campaign_named(slug), amount, currency)
+    set_rate(None, _get_campaign(slug), amount, currency)
     print(f"{slug}: {amount} {currency} per answer")
 
 
@@ -338,7 +338,7 @@ def payments(
     from capeval.toolkit.command_line import deliver
     from capeval_server.annotation.workers.payments import payments_csv
 
-    deliver(payments_csv(None, _campaign_named(slug)), output)
+    deliver(payments_csv(None, _get_campaign(slug)), output)
 
 
 def withdraw(
@@ -352,7 +352,7 @@ def withdraw(
     set_up()
     from capeval_server.annotation.review import withdrawal
 
-    done = withdrawal.withdraw(None, _worker_named(slug, worker))
+    done = withdrawal.withdraw(None, _get_worker(slug, worker))
     print(f"{slug}: {worker} withdrew; answers removed: {done.removed}; in frozen releases: {done.frozen}")
 
 
@@ -363,7 +363,7 @@ def status(slug: Slug) -> None:
 
     from capeval_server.annotation.campaigns.progress import progress_of
 
-    for name, value in asdict(progress_of(_campaign_named(slug))).items():
+    for name, value in asdict(progress_of(_get_campaign(slug))).items():
         if name != "waiting":
             print(f"{name.replace('_', ' ')}: {value:,}" if isinstance(value, int) else f"{name}: {value}")
             continue
@@ -383,7 +383,7 @@ def audit(
     from capeval_server.annotation.releases.integrity import audit as findings
 
     wrong = 0
-    for campaign in [_campaign_named(slug)] if slug else Campaigns.objects.order_by("slug"):
+    for campaign in [_get_campaign(slug)] if slug else Campaigns.objects.order_by("slug"):
         with held(campaign) as now:
             found = list(findings(now))
         for finding in found:
@@ -403,7 +403,7 @@ def replay(slug: Slug) -> None:
     from capeval_server.annotation.core.locks import held
     from capeval_server.annotation.responses.adaptive_sampling import replay as replayed
 
-    with held(_campaign_named(slug)) as now:
+    with held(_get_campaign(slug)) as now:
         found = list(replayed(now))
     for each in found:
         said = "; ".join(each.differs) or "unchanged"
@@ -449,15 +449,15 @@ def results(
     set_up()
     from capeval_server.annotation.releases.result_files import write_results
 
-    for path in write_results(_campaign_named(slug), folder, release=release):
+    for path in write_results(_get_campaign(slug), folder, release=release):
         print(path)
 
 
 Name = Annotated[str, Argument(metavar="NAME", help="Name of the release, such as 1.0.")]
 
 
-def _release_named(slug: str, name: str) -> Release:
-    found = _campaign_named(slug).releases.filter(name=name).first()
+def _get_release(slug: str, name: str) -> Release:
+    found = _get_campaign(slug).releases.filter(name=name).first()
     if found is None:
         raise OptionError(f"'NAME' must be the name of a release of {slug!r} (got {name!r})")
     return found
@@ -481,7 +481,7 @@ def freeze(
 
     made = release_files.freeze(
         None,
-        _campaign_named(slug),
+        _get_campaign(slug),
         name,
         plans=plans,
         seed=seed,
@@ -496,7 +496,7 @@ def verify(slug: Slug, name: Name) -> None:
     set_up()
     from capeval_server.annotation.releases import release_files
 
-    found = _release_named(slug, name)
+    found = _get_release(slug, name)
     number = release_files.verify(found)
     since = release_files.changed_since(found)
     print(f"{slug} {name}: {number} files unchanged; captions that no longer count: {since}")
@@ -511,7 +511,7 @@ def challenge(
     set_up()
     from capeval_server.annotation.releases import release_files
 
-    print(release_files.write_challenge(_release_named(slug, name), folder))
+    print(release_files.write_challenge(_get_release(slug, name), folder))
 
 
 def publish(
@@ -537,7 +537,7 @@ def publish(
     entry = ReferenceSet.objects.filter(**names).first() if len(parts) == 3 else None
     if entry is None:
         raise OptionError(f"'CHALLENGE/SPLIT/REFERENCES' must name a reference set (got {to!r})")
-    release, who = _release_named(slug, name), user_named(user)
+    release, who = _get_release(slug, name), user_named(user)
     version = release_files.publish(who, release, split or parts[1], entry, many=many)
     print(f"{to}: version {version}")
 
@@ -548,7 +548,7 @@ def agreement(slug: Slug) -> None:
     from capeval_server.annotation.core.agreement import agreements_of, captions_of
     from capeval_server.annotation.task_types import task_named
 
-    campaign = _campaign_named(slug)
+    campaign = _get_campaign(slug)
     if task_named(campaign.kind).choices:
         for one in agreements_of(campaign):
             name = " ".join(filter(None, (one.category or "none", one.question)))

@@ -78,11 +78,11 @@ def _changes(preview: DefinitionPreview, *, dry_run: bool) -> Iterator[str]:
     added, changed, deleted, kept = (f"{verb:<7}" for verb in verbs)
     for place, before, after in preview.changes:
         if not before:
-            yield f"{added} {place}: {_short(after)}"
+            yield f"{added} {place}: {_shorten(after)}"
         elif not after:
-            yield f"{deleted} {place}: {_short(before)}"
+            yield f"{deleted} {place}: {_shorten(before)}"
         else:
-            yield f"{changed} {place}: {_short(before)} -> {_short(after)}"
+            yield f"{changed} {place}: {_shorten(before)} -> {_shorten(after)}"
     if not preview.changes:
         yield "No changes"
     yield from (f"{kept} {place} (not in the file)" for place in preview.kept)
@@ -90,7 +90,7 @@ def _changes(preview: DefinitionPreview, *, dry_run: bool) -> Iterator[str]:
         yield f"Submissions to score again: {preview.rescored:,}"
 
 
-def _short(text: str) -> str:
+def _shorten(text: str) -> str:
     from capeval.report.exporters import printable
 
     line = printable(" ".join(text.split()))
@@ -116,7 +116,7 @@ def export(
     from capeval_server.audit.models import record
     from capeval_server.hosting.services.export_archive import export as write
 
-    challenge = _challenge_named(slug)
+    challenge = _get_challenge(slug)
     with written_whole(path) as file:
         write(challenge, file)
         record(None, challenge, "wrote everything of the challenge to a file")
@@ -144,7 +144,7 @@ def reported(
     if remove == (path is not None):
         raise OptionError("give either 'FILE' or '--remove'")
     try:
-        entry = reference_set(_challenge_named(slug), split, references)
+        entry = reference_set(_get_challenge(slug), split, references)
         if path is None:
             remove_reported(None, entry, name)
             print(f"{slug}: {name} is removed from the leaderboards of {split}, references {references}")
@@ -172,7 +172,7 @@ def organizer(
     set_up()
     from capeval_server.hosting.services import moderation
 
-    challenge, found = _challenge_named(slug), user_named(user)
+    challenge, found = _get_challenge(slug), user_named(user)
     if remove:
         moderation.remove_organizer(None, challenge, found)
     else:
@@ -195,7 +195,7 @@ def participant(
     set_up()
     from capeval_server.hosting.services import participants
 
-    challenge = _challenge_named(slug)
+    challenge = _get_challenge(slug)
     if reason and act != "block":
         raise OptionError("'--reason' requires the action block")
     if act == "block":
@@ -218,7 +218,7 @@ def final(
     set_up()
     from capeval_server.hosting.services.final_results import make_final
 
-    found = _challenge_named(slug).phases.select_related("challenge").filter(name=phase).first()
+    found = _get_challenge(slug).phases.select_related("challenge").filter(name=phase).first()
     if found is None:
         raise OptionError(f"'PHASE' must be a phase of {slug} (got {phase!r})")
     make_final(None, found)
@@ -233,7 +233,7 @@ def announce(
     set_up()
     from capeval_server.notifications import services
 
-    made = services.announce(None, _challenge_named(slug), title, sys.stdin.read())
+    made = services.announce(None, _get_challenge(slug), title, sys.stdin.read())
     print(f"{slug}: announced {made.title}")
 
 
@@ -255,7 +255,7 @@ def rerun(
     print(f"{submission}: waiting to be scored again")
 
 
-def _challenge_named(slug: str) -> Challenge:
+def _get_challenge(slug: str) -> Challenge:
     from capeval_server.challenges.models import Challenge as Challenges
 
     found = Challenges.objects.filter(slug=slug).first()

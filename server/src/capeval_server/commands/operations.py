@@ -44,7 +44,7 @@ def start(
     sockets = listen(host, port)
     set_default_address(host, port)
     processes = processes or processors()
-    with _counting(processes):
+    with _set_metrics_folder(processes):
         set_up(database=False)
         # The database may still be starting.
         check_database(must_answer=False)
@@ -54,7 +54,7 @@ def start(
 
 
 @contextmanager
-def _counting(processes: int) -> Iterator[None]:
+def _set_metrics_folder(processes: int) -> Iterator[None]:
     """Set the folder in which the Prometheus client sums the metrics of all processes.
 
     The client reads the setting when it is imported.

@@ -41,8 +41,8 @@ _KEY, _EARLIER_KEY = "secret-key", "secret-key.earlier"
 # A host that loses its network sends nothing, not even the end of its connections. After half a minute
 # without a sign of the other side, both sides close the connection: workers, to retry, and PostgreSQL, to
 # release a worker's row locks before its lease expires.
-_SILENT_SECONDS = 30
-_ASKED_AFTER, _ASKED_AGAIN, _ASKED_TIMES = 15, 5, 3
+_TIMEOUT_SECONDS = 30
+_KEEPALIVE_IDLE, _KEEPALIVE_INTERVAL, _KEEPALIVE_COUNT = 15, 5, 3
 
 
 def data_folder() -> Path:
@@ -150,7 +150,7 @@ def secret_key(folder: Path) -> str:
         return given
     path = folder / _KEY
     if not path.exists():
-        made = _new_key(folder)
+        made = _create_key(folder)
         try:
             # If several processes start at once, one of them creates the key for all.
             os.link(made, path)
@@ -161,7 +161,7 @@ def secret_key(folder: Path) -> str:
     return path.read_text()
 
 
-def _new_key(folder: Path) -> Path:
+def _create_key(folder: Path) -> Path:
     made = folder / f".{_KEY}.{secrets.token_hex(8)}"
     descriptor = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w") as file:
@@ -188,7 +188,7 @@ def rotate_key(folder: Path) -> None:
         OSError: The folder is not writable; the key is unchanged.
     """
     secret_key(folder)
-    made = _new_key(folder)
+    made = _create_key(folder)
     kept = folder / f".{_EARLIER_KEY}.{secrets.token_hex(8)}"
     # A process that starts between the two steps finds the same key twice, but never none.
     os.link(folder / _KEY, kept)
@@ -212,39 +212,39 @@ def database(folder: Path) -> dict[str, Any]:
     """
     address = os.environ.get(f"{PREFIX}DATABASE")
     if address is None:
-        return _sqlite(folder / "capeval.sqlite3")
-    parts = _postgresql(address)
+        return _get_sqlite_settings(folder / "capeval.sqlite3")
+    parts = _parse_postgresql(address)
     expected = "postgresql://USER:PASSWORD@HOST:PORT/NAME?OPTION=VALUE, with options of PostgreSQL's clients"
     _require(bool(parts.get("dbname")), "DATABASE", f"{expected}, such as sslmode")
     names = {"dbname": "NAME", "user": "USER", "password": "PASSWORD", "host": "HOST", "port": "PORT"}
     return {
         "ENGINE": "django.db.backends.postgresql",
         **{setting: parts.pop(name, "") for name, setting in names.items()},
-        "OPTIONS": _patience() | parts,
+        "OPTIONS": _get_timeout_options() | parts,
         "CONN_HEALTH_CHECKS": True,
         "CONN_MAX_AGE": 60,
     }
 
 
-def _patience() -> dict[str, Any]:
+def _get_timeout_options() -> dict[str, Any]:
     """Return options of PostgreSQL and its clients that end unresponsive connections."""
     server = {
-        "tcp_keepalives_idle": _ASKED_AFTER,
-        "tcp_keepalives_interval": _ASKED_AGAIN,
-        "tcp_keepalives_count": _ASKED_TIMES,
-        "tcp_user_timeout": 1000 * _SILENT_SECONDS,
+        "tcp_keepalives_idle": _KEEPALIVE_IDLE,
+        "tcp_keepalives_interval": _KEEPALIVE_INTERVAL,
+        "tcp_keepalives_count": _KEEPALIVE_COUNT,
+        "tcp_user_timeout": 1000 * _TIMEOUT_SECONDS,
     }
     return {
         "connect_timeout": 10,
-        "keepalives_idle": _ASKED_AFTER,
-        "keepalives_interval": _ASKED_AGAIN,
-        "keepalives_count": _ASKED_TIMES,
-        "tcp_user_timeout": 1000 * _SILENT_SECONDS,
+        "keepalives_idle": _KEEPALIVE_IDLE,
+        "keepalives_interval": _KEEPALIVE_INTERVAL,
+        "keepalives_count": _KEEPALIVE_COUNT,
+        "tcp_user_timeout": 1000 * _TIMEOUT_SECONDS,
         "options": " ".join(f"-c {name}={value}" for name, value in server.items()),
     }
 
 
-def _postgresql(address: str) -> dict[str, Any]:
+def _parse_postgresql(address: str) -> dict[str, Any]:
     """Return the parts of a PostgreSQL database's URL, or nothing for another URL."""
     from psycopg import ProgrammingError
     from psycopg.conninfo import conninfo_to_dict
@@ -322,7 +322,7 @@ def mail() -> dict[str, Any]:
     }
 
 
-def _sqlite(path: Path) -> dict[str, Any]:
+def _get_sqlite_settings(path: Path) -> dict[str, Any]:
     return {
         "ENGINE": "django.db.backends.sqlite3",
         "NAME": str(path),

@@ -43,7 +43,7 @@ class AuditedModelAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         if not add:
             # Password forms have a `user` instead of an `instance`.
             row = form.instance if hasattr(form, "instance") else form.user
-            row._told = [_change(form, name, shown=name in self.told) for name in form.changed_data]
+            row._told = [_describe_change(form, name, shown=name in self.told) for name in form.changed_data]
         return found
 
     def log_addition(self, request: HttpRequest, obj: Model, message: Any) -> Any:
@@ -65,14 +65,14 @@ class AuditedModelAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         return super().log_deletions(request, queryset)
 
 
-def _change(form: Any, name: str, *, shown: bool) -> str:
+def _describe_change(form: Any, name: str, *, shown: bool) -> str:
     field = name.replace("_", " ")
     if not shown:
         return field
-    return f"{field} from {_text(form.initial.get(name))} to {_text(form.cleaned_data[name])}"
+    return f"{field} from {_format_value(form.initial.get(name))} to {_format_value(form.cleaned_data[name])}"
 
 
-def _text(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if isinstance(value, list | tuple | QuerySet):
         return f"({', '.join(sorted(map(str, value)))})"
     return repr(value) if isinstance(value, str) else str(value)

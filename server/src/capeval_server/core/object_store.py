@@ -44,50 +44,50 @@ class ObjectStore(S3Storage):  # type: ignore[misc]
         Raises:
             OSError: The store does not respond, or the bucket does not exist.
         """
-        with _as_of_files(self.bucket_name):
+        with _convert_errors(self.bucket_name):
             self.connection.meta.client.head_bucket(Bucket=self.bucket_name)
 
     def exists(self, name: str) -> bool:
         """Return whether a file exists."""
-        with _as_of_files(name):
+        with _convert_errors(name):
             return bool(super().exists(name))
 
     def delete(self, name: str) -> None:
         """Delete a file, if it exists."""
-        with _as_of_files(name):
+        with _convert_errors(name):
             super().delete(name)
 
     def listdir(self, name: str) -> tuple[list[str], list[str]]:
         """Return the folders and the files of a folder."""
-        with _as_of_files(name):
+        with _convert_errors(name):
             folders, files = super().listdir(name)
         return folders, files
 
     def size(self, name: str) -> int:
         """Return the size of a file in bytes."""
-        with _as_of_files(name):
+        with _convert_errors(name):
             return int(super().size(name))
 
     def get_modified_time(self, name: str) -> datetime:
         """Return the time when a file was stored, by the store's clock."""
-        with _as_of_files(name):
+        with _convert_errors(name):
             time: datetime = super().get_modified_time(name)
         return time
 
     def _open(self, name: str, mode: str = "rb") -> File[bytes]:
         """Return a file that is fetched completely, so that reading it cannot fail later."""
-        with _as_of_files(name):
+        with _convert_errors(name):
             file: File[bytes] = super()._open(name, mode)
             file.open()
         return file
 
     def _save(self, name: str, content: Any) -> str:
-        with _as_of_files(name):
+        with _convert_errors(name):
             return str(super()._save(name, content))
 
 
 @contextmanager
-def _as_of_files(name: str) -> Iterator[None]:
+def _convert_errors(name: str) -> Iterator[None]:
     """Convert errors of the store into file errors.
 
     Raises:

@@ -26,7 +26,7 @@ def sent(request: HttpRequest, file: IO[bytes], name: str, *, size: int, etag: s
         size: The size of the file in bytes.
         etag: The ETag of the file.
     """
-    part = _part(request, size, etag)
+    part = _parse_range(request, size, etag)
     answer: HttpResponseBase
     if part is None:
         answer = FileResponse(file, as_attachment=True, filename=name)
@@ -40,7 +40,7 @@ def sent(request: HttpRequest, file: IO[bytes], name: str, *, size: int, etag: s
             "Content-Length": str(stop - start),
             "Content-Disposition": f'attachment; filename="{name}"',
         }
-        content = _bytes(file, start, stop)
+        content = _iterate_range(file, start, stop)
         answer = StreamingHttpResponse(content, status=206, headers=headers)
     answer["Content-Type"] = "application/zip"
     answer["ETag"] = etag
@@ -54,7 +54,7 @@ def goes_on(request: HttpRequest) -> bool:
     return found is not None and found[1].strip("0") != ""
 
 
-def _part(request: HttpRequest, size: int, etag: str) -> tuple[int, int] | None:
+def _parse_range(request: HttpRequest, size: int, etag: str) -> tuple[int, int] | None:
     """Return start and end of the requested range, or None for the whole file."""
     found = _RANGE.fullmatch(request.headers.get("Range", ""))
     if found is None or found[0] == "bytes=-" or request.headers.get("If-Range", etag) != etag:
@@ -66,7 +66,7 @@ def _part(request: HttpRequest, size: int, etag: str) -> tuple[int, int] | None:
     return int(first), min(int(last) + 1, size) if last else size
 
 
-def _bytes(file: IO[bytes], start: int, stop: int) -> Iterator[bytes]:
+def _iterate_range(file: IO[bytes], start: int, stop: int) -> Iterator[bytes]:
     with file:
         file.seek(start)
         left = stop - start

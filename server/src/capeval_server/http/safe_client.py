@@ -82,7 +82,7 @@ class PublicHTTPConnection(http.client.HTTPConnection):
         Raises:
             OSError: An address of the host is not public, or the host cannot be reached.
         """
-        self.sock = self.made = _connected(self.host, self.port, self.timeout)
+        self.sock = self.made = _connect(self.host, self.port, self.timeout)
 
     def end(self) -> None:
         """End the connection from another thread, which then reads no more data."""
@@ -114,7 +114,7 @@ class PublicHTTPSConnection(PublicHTTPConnection):
 KINDS: dict[str, type[PublicHTTPConnection]] = {"http": PublicHTTPConnection, "https": PublicHTTPSConnection}
 
 
-def _connected(host: str, port: int, seconds: float | None) -> socket.socket:
+def _connect(host: str, port: int, seconds: float | None) -> socket.socket:
     """Connect to a host, provided that all its addresses are public.
 
     Raises:

@@ -96,7 +96,7 @@ def cancel(kind: str, subject: str) -> None:
     Job.objects.filter(kind=kind, subject=subject).delete()
 
 
-def _available(kinds: Iterable[str]) -> QuerySet[Job]:
+def _filter_available(kinds: Iterable[str]) -> QuerySet[Job]:
     now = database_time()
     free = Job.objects.filter(Q(available_from=None) | Q(available_from__lte=now), kind__in=list(kinds))
     return free.order_by("priority", "created", "pk")
@@ -111,10 +111,10 @@ def claim(kinds: Iterable[str], owner: str) -> Job | None:
         kinds: The kinds of jobs to claim.
         owner: The name of the worker.
     """
-    if not _available(kinds).exists():
+    if not _filter_available(kinds).exists():
         return None
     with transaction.atomic():
-        job = _available(kinds).select_for_update(skip_locked=True).first()
+        job = _filter_available(kinds).select_for_update(skip_locked=True).first()
         if job is None:
             return None
         job.attempt += 1
@@ -125,12 +125,12 @@ def claim(kinds: Iterable[str], owner: str) -> Job | None:
     return job
 
 
-def _held(job: Job) -> QuerySet[Job]:
+def _filter_held(job: Job) -> QuerySet[Job]:
     return Job.objects.filter(pk=job.pk, lease=job.lease)
 
 
-def _change(job: Job, **values: Any) -> None:
-    if not _held(job).update(**values):
+def _update_held(job: Job, **values: Any) -> None:
+    if not _filter_held(job).update(**values):
         raise LostLeaseError
 
 
@@ -147,7 +147,7 @@ def renewal(job: Job, beat: Callable[[], None]) -> Callable[[], None]:
         beat()
         if time.monotonic() < renewed + interval:
             return
-        _change(job, available_from=database_time() + timedelta(seconds=settings.LEASE_SECONDS))
+        _update_held(job, available_from=database_time() + timedelta(seconds=settings.LEASE_SECONDS))
         renewed = time.monotonic()
 
     return renew
@@ -159,7 +159,7 @@ def tell(job: Job, **progress: Any) -> None:
     Raises:
         LostLeaseError: The worker no longer holds it.
     """
-    _change(job, progress=progress)
+    _update_held(job, progress=progress)
 
 
 def locked(job: Job) -> None:
@@ -168,7 +168,7 @@ def locked(job: Job) -> None:
     Raises:
         LostLeaseError: The worker no longer holds it.
     """
-    if _held(job).select_for_update().first() is None:
+    if _filter_held(job).select_for_update().first() is None:
         raise LostLeaseError
 
 
@@ -180,7 +180,7 @@ def finish(job: Job, *, again_after: timedelta | None = None) -> None:
     """
     if again_after is not None:
         restart(job, after=again_after)
-    elif not _held(job).delete()[0]:
+    elif not _filter_held(job).delete()[0]:
         raise LostLeaseError
 
 
@@ -191,7 +191,7 @@ def restart(job: Job, *, after: timedelta = timedelta()) -> None:
         LostLeaseError: The worker no longer holds it.
     """
     available_from = database_time() + after if after else None
-    _change(job, attempt=0, available_from=available_from, **_IDLE)
+    _update_held(job, attempt=0, available_from=available_from, **_IDLE)
 
 
 def postpone(job: Job, handler: Handler, log: str) -> None:
@@ -213,7 +213,7 @@ def postpone(job: Job, handler: Handler, log: str) -> None:
     with transaction.atomic():
         handler.wait(job, log)
         pause = timedelta(seconds=settings.RETRY_SECONDS * job.attempt)
-        _change(job, available_from=database_time() + pause, **_IDLE)
+        _update_held(job, available_from=database_time() + pause, **_IDLE)
 
 
 def give_up(job: Job, handler: Handler, reason: str, log: str = "") -> None:
@@ -235,4 +235,4 @@ def give_back(job: Job, handler: Handler) -> None:
     """
     with transaction.atomic():
         handler.wait(job, "")
-        _change(job, attempt=job.attempt - 1, available_from=None, **_IDLE)
+        _update_held(job, attempt=job.attempt - 1, available_from=None, **_IDLE)

@@ -36,7 +36,7 @@ class StoppedError(Exception):
     """Request to stop the worker."""
 
 
-def _name() -> str:
+def _get_worker_name() -> str:
     return f"{socket.gethostname()}:{os.getpid()}"
 
 
@@ -44,7 +44,7 @@ class Heartbeat:
     """Database row of a worker, which shows others that the worker runs."""
 
     def __init__(self) -> None:
-        self.name = _name()
+        self.name = _get_worker_name()
         self._next = 0.0
         self._stopped = False
 
@@ -102,7 +102,7 @@ def run(heartbeat: Heartbeat | None = None, *, until_empty: bool = False) -> Non
                 # A single thread, so that jobs created by other jobs also run.
                 _work(opened, heartbeat, heartbeat.beat, until_empty=True)
             else:
-                _work_in_two(opened, heartbeat)
+                _work_in_two_threads(opened, heartbeat)
     except StoppedError:
         _log.info("stopped")
     finally:
@@ -113,7 +113,7 @@ def run(heartbeat: Heartbeat | None = None, *, until_empty: bool = False) -> Non
             _log.warning("the worker's row was not deleted: the database did not answer")
 
 
-def _work_in_two(opened: Mapping[str, Handler], heartbeat: Heartbeat) -> None:
+def _work_in_two_threads(opened: Mapping[str, Handler], heartbeat: Heartbeat) -> None:
     """Run jobs that wait for other hosts in a second thread, to not delay other jobs."""
     waiting = {kind: handler for kind, handler in opened.items() if handler.waits_for_hosts}
     others = {kind: handler for kind, handler in opened.items() if not handler.waits_for_hosts}
@@ -148,10 +148,10 @@ def _work(
         try:
             beat()
             if not planned:
-                _plan(opened)
+                _add_recurring_jobs(opened)
                 planned = True
             worked = work_once(opened, beat)
-            if until_empty and not worked and not _unfinished(opened):
+            if until_empty and not worked and not _has_unfinished_jobs(opened):
                 return
         except (DatabaseError, InterfaceError):
             # The database is restarting or unreachable. The job is claimed again when its lease expires.
@@ -168,12 +168,12 @@ def _work(
             time.sleep(_POLL_SECONDS)
 
 
-def _unfinished(opened: Mapping[str, Handler]) -> bool:
+def _has_unfinished_jobs(opened: Mapping[str, Handler]) -> bool:
     """Return whether non-recurring jobs with a handler wait or run."""
     return Job.objects.filter(kind__in=set(opened) - set(recurring())).exists()
 
 
-def _plan(opened: Mapping[str, Handler]) -> None:
+def _add_recurring_jobs(opened: Mapping[str, Handler]) -> None:
     """Add the missing recurring jobs."""
     for kind, handler in opened.items():
         if handler.every is not None:
@@ -194,7 +194,7 @@ def work_once(opened: Mapping[str, Handler] | None = None, beat: Callable[[], No
     if opened is None:
         with handlers() as own:
             return work_once(own, beat)
-    job = leases.claim(opened, _name())
+    job = leases.claim(opened, _get_worker_name())
     if job is None:
         return False
     try:
@@ -215,7 +215,7 @@ def _do(job: Job, handler: Handler, beat: Callable[[], None]) -> None:
         handler.run(job, leases.renewal(job, beat))
         _log.log(level, "%s: done", job)
     except StoppedError:
-        _give_back(job, handler)
+        _release(job, handler)
         raise
     except (LostLeaseError, DatabaseError, InterfaceError):
         raise
@@ -225,7 +225,7 @@ def _do(job: Job, handler: Handler, beat: Callable[[], None]) -> None:
         leases.postpone(job, handler, f"{type(error).__name__}: {error}")
 
 
-def _give_back(job: Job, handler: Handler) -> None:
+def _release(job: Job, handler: Handler) -> None:
     try:
         leases.give_back(job, handler)
         _log.info("%s: released, because the worker is stopping", job)

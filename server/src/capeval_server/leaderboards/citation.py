@@ -56,13 +56,13 @@ def bibtex(question: LeaderboardQuery, *, rows: int, address: str, at: datetime,
     note = f"As of {question.as_of or at:%Y-%m-%d %H:%M:%S} UTC; {rows} rows; fingerprint {mark}"
     return (
         f"@misc{{{key},\n"
-        f"  title        = {{{{{_escaped(title)}}}}},\n"
+        f"  title        = {{{{{_escape(title)}}}}},\n"
         f"  year         = {{{at:%Y}}},\n"
         f"  howpublished = {{\\url{{{address}}}}},\n"
-        f"  note         = {{{_escaped(note)}. Accessed {at:%Y-%m-%d}}},\n"
+        f"  note         = {{{_escape(note)}. Accessed {at:%Y-%m-%d}}},\n"
         "}\n"
     )
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return "".join(_SPECIAL.get(character, character) for character in text)

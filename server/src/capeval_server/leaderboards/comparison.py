@@ -84,14 +84,16 @@ def compared(first: Submission, second: Submission, *, full: bool = False) -> li
             for key, both in found[references].items()
             if first.pk in both and second.pk in both
         ]
-        found_rows = (_row(references, key, a, b, full or references.public) for key, a, b in pairs)
+        found_rows = (
+            _compare_scores(references, key, a, b, full or references.public) for key, a, b in pairs
+        )
         rows = [row for row in found_rows if row is not None]
         if rows:
-            sets.append(ComparedSet(references=references, rows=_in_order(references, rows)))
+            sets.append(ComparedSet(references=references, rows=_sort_rows(references, rows)))
     return sets
 
 
-def _row(
+def _compare_scores(
     references: ReferenceSet, key: tuple[str, str], a: Score, b: Score, full: bool
 ) -> ScoreComparison | None:
     one, other = resampled(a), resampled(b)
@@ -102,7 +104,9 @@ def _row(
     except MismatchError:
         # The number of resamples is a setting, which changed between the scoring of the two.
         return None
-    first, second, low, high = (_shown(value, full) for value in (found.a, found.b, found.low, found.high))
+    first, second, low, high = (
+        _round_score(value, full) for value in (found.a, found.b, found.low, found.high)
+    )
     return ScoreComparison(
         split=references.split.name,
         references=references.name,
@@ -112,7 +116,7 @@ def _row(
         first=first,
         second=second,
         # Computed from the rounded scores: a precise difference would reveal more of private references.
-        difference=_shown(first - second, full),
+        difference=_round_score(first - second, full),
         low=low,
         high=high,
         p_value=float(shown_p(found.p_value, full=full) or 0.0),
@@ -120,14 +124,14 @@ def _row(
     )
 
 
-def _shown(value: float, full: bool) -> float:
+def _round_score(value: float, full: bool) -> float:
     number = shown(value, full=full)
     if number is None:
         raise ValueError("a score must be finite")
     return number
 
 
-def _in_order(references: ReferenceSet, rows: list[ScoreComparison]) -> list[ScoreComparison]:
+def _sort_rows(references: ReferenceSet, rows: list[ScoreComparison]) -> list[ScoreComparison]:
     """Sort rows: all images before subsets, then in the order of the split's metrics."""
     names = score_names(references.split)
     return sorted(rows, key=lambda row: (row.subset != "", row.subset, names.index(row.name)))

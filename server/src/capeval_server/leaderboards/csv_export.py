@@ -38,23 +38,25 @@ def to_csv(board: Leaderboard) -> str:
     for row in board.rows:
         about = [column.csv(column.value(row)) for column in columns]
         texts = [str(row.declared.get(name, "")) for name in declared]
-        numbers = _numbers(board.columns, row.scores, row.intervals)
-        writer.writerow(plain_row((*about, *texts, *numbers, _number(row.p_value), "", "")))
+        numbers = _format_numbers(board.columns, row.scores, row.intervals)
+        writer.writerow(plain_row((*about, *texts, *numbers, _format_number(row.p_value), "", "")))
     for entry in board.reported:
         about = [column.reported(entry) for column in columns]
-        numbers = _numbers(board.columns, entry.scores, {})
+        numbers = _format_numbers(board.columns, entry.scores, {})
         source = (entry.source, entry.source_url)
         writer.writerow(plain_row((*about, *[""] * len(declared), *numbers, "", *source)))
     return out.getvalue()
 
 
-def _numbers(
+def _format_numbers(
     columns: list[str], scores: Mapping[str, float | None], intervals: Mapping[str, Interval | None]
 ) -> list[str]:
     return [
-        _number(value) for name in columns for value in (scores[name], *(intervals.get(name) or (None, None)))
+        _format_number(value)
+        for name in columns
+        for value in (scores[name], *(intervals.get(name) or (None, None)))
     ]
 
 
-def _number(value: float | None) -> str:
+def _format_number(value: float | None) -> str:
     return "" if value is None else repr(value)

@@ -35,7 +35,7 @@ _Pair = tuple[str, str, str, str]
 _Stored = dict[str, Any]
 
 
-def _pair(name: str, subset: str, first: object, second: object) -> _Pair:
+def _build_pair(name: str, subset: str, first: object, second: object) -> _Pair:
     low, high = sorted((str(first), str(second)))
     return name, subset, low, high
 
@@ -71,7 +71,7 @@ class FinalRows:
     def p_values(self, places: Sequence[RankedSubmission]) -> list[float | None]:
         """Return the p-value of the difference of each submission to the next."""
         score = (self.question.sort_by, self.question.subset)
-        pairs = (_pair(*score, first.key, second.key) for first, second in pairwise(places))
+        pairs = (_build_pair(*score, first.key, second.key) for first, second in pairwise(places))
         return [*(self.p_values_of_pairs.get(pair) for pair in pairs), None]
 
     def entries(self, standings: Sequence[SubmissionStanding], *, full: bool) -> Iterator[LeaderboardEntry]:
@@ -88,7 +88,7 @@ class FinalRows:
                 facts,
                 shown_scores(self.question.columns, row["failed"], numbers, full=full),
                 declared=self.question.phase.challenge.shown(row["declared"]),
-                note=_note(row["flag_reason"], now.get(standing.place.submission), self.final),
+                note=_describe_change(row["flag_reason"], now.get(standing.place.submission), self.final),
             )
 
     def rescoring(self) -> int:
@@ -121,7 +121,9 @@ def pack(board: Leaderboard, tests: Iterable[tuple[str, str, UUID, UUID, float]]
         }
         for row in board.rows
     ]
-    p_values = [[*_pair(name, subset, first, second), value] for name, subset, first, second, value in tests]
+    p_values = [
+        [*_build_pair(name, subset, first, second), value] for name, subset, first, second, value in tests
+    ]
     content = json.dumps({"rows": rows, "p_values": p_values}, ensure_ascii=False, default=_to_json)
     return zlib.compress(content.encode())
 
@@ -150,7 +152,7 @@ def stored(question: LeaderboardQuery) -> FinalRows | None:
     )
 
 
-def _note(flag_reason: str, now: Submission | None, final: datetime | None) -> str:
+def _describe_change(flag_reason: str, now: Submission | None, final: datetime | None) -> str:
     if now is None:
         return "replaced by other captions later"
     if now.state == Submission.State.WITHDRAWN:

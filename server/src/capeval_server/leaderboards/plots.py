@@ -46,7 +46,7 @@ class Plot:
 
     def svg(self) -> bytes:
         """Return the plot as SVG."""
-        return _drawn(self)
+        return _render(self)
 
 
 def plot(board: Leaderboard, theme: Theme, *, narrow: bool = False) -> Plot:
@@ -63,18 +63,18 @@ def plot(board: Leaderboard, theme: Theme, *, narrow: bool = False) -> Plot:
         value = row.scores[score]
         if value is not None:
             low, high = row.intervals[score] or (value, value)
-            dots.append(Dot(_label(row.rank, row.team, narrow), value, low, high, row.baseline))
+            dots.append(Dot(_format_label(row.rank, row.team, narrow), value, low, high, row.baseline))
     return Plot(score, theme, tuple(dots[:TOP]), narrow)
 
 
-def _label(rank: int | None, team: str, narrow: bool) -> str:
+def _format_label(rank: int | None, team: str, narrow: bool) -> str:
     _, most = _NARROW if narrow else _WIDE
     short = team if len(team) <= most else f"{team[: most - 1]}…"
     return short if rank is None else f"{rank}  {short}"
 
 
 @lru_cache(maxsize=64)
-def _drawn(plot: Plot) -> bytes:
+def _render(plot: Plot) -> bytes:
     width, _ = _NARROW if plot.narrow else _WIDE
     height = 1.0 + 0.25 * max(len(plot.dots), 1)
     return svg(plot.theme, width, height, lambda figure, colors: _draw(figure, plot, colors))

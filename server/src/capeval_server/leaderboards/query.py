@@ -152,8 +152,8 @@ def ask(
     except OverflowError:
         raise NotFoundError from None
     splits = sorted(phase.splits.defer("image_ids"), key=lambda one: one.pk)
-    chosen = _named_or_first(splits, split)
-    counted = _counted(phase, chosen, references, version)
+    chosen = _get_named_or_first(splits, split)
+    counted = _get_version(phase, chosen, references, version)
     if subset:
         prefetch_related_objects([chosen], "subsets")
         if subset not in counted.reference_set.scored_subsets():
@@ -179,13 +179,13 @@ def ask(
     )
 
 
-def _counted(phase: Phase, split: Split, references: str, version: int | None) -> ReferenceVersion:
+def _get_version(phase: Phase, split: Split, references: str, version: int | None) -> ReferenceVersion:
     """Return the requested version of a split's references."""
     # All sets are fetched at once, because a leaderboard also lists the others.
     prefetch_related_objects([split], "reference_sets")
     sets = sorted(split.reference_sets.all(), key=lambda one: one.pk)
-    reference_set = _named_or_first(sets, references)
-    number = _default_version(phase, reference_set) if version is None else version
+    reference_set = _get_named_or_first(sets, references)
+    number = _get_default_version(phase, reference_set) if version is None else version
     if not 0 <= number < 2**31:
         raise NotFoundError
     found = reference_set.versions.filter(number=number).first()
@@ -194,14 +194,14 @@ def _counted(phase: Phase, split: Split, references: str, version: int | None) -
     return found
 
 
-def _default_version(phase: Phase, reference_set: ReferenceSet) -> int:
+def _get_default_version(phase: Phase, reference_set: ReferenceSet) -> int:
     """Return the version of the final results, if any, or else the current version."""
     boards = phase.final_boards.filter(version__reference_set=reference_set) if phase.final else None
     final = boards.values_list("version__number", flat=True).first() if boards is not None else None
     return reference_set.version if final is None else final
 
 
-def _named_or_first(rows: Iterable[Row], name: str) -> Row:
+def _get_named_or_first(rows: Iterable[Row], name: str) -> Row:
     row = next((row for row in rows if not name or row.name == name), None)
     if row is None:
         raise NotFoundError

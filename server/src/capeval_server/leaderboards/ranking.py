@@ -35,14 +35,14 @@ def leaderboard(
             depends on all digits.
     """
     full = full or question.reference_set.public
-    source = _source(question)
-    placed = _in_order(question, source.places())
+    source = _get_source(question)
+    placed = _sort(question, source.places())
     start, stop = (0, len(placed)) if page is None else ((page - 1) * PAGE, page * PAGE)
     listed = placed[start:stop]
     # The last row of a page is compared with the first of the next.
     p_values = source.p_values(placed[start : stop + 1]) if compared else [None] * len(listed)
-    scores = _ranked(placed)
-    ranks = _ranks(question, scores)
+    scores = _list_ranked_scores(placed)
+    ranks = _compute_ranks(question, scores)
     standings = []
     for place, test in zip(listed, p_values, strict=False):
         p_value = None if place.score is None else test
@@ -65,15 +65,15 @@ def leaderboard(
 def places(question: LeaderboardQuery) -> list[RankedSubmission]:
     """Return the rows of `leaderboard` in the same order, with only the ranking score."""
     full = question.reference_set.public
-    found = _in_order(question, _source(question).places())
+    found = _sort(question, _get_source(question).places())
     return [place._replace(score=shown(place.score, full=full)) for place in found]
 
 
-def _source(question: LeaderboardQuery) -> FinalRows | SubmissionRows:
+def _get_source(question: LeaderboardQuery) -> FinalRows | SubmissionRows:
     return stored(question) or SubmissionRows(question)
 
 
-def _in_order(question: LeaderboardQuery, placed: list[RankedSubmission]) -> list[RankedSubmission]:
+def _sort(question: LeaderboardQuery, placed: list[RankedSubmission]) -> list[RankedSubmission]:
     sign = -1 if question.descending else 1
 
     def order(place: RankedSubmission) -> tuple[bool, float, bool, str, str]:
@@ -83,12 +83,12 @@ def _in_order(question: LeaderboardQuery, placed: list[RankedSubmission]) -> lis
     return sorted(placed, key=order)
 
 
-def _ranked(placed: Sequence[RankedSubmission]) -> list[float]:
+def _list_ranked_scores(placed: Sequence[RankedSubmission]) -> list[float]:
     """Return the scores that have ranks."""
     return [place.score for place in placed if place.score is not None and not place.baseline]
 
 
-def _ranks(question: LeaderboardQuery, scores: Sequence[float]) -> dict[float, int]:
+def _compute_ranks(question: LeaderboardQuery, scores: Sequence[float]) -> dict[float, int]:
     """Return the rank of each score: one more than the number of better ones."""
     ranks: dict[float, int] = {}
     for rank, score in enumerate(sorted(scores, reverse=question.higher_is_better), start=1):

@@ -64,7 +64,7 @@ def key_of(question: LeaderboardQuery, *, full: bool) -> str:
     prefetch_related_objects([split], "subsets", "reference_sets")
     subsets = split.images_of_subsets()
     sets = [
-        (_fields(found), tuple(found.scored_subsets(subsets)) if subsets else ())
+        (_get_fields(found), tuple(found.scored_subsets(subsets)) if subsets else ())
         for found in sorted(split.reference_sets.all(), key=lambda found: found.pk)
     ]
     # All times between two submissions have the same state. Final results are not read for the key, so each
@@ -75,17 +75,17 @@ def key_of(question: LeaderboardQuery, *, full: bool) -> str:
         __version__,
         full or question.reference_set.public,
         asked,
-        [_fields(row) for row in (phase.challenge, phase, split, question.version)],
+        [_get_fields(row) for row in (phase.challenge, phase, split, question.version)],
         sets,
         question.reference_set.pk,
         question.split_names,
         [found.name for found in shown_phases(phase.challenge)],
-        _standing(question),
+        _query_state(question),
     )
     return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
-def _fields(row: Model) -> list[Any]:
+def _get_fields(row: Model) -> list[Any]:
     """Return all fields of a row except image lists, which leaderboards don't show."""
     fields = row._meta.concrete_fields
     return [getattr(row, field.attname) for field in fields if field.attname not in ("image_ids", "part")]
@@ -105,7 +105,7 @@ SELECT 3, COUNT(*), SUM(stamp), 0 FROM challenges_reported reported
 WHERE reported.reference_set_id = %s {until_reported}"""
 
 
-def _standing(question: LeaderboardQuery) -> list[tuple[int, ...]]:
+def _query_state(question: LeaderboardQuery) -> list[tuple[int, ...]]:
     """Return counts and stamp sums: submissions and teams, baselines, reported rows.
 
     For final results, withdrawn and replaced submissions are included, because notes describe them. Scores
@@ -131,7 +131,7 @@ _places = threading.BoundedSemaphore(_MOST_VARIED)
 
 
 @contextmanager
-def _turn(*, common: bool) -> Iterator[None]:
+def _wait_for_turn(*, common: bool) -> Iterator[None]:
     """Wait until this thread may compute.
 
     Raises:
@@ -194,7 +194,7 @@ def kept_by(
     key = key_now()
     found = _views.known(key, [form]).get(form)
     if found is None:
-        with _turn(common=common):
+        with _wait_for_turn(common=common):
             found = _views.known(key, [form]).get(form)
             if found is None:
                 content = make()

@@ -56,7 +56,7 @@ def reported_entries(question: LeaderboardQuery, scores: Sequence[float]) -> lis
     if question.as_of is not None:
         found = found.filter(created__lte=question.as_of)
     entries = [
-        (row["scores"].get(question.sort_by), _entry(question, source, row, scores))
+        (row["scores"].get(question.sort_by), _build_entry(question, source, row, scores))
         for source in found
         for row in source.rows
     ]
@@ -65,7 +65,7 @@ def reported_entries(question: LeaderboardQuery, scores: Sequence[float]) -> lis
     return [entry for _, entry in entries]
 
 
-def _entry(
+def _build_entry(
     question: LeaderboardQuery, source: Reported, row: Mapping[str, Any], scores: Sequence[float]
 ) -> ReportedEntry:
     own: Mapping[str, float] = row["scores"]

@@ -23,7 +23,7 @@ Key = tuple[str, int]
 
 # P-values of pairs of scores by their keys. The replicates of a score never change: a new score has a new
 # key.
-_known: BoundedCache[tuple[Key, Key], float | None] = BoundedCache(most=100_000)
+_cache: BoundedCache[tuple[Key, Key], float | None] = BoundedCache(most=100_000)
 
 
 def differences(scores: Sequence[Key | None]) -> list[float | None]:
@@ -40,20 +40,20 @@ def differences(scores: Sequence[Key | None]) -> list[float | None]:
         last score.
     """
     pairs = list(pairwise(scores))
-    tests = _tests([(first, second) for first, second in pairs if first and second])
+    tests = _get_p_values([(first, second) for first, second in pairs if first and second])
     found = [tests[first, second] if first and second else None for first, second in pairs]
     return [*found, None] if scores else []
 
 
-def _tests(pairs: Sequence[tuple[Key, Key]]) -> dict[tuple[Key, Key], float | None]:
+def _get_p_values(pairs: Sequence[tuple[Key, Key]]) -> dict[tuple[Key, Key], float | None]:
     """Return the p-value of each pair."""
-    known = _known.known("", pairs)
+    known = _cache.known("", pairs)
     missing = [pair for pair in pairs if pair not in known]
     if missing:
         wanted = {key for pair in missing for _, key in pair}
         kept = {score.pk: resampled(score) for score in Score.objects.filter(pk__in=wanted)}
         new = {(a, b): _p_value(kept.get(a[1]), kept.get(b[1])) for a, b in missing}
-        _known.add("", new)
+        _cache.add("", new)
         known |= new
     return known
 

@@ -55,7 +55,7 @@ _ranking: BoundedCache[_Stamped, _Ranking] = BoundedCache(most=200_000)
 _numbers: BoundedCache[_Stamped, _Numbers] = BoundedCache(most=20_000)
 
 
-def _key(name: str) -> Cast:
+def _cast_id(name: str) -> Cast:
     """Return a query expression for a submission's id in the database's own format."""
     return Cast(name, CharField())
 
@@ -87,7 +87,7 @@ class SubmissionRows:
 
     def places(self) -> list[RankedSubmission]:
         """Return all submissions with the score that ranks them."""
-        found = list(self._submissions.values_list(_key("pk"), "stamp", "team__name"))
+        found = list(self._submissions.values_list(_cast_id("pk"), "stamp", "team__name"))
         scores = self._ranking_scores([(key, stamp) for key, stamp, _ in found])
         places = []
         for key, stamp, team in found:
@@ -109,7 +109,7 @@ class SubmissionRows:
             result__reference_version=question.version,
             subset=question.subset,
             name=question.sort_by,
-        ).values_list(_key("result__submission"), "pk", "value")
+        ).values_list(_cast_id("result__submission"), "pk", "value")
         stored = {key: _Ranking(pk, value) for key, pk, value in rows}
         new = {(key, stamp): stored.get(key, _Ranking()) for key, stamp in missing}
         _ranking.add(group, new)
@@ -148,7 +148,7 @@ class SubmissionRows:
             (column.name, column.read, [lookups.index(lookup) for lookup in column.lookups])
             for column in columns
         ]
-        rows = self._named(wanted).values_list(_key("pk"), "declared", "state", *lookups)
+        rows = self._named(wanted).values_list(_cast_id("pk"), "declared", "state", *lookups)
         return {
             key: (
                 declared,
@@ -170,12 +170,12 @@ class SubmissionRows:
         of_version = Result.objects.filter(reference_version=question.version)
         results = of_version.filter(submission__in=self._named(missing))
         failures: dict[str, set[str]] = {}
-        for key, metric, failure in results.values_list(_key("submission"), "metric", "failure"):
+        for key, metric, failure in results.values_list(_cast_id("submission"), "metric", "failure"):
             failures.setdefault(key, set()).update(METRICS[metric]().names if failure else ())
         stored: dict[str, dict[tuple[str, str], Sequence[float | None]]] = {}
         rows = Score.objects.filter(result__in=results)
         for key, name, subset, *ends in rows.values_list(
-            _key("result__submission"), "name", "subset", "value", "low", "high"
+            _cast_id("result__submission"), "name", "subset", "value", "low", "high"
         ):
             stored.setdefault(key, {})[name, subset] = ends
         new = {

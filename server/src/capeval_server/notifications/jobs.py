@@ -79,13 +79,13 @@ def send(renew: Callable[[], None] = lambda: None) -> int:
             renew()
             mail = Mail.objects.select_related("user").filter(pk=pk).first()
             if mail is not None:
-                sent += _sent(mail, connection)
+                sent += _send_mail(mail, connection)
                 # Deleted after sending: receiving a mail twice is better than never.
                 mail.delete()
     return sent
 
 
-def _message(mail: Mail, address: str, connection: Any) -> EmailMessage:
+def _build_message(mail: Mail, address: str, connection: Any) -> EmailMessage:
     place = settings.ADDRESS + reverse("notices")
     return EmailMessage(
         subject=f"{settings.ACCOUNT_EMAIL_SUBJECT_PREFIX}{' '.join(mail.subject.split())}",
@@ -96,12 +96,12 @@ def _message(mail: Mail, address: str, connection: Any) -> EmailMessage:
     )
 
 
-def _sent(mail: Mail, connection: Any) -> bool:
+def _send_mail(mail: Mail, connection: Any) -> bool:
     address = EmailAddress.objects.filter(user=mail.user, primary=True, verified=True).first()
     if address is None:
         return False
     try:
-        _message(mail, address.email, connection).send()
+        _build_message(mail, address.email, connection).send()
     except smtplib.SMTPRecipientsRefused:
         # Addresses must not be in logs.
         _log.warning("a mail was not sent: the mail server rejects its address")

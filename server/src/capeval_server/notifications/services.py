@@ -50,8 +50,13 @@ def announce(user: User | None, challenge: Challenge, title: str, text: str) -> 
     with transaction.atomic():
         made = Announcement.objects.create(challenge=challenge, title=title, text=text)
         place = settings.ADDRESS + reverse("announcements", args=[challenge.slug])
-        _mail(_participants(challenge), "announcements", f"{challenge.title}: {title}", f"{text}\n\n{place}")
-        _deliver(challenge, "announcement", {"title": title, "text": text})
+        _queue_mail(
+            _list_participants(challenge),
+            "announcements",
+            f"{challenge.title}: {title}",
+            f"{text}\n\n{place}",
+        )
+        _queue_deliveries(challenge, "announcement", {"title": title, "text": text})
         record(user, challenge, f"announced: {title}")
     return made
 
@@ -76,7 +81,7 @@ def tell_end(*, submission: Submission, **_: object) -> None:
     if user is not None and submission.team and submission.team.memberships.filter(user=user).exists():
         why = f": {submission.reason}" if submission.reason else ""
         text = f"Your submission {submission.algorithm} to phase {phase.name} {ends}{why}."
-        _mail([user], "submissions", f"{title}: {submission.algorithm} {ends}", f"{text}\n\n{place}")
+        _queue_mail([user], "submissions", f"{title}: {submission.algorithm} {ends}", f"{text}\n\n{place}")
     about = {
         "id": str(submission.pk),
         "phase": phase.name,
@@ -85,7 +90,7 @@ def tell_end(*, submission: Submission, **_: object) -> None:
         "state": submission.state,
         "url": place,
     }
-    _deliver(phase.challenge, f"submission.{submission.state}", {"submission": about})
+    _queue_deliveries(phase.challenge, f"submission.{submission.state}", {"submission": about})
 
 
 _ENDS: dict[str, str] = {Submission.State.SCORED: "was scored", Submission.State.FAILED: "failed"}
@@ -98,10 +103,10 @@ def tell_phases() -> None:
     closing = Phase.objects.filter(closes__gt=now, closes__lte=now + _SOON, opens__lte=now)
     for what, phases in (("opened", opened), ("closing", closing)):
         for phase in phases.select_related("challenge").order_by("pk"):
-            _tell_phase(phase, what)
+            _notify_phase(phase, what)
 
 
-def _tell_phase(phase: Phase, what: str) -> None:
+def _notify_phase(phase: Phase, what: str) -> None:
     time = phase.opens if what == "opened" else phase.closes
     with transaction.atomic():
         _, new = PhaseTold.objects.get_or_create(phase=phase, what=what, time=time)
@@ -110,22 +115,22 @@ def _tell_phase(phase: Phase, what: str) -> None:
         said = "is open" if what == "opened" else "closes soon"
         place = settings.ADDRESS + reverse("submit", args=[phase.challenge.slug, phase.name])
         name = f"Phase {phase.name} of {phase.challenge.title}"
-        text = f"{name} {said}: it accepts submissions until {_utc(phase)}."
+        text = f"{name} {said}: it accepts submissions until {_format_utc(phase)}."
         subject = f"{phase.challenge.title}: phase {phase.name} {said}"
-        _mail(_participants(phase.challenge), "phases", subject, f"{text}\n\n{place}")
+        _queue_mail(_list_participants(phase.challenge), "phases", subject, f"{text}\n\n{place}")
         times = {"opens": phase.opens.isoformat(), "closes": phase.closes.isoformat()}
-        _deliver(phase.challenge, f"phase.{what}", {"phase": {"name": phase.name, **times}})
+        _queue_deliveries(phase.challenge, f"phase.{what}", {"phase": {"name": phase.name, **times}})
 
 
-def _utc(phase: Phase) -> str:
+def _format_utc(phase: Phase) -> str:
     return f"{phase.closes:%Y-%m-%d %H:%M} UTC"
 
 
-def _participants(challenge: Challenge) -> QuerySet[User]:
+def _list_participants(challenge: Challenge) -> QuerySet[User]:
     return User.objects.filter(memberships__challenge=challenge)
 
 
-def _mail(users: Iterable[User], kind: _Kind, subject: str, text: str) -> None:
+def _queue_mail(users: Iterable[User], kind: _Kind, subject: str, text: str) -> None:
     """Queue a mail to users with a verified address, according to their preferences."""
     keys = [user.pk for user in users if user.is_active]
     unwanted = Preferences.objects.filter(user__in=keys, **{kind: False}).values_list("user", flat=True)
@@ -134,7 +139,7 @@ def _mail(users: Iterable[User], kind: _Kind, subject: str, text: str) -> None:
     Mail.objects.bulk_create(Mail(user_id=pk, subject=subject[:300], text=text) for pk in wanted)
 
 
-def _deliver(challenge: Challenge, event: str, content: dict[str, Any]) -> None:
+def _queue_deliveries(challenge: Challenge, event: str, content: dict[str, Any]) -> None:
     """Queue an event for all webhooks of a challenge."""
     about = {"event": event, "challenge": challenge.slug, "time": timezone.now().isoformat()}
     body = json.dumps({**about, **content}, ensure_ascii=False)

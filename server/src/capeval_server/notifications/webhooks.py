@@ -57,7 +57,7 @@ def add(user: User, challenge: Challenge, url: str) -> Webhook:
         ChallengeError: The settings don't allow the host, the URL already exists, or there are too many
             webhooks.
     """
-    if problem := _problem_of(url):
+    if problem := _find_url_problem(url):
         raise ChallengeError(problem)
     with transaction.atomic():
         if challenge.webhooks.count() >= _MOST:
@@ -78,7 +78,7 @@ def remove(user: User, webhook: Webhook) -> None:
         webhook.delete()
 
 
-def _problem_of(url: str) -> str:
+def _find_url_problem(url: str) -> str:
     """Return the reason why a URL can't be a webhook's, or ""."""
     if not safe_link(url) or len(url) > 500:
         return f"'url' must be an address with http:// or https:// (got {url[:100]!r})"
@@ -117,7 +117,7 @@ def _post(delivery: Delivery) -> int:
     """
     url = delivery.webhook.url
     # The settings may have changed since the webhook was added.
-    if problem := _problem_of(url):
+    if problem := _find_url_problem(url):
         raise HostUnreachableError(problem)
     at = int(time.time())
     deadline = time.monotonic() + _SECONDS
@@ -132,12 +132,12 @@ def _post(delivery: Delivery) -> int:
     connection = safe_client.opened(url, _SECONDS)
     try:
         connection.request("POST", safe_client.target_of(url), delivery.body.encode(), headers)
-        return _status(connection.sock, deadline)
+        return _read_status(connection.sock, deadline)
     finally:
         connection.close()
 
 
-def _status(connected: socket.socket, deadline: float) -> int:
+def _read_status(connected: socket.socket, deadline: float) -> int:
     """Read the status line of a response.
 
     The deadline also applies to hosts that send it byte by byte.

@@ -29,24 +29,24 @@ class AccessLogMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Return the response, with the id of the request."""
         began = time.perf_counter()
-        name = _id_of(request)
+        name = _get_request_id(request)
         with request_named(name, request):
             answer = self._get_response(request)
             seconds = time.perf_counter() - began
             metrics.count(request, answer.status_code, seconds)
             if settings.ACCESS_LOG:
-                _note(request, answer, seconds)
+                _log_response(request, answer, seconds)
         answer["X-Request-ID"] = name
         return answer
 
 
-def _id_of(request: HttpRequest) -> str:
+def _get_request_id(request: HttpRequest) -> str:
     """Return the id that a proxy assigned to the request, or a new one."""
     given = request.headers.get("X-Request-ID", "") if settings.HTTPS else ""
     return given if _ID.fullmatch(given) else uuid.uuid4().hex
 
 
-def _note(request: HttpRequest, answer: HttpResponse, seconds: float) -> None:
+def _log_response(request: HttpRequest, answer: HttpResponse, seconds: float) -> None:
     access = {
         "method": request.method,
         # The route instead of the path, whose parameters may be secrets.

@@ -34,7 +34,7 @@ _SECONDS = 10
 # Timeout for a proxy that may reject a large body; a proxy that accepts it sends no response.
 _BODY_SECONDS = 2
 # An address reserved for documentation, which no client has.
-_INVENTED = "192.0.2.1"
+_FORGED_ADDRESS = "192.0.2.1"
 
 
 @dataclass(frozen=True)
@@ -58,19 +58,19 @@ def findings(*, started: bool) -> Iterator[InstallationCheckResult]:
     Args:
         started: Whether the server and its workers should be running.
     """
-    yield from _settings()
-    database = list(_database())
+    yield from _check_settings()
+    database = list(_check_database())
     yield from database
-    yield from _disk()
-    yield from _mail()
+    yield from _check_disk()
+    yield from _check_mail()
     if not started:
         return
     if all(finding.level == "ok" for finding in database):
-        yield from _workers()
-    yield from _site()
+        yield from _check_workers()
+    yield from _check_site()
 
 
-def _settings() -> Iterator[InstallationCheckResult]:
+def _check_settings() -> Iterator[InstallationCheckResult]:
     address = urlsplit(settings.ADDRESS)
     host = address.hostname or ""
     local = host in ("localhost", "127.0.0.1", "::1")
@@ -92,7 +92,7 @@ def _settings() -> Iterator[InstallationCheckResult]:
         yield InstallationCheckResult("ok", about, f"the site's address is {settings.ADDRESS}")
 
 
-def _database() -> Iterator[InstallationCheckResult]:
+def _check_database() -> Iterator[InstallationCheckResult]:
     problem = database_problem(with_cause=True)
     if problem:
         yield InstallationCheckResult("problem", "database", problem)
@@ -106,7 +106,7 @@ def _database() -> Iterator[InstallationCheckResult]:
     yield InstallationCheckResult("ok", "database", f"PostgreSQL {version}, up to date")
 
 
-def _disk() -> Iterator[InstallationCheckResult]:
+def _check_disk() -> Iterator[InstallationCheckResult]:
     problem = storage_problem()
     if problem:
         inside = Path(settings.FILES).is_relative_to(settings.DATA)
@@ -122,7 +122,7 @@ def _disk() -> Iterator[InstallationCheckResult]:
             yield InstallationCheckResult("ok", "disk", f"{folder}: {free / _GIBIBYTE:,.0f} GiB are free")
 
 
-def _mail() -> Iterator[InstallationCheckResult]:
+def _check_mail() -> Iterator[InstallationCheckResult]:
     if settings.EMAIL_BACKEND.endswith("console.EmailBackend"):
         text = "CAPEVAL_SERVER_EMAIL is not set: mail is only written to the log, so nobody can sign up"
         yield InstallationCheckResult("warning", "mail", text)
@@ -133,7 +133,9 @@ def _mail() -> Iterator[InstallationCheckResult]:
         mail.open()
         mail.close()
     except (OSError, smtplib.SMTPException) as error:
-        yield InstallationCheckResult("problem", "mail", f"{server} does not accept mail ({_short(error)})")
+        yield InstallationCheckResult(
+            "problem", "mail", f"{server} does not accept mail ({_get_first_line(error)})"
+        )
         return
     if settings.DEFAULT_FROM_EMAIL.endswith("@localhost"):
         text = (
@@ -146,7 +148,7 @@ def _mail() -> Iterator[InstallationCheckResult]:
     )
 
 
-def _workers() -> Iterator[InstallationCheckResult]:
+def _check_workers() -> Iterator[InstallationCheckResult]:
     try:
         found = jobs(database_time())
     except (DatabaseError, InterfaceError):
@@ -162,17 +164,17 @@ def _workers() -> Iterator[InstallationCheckResult]:
         yield InstallationCheckResult("problem", "workers", text)
 
 
-def _site() -> Iterator[InstallationCheckResult]:
+def _check_site() -> Iterator[InstallationCheckResult]:
     """Request the site at its public URL, through the proxy if there is one."""
     about = settings.ADDRESS
     try:
         answer, body = _get(f"/{PATH}?question={question()}")
     except (OSError, http.client.HTTPException) as error:
         yield InstallationCheckResult(
-            "problem", about, f"no response ({_short(error)}): is `capeval server start` running?"
+            "problem", about, f"no response ({_get_first_line(error)}): is `capeval server start` running?"
         )
         return
-    problem = _refusal(answer)
+    problem = _find_site_problem(answer)
     if problem:
         yield InstallationCheckResult("problem", about, problem)
         return
@@ -182,7 +184,7 @@ def _site() -> Iterator[InstallationCheckResult]:
     except (ValueError, KeyError, TypeError):
         yield InstallationCheckResult("problem", about, "the response is not from this server")
         return
-    if address == _INVENTED:
+    if address == _FORGED_ADDRESS:
         text = (
             "the proxy passes on the X-Forwarded-For header of clients, who can forge it: it must append the"
             " client's address"
@@ -190,10 +192,10 @@ def _site() -> Iterator[InstallationCheckResult]:
         yield InstallationCheckResult("problem", about, text)
     else:
         yield InstallationCheckResult("ok", about, f"it answers, and sees this machine as {address}")
-    yield from _body()
+    yield from _check_upload_limit()
 
 
-def _refusal(answer: http.client.HTTPResponse) -> str:
+def _find_site_problem(answer: http.client.HTTPResponse) -> str:
     if answer.status == 200:
         return ""
     if answer.status in (301, 302, 307, 308):
@@ -208,13 +210,13 @@ def _refusal(answer: http.client.HTTPResponse) -> str:
     return f"the status is {answer.status}: this is a different server, or its secret key is different"
 
 
-def _body() -> Iterator[InstallationCheckResult]:
+def _check_upload_limit() -> Iterator[InstallationCheckResult]:
     """Check whether the proxy accepts the largest upload.
 
     A proxy with a lower limit responds as soon as it reads the Content-Length.
     """
     size = settings.UPLOAD_BYTES
-    connected = _connection(_BODY_SECONDS)
+    connected = _open_connection(_BODY_SECONDS)
     try:
         # Only upload routes accept as much, and only with a token. As long as the body is missing, a
         # well-formed token suffices.
@@ -236,16 +238,16 @@ def _body() -> Iterator[InstallationCheckResult]:
 
 
 def _get(path: str) -> tuple[http.client.HTTPResponse, bytes]:
-    connected = _connection(_SECONDS)
+    connected = _open_connection(_SECONDS)
     try:
-        connected.request("GET", path, headers={"X-Forwarded-For": _INVENTED})
+        connected.request("GET", path, headers={"X-Forwarded-For": _FORGED_ADDRESS})
         answer = connected.getresponse()
         return answer, answer.read(100_000)
     finally:
         connected.close()
 
 
-def _connection(seconds: float) -> http.client.HTTPConnection:
+def _open_connection(seconds: float) -> http.client.HTTPConnection:
     parts = urlsplit(settings.ADDRESS)
     host = parts.hostname or ""
     if parts.scheme == "https":
@@ -254,5 +256,5 @@ def _connection(seconds: float) -> http.client.HTTPConnection:
     return http.client.HTTPConnection(host, parts.port, timeout=seconds)
 
 
-def _short(error: Exception) -> str:
+def _get_first_line(error: Exception) -> str:
     return str(error).strip().partition("\n")[0] or type(error).__name__

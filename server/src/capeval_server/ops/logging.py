@@ -53,17 +53,17 @@ def route_of(request: HttpRequest) -> str:
 def _clean(text: str) -> str:
     """Remove the request's secrets from a text, and reduce URLs to scheme and host."""
     request = _answered.get()
-    for secret in _secrets_of(request) if request is not None else ():
+    for secret in _list_secrets(request) if request is not None else ():
         text = text.replace(secret, _HIDDEN)
-    return _URL.sub(_origin, text)
+    return _URL.sub(_shorten_url, text)
 
 
-def _origin(found: re.Match[str]) -> str:
+def _shorten_url(found: re.Match[str]) -> str:
     ending = "/..." if found["rest"].strip("/.,;:)]") else found["rest"]
     return f"{found['scheme']}{found['host']}{ending}"
 
 
-def _secrets_of(request: HttpRequest) -> list[str]:
+def _list_secrets(request: HttpRequest) -> list[str]:
     """Return all texts of a request that may be secrets, longest first."""
     match, meta = request.resolver_match, request.META
     given = [

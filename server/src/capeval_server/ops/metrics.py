@@ -23,7 +23,9 @@ __all__ = ["CONTENT_TYPE", "count", "text"]
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 _REGISTRY = CollectorRegistry()
-_ANSWERS = Counter("capeval_requests", "Requests answered.", ["method", "page", "status"], registry=_REGISTRY)
+_RESPONSES = Counter(
+    "capeval_requests", "Requests answered.", ["method", "page", "status"], registry=_REGISTRY
+)
 _SECONDS = Histogram("capeval_request_seconds", "Time to answer a request.", ["page"], registry=_REGISTRY)
 
 
@@ -68,7 +70,7 @@ def count(request: HttpRequest, status: int, seconds: float) -> None:
     # Label by route name: the number of routes is limited, the number of paths is not.
     page = (request.resolver_match.view_name if request.resolver_match else "") or "other"
     method = request.method if request.method in _METHODS else "other"
-    _ANSWERS.labels(method, page, str(status)).inc()
+    _RESPONSES.labels(method, page, str(status)).inc()
     _SECONDS.labels(page).observe(seconds)
 
 

@@ -41,7 +41,7 @@ def in_processes(number: int, serve: Callable[[], None]) -> None:
     try:
         while True:
             while len(running) < number:
-                running.add(_started(serve, reader, writer))
+                running.add(_start_process(serve, reader, writer))
             ended, _ = os.wait()
             if ended in running:
                 running.remove(ended)
@@ -50,12 +50,12 @@ def in_processes(number: int, serve: Callable[[], None]) -> None:
         # The terminal sends Ctrl-C to all processes.
         pass
     finally:
-        _stop(running)
+        _stop_processes(running)
         os.close(reader)
         os.close(writer)
 
 
-def _started(serve: Callable[[], None], reader: int, writer: int) -> int:
+def _start_process(serve: Callable[[], None], reader: int, writer: int) -> int:
     """Start a process that serves."""
     # Exceptions of a signal handler during a fork are lost, so stop signals are blocked until its end.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
@@ -72,7 +72,7 @@ def _started(serve: Callable[[], None], reader: int, writer: int) -> int:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         os.close(writer)
-        threading.Thread(target=_end_with, args=(reader,), daemon=True).start()
+        threading.Thread(target=_exit_with_parent, args=(reader,), daemon=True).start()
         serve()
         status = 0
     except Exception:
@@ -82,13 +82,13 @@ def _started(serve: Callable[[], None], reader: int, writer: int) -> int:
         os._exit(status)
 
 
-def _end_with(reader: int) -> None:
+def _exit_with_parent(reader: int) -> None:
     """End this process as soon as the first one has ended."""
     os.read(reader, 1)
     os._exit(1)
 
 
-def _stop(running: set[int]) -> None:
+def _stop_processes(running: set[int]) -> None:
     for process in running:
         os.kill(process, signal.SIGTERM)
     for process in running:

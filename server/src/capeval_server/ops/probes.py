@@ -43,22 +43,22 @@ class HealthCheckMiddleware:
         return self._get_response(request) if probe is None else probe(request)
 
 
-def _plain(text: str, status: int) -> HttpResponse:
+def _build_response(text: str, status: int) -> HttpResponse:
     headers = {"Cache-Control": "no-store"}
     return HttpResponse(f"{text}\n", status=status, content_type="text/plain", headers=headers)
 
 
 def _alive(_: HttpRequest) -> HttpResponse:
-    return _plain("the server runs", 200)
+    return _build_response("the server runs", 200)
 
 
 def _ready(_: HttpRequest) -> HttpResponse:
-    problems = _problems(int(time.monotonic() / _KEPT_SECONDS))
-    return _plain("\n".join(problems), 503) if problems else _plain("ready", 200)
+    problems = _find_problems(int(time.monotonic() / _KEPT_SECONDS))
+    return _build_response("\n".join(problems), 503) if problems else _build_response("ready", 200)
 
 
 @functools.lru_cache(maxsize=1)
-def _problems(_: int) -> list[str]:
+def _find_problems(_: int) -> list[str]:
     """Return the current problems, cached for a short time to limit the load."""
     return [problem for problem in (database_problem(), storage_problem()) if problem]
 
@@ -66,7 +66,7 @@ def _problems(_: int) -> list[str]:
 def _metrics(request: HttpRequest) -> HttpResponse:
     given = request.headers.get("Authorization", "").encode()
     if not hmac.compare_digest(given, f"Bearer {settings.METRICS}".encode()):
-        return _plain("the token of CAPEVAL_SERVER_METRICS is required", 401)
+        return _build_response("the token of CAPEVAL_SERVER_METRICS is required", 401)
     headers = {"Cache-Control": "no-store"}
     return HttpResponse(metrics.text(), content_type=metrics.CONTENT_TYPE, headers=headers)
 
@@ -87,7 +87,7 @@ def database_problem(*, with_cause: bool = False) -> str:
 
 def storage_problem() -> str:
     """Return the reason why files can't be stored, or ""."""
-    places = {settings.DATA, *_folder_of_files()}
+    places = {settings.DATA, *_list_file_folders()}
     try:
         for place in places:
             with tempfile.NamedTemporaryFile(dir=place, prefix=".probe-") as file:
@@ -105,7 +105,7 @@ def storage_problem() -> str:
     return ""
 
 
-def _folder_of_files() -> Iterator[Path]:
+def _list_file_folders() -> Iterator[Path]:
     """Yield the folder of the file storage, if it is a folder that exists."""
     if isinstance(default_storage, FileSystemStorage) and Path(default_storage.location).exists():
         yield Path(default_storage.location)

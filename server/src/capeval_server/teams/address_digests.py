@@ -20,7 +20,7 @@ def digests(user: User, challenge: Challenge) -> list[str]:
 
     Without the server's key, they reveal nothing.
     """
-    return _made(user, challenge, [settings.SECRET_KEY])
+    return _compute_digests(user, challenge, [settings.SECRET_KEY])
 
 
 def known_digests(user: User, challenge: Challenge) -> list[str]:
@@ -28,10 +28,10 @@ def known_digests(user: User, challenge: Challenge) -> list[str]:
 
     They are computed with the current and the previous server key.
     """
-    return _made(user, challenge, [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS])
+    return _compute_digests(user, challenge, [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS])
 
 
-def _made(user: User, challenge: Challenge, keys: list[str]) -> list[str]:
+def _compute_digests(user: User, challenge: Challenge, keys: list[str]) -> list[str]:
     addresses = EmailAddress.objects.filter(user=user, verified=True).values_list("email", flat=True)
     # Hashes differ by challenge, so that they can't be compared between challenges.
     texts = [f"{challenge.pk} {address.lower()}" for address in addresses]

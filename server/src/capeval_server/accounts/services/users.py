@@ -39,7 +39,7 @@ def check_name(name: str, user: User | None = None) -> None:
     """
     if problem := problem_of(name):
         raise ValidationError(f"The name {problem}.")
-    if _others(user, *keys_of(name)).exists() or is_reserved(name, user):
+    if _find_similar_keys(user, *keys_of(name)).exists() or is_reserved(name, user):
         raise ValidationError(NAME_TAKEN)
 
 
@@ -64,7 +64,7 @@ def keep_keys(
     if known is not None and (known.folded, known.look) == (folded, look):
         return
     # Users created before the keys existed may keep names that look like others.
-    if known is None and not created and _others(instance, folded, look).exists():
+    if known is None and not created and _find_similar_keys(instance, folded, look).exists():
         return
     try:
         with transaction.atomic():
@@ -75,7 +75,7 @@ def keep_keys(
         raise
 
 
-def _others(user: User | None, folded: str, look: str) -> QuerySet[NameKeys]:
+def _find_similar_keys(user: User | None, folded: str, look: str) -> QuerySet[NameKeys]:
     others = NameKeys.objects.exclude(user=user) if user else NameKeys.objects.all()
     return others.filter(Q(folded=folded) | Q(look=look))
 

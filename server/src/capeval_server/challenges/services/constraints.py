@@ -28,10 +28,10 @@ def keep(split: Split, constraints: Mapping[ImageId, ImageConstraints]) -> None:
 def constraints_of(split: Split) -> Mapping[ImageId, ImageConstraints]:
     """Return the constraints of a split by image."""
     known = SplitConstraints.objects.filter(split=split).values_list("sha256", flat=True).first()
-    return _known(split.pk, known) if known else {}
+    return _load(split.pk, known) if known else {}
 
 
 @lru_cache(maxsize=4)
-def _known(split: int, sha256: str) -> Mapping[ImageId, ImageConstraints]:
+def _load(split: int, sha256: str) -> Mapping[ImageId, ImageConstraints]:
     content = SplitConstraints.objects.values_list("content", flat=True).get(split=split, sha256=sha256)
     return load_constraints(zlib.decompress(bytes(content)))

@@ -29,14 +29,14 @@ def keep(split: Split, images: Sequence[ImageInfo]) -> None:
 def images_of(split: Split) -> tuple[ImageInfo, ...]:
     """Return the images of a split in order, with their URLs if known."""
     known = ImageList.objects.filter(split=split).values_list("sha256", flat=True).first()
-    images = _known(split.pk, known) if known else tuple(ImageInfo(id=image) for image in split.image_ids)
+    images = _load(split.pk, known) if known else tuple(ImageInfo(id=image) for image in split.image_ids)
     if not split.image_url:
         return images
     return tuple(image if image.url else replace(image, url=split.address_of(image.id)) for image in images)
 
 
 @lru_cache(maxsize=4)
-def _known(split: int, sha256: str) -> tuple[ImageInfo, ...]:
+def _load(split: int, sha256: str) -> tuple[ImageInfo, ...]:
     content = ImageList.objects.values_list("content", flat=True).get(split=split, sha256=sha256)
     return tuple(load_images(zlib.decompress(bytes(content))))
 

@@ -19,7 +19,7 @@ def small_groups(challenge: Challenge) -> list[tuple[str, int]]:
     A group is the images of all references, or a subset.
     """
     found: dict[str, int] = {}
-    for entry in _private(challenge):
+    for entry in _list_private(challenge):
         split = f"split {entry.split.name}"
         whole = split if entry.part is None else f"references {entry.name} of {split}"
         found[whole] = len(entry.image_ids)
@@ -32,7 +32,7 @@ def small_groups(challenge: Challenge) -> list[tuple[str, int]]:
 def unscored_subsets(challenge: Challenge) -> list[str]:
     """Return the subsets that are too small to be scored by some private references."""
     found = []
-    for entry in _private(challenge):
+    for entry in _list_private(challenge):
         scored = entry.scored_subsets()
         for name in entry.split.subsets.order_by("pk").values_list("name", flat=True):
             if name not in scored:
@@ -41,6 +41,6 @@ def unscored_subsets(challenge: Challenge) -> list[str]:
     return found
 
 
-def _private(challenge: Challenge) -> list[ReferenceSet]:
+def _list_private(challenge: Challenge) -> list[ReferenceSet]:
     found = ReferenceSet.objects.filter(split__challenge=challenge, public=False)
     return list(found.select_related("split").order_by("split__name", "name"))

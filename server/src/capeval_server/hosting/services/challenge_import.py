@@ -132,13 +132,13 @@ def _read(
         if not ids:
             ids = list(old.image_ids) if entry.partial and old else list(found.image_ids)
         if entry.partial:
-            parts[entry.name] = _part(name, found.image_ids, ids, split.name)
+            parts[entry.name] = _select_part(name, found.image_ids, ids, split.name)
         else:
             check_images(name, found.image_ids, ids, f"split {split.name!r}")
         references[entry.name] = data
     ids = ids or list(old.image_ids if old else ())
     if old is not None:
-        parts |= _kept_parts(split, old)
+        parts |= _list_kept_parts(split, old)
         _check_kept(split, old, ids, parts, deleted)
     humans = {
         entry.name: _read_human(read, entry.human, split, parts.get(entry.name, ids))
@@ -151,7 +151,7 @@ def _read(
         for found in entry.reported
         if found.file is not None
     }
-    subsets = _subsets(read, split, old, deleted)
+    subsets = _merge_subsets(read, split, old, deleted)
     for subset, members in subsets.items():
         unknown = set(members) - set(ids)
         if unknown:
@@ -188,7 +188,7 @@ def _check_given(split: definition.SplitDefinition, old: Split | None) -> None:
                 raise ChallengeError(f"{place}.reported.{reported.name}.file must be given: it is new")
 
 
-def _kept_parts(split: definition.SplitDefinition, old: Split) -> dict[str, list[ImageId]]:
+def _list_kept_parts(split: definition.SplitDefinition, old: Split) -> dict[str, list[ImageId]]:
     """Return the covered images of partial references that are kept."""
     names = [entry.name for entry in split.references if entry.file is None]
     kept = old.reference_sets.filter(name__in=names, part__isnull=False)
@@ -231,7 +231,7 @@ def _check_kept(
         )
 
 
-def _subsets(
+def _merge_subsets(
     read: Read, split: definition.SplitDefinition, old: Split | None, deleted: Collection[str]
 ) -> dict[str, list[ImageId]]:
     """Return the subsets of a split: those in its file, and other existing ones."""
@@ -274,7 +274,7 @@ def _read_constraints(
     return found
 
 
-def _part(name: str, found: Sequence[ImageId], images: Sequence[ImageId], split: str) -> list[ImageId]:
+def _select_part(name: str, found: Sequence[ImageId], images: Sequence[ImageId], split: str) -> list[ImageId]:
     """Return the images that partial references cover, in the split's order."""
     covered = set(found)
     if unknown := sorted(covered - set(images), key=str):
@@ -407,8 +407,8 @@ def _import_split(
             )
         if changed:
             # Created again below, and scored with the new settings.
-            humans = {**_stored_humans(old), **humans}
-            _delete(Submission.objects.filter(baseline_of__split=old))
+            humans = {**_read_stored_humans(old), **humans}
+            _delete_baselines(Submission.objects.filter(baseline_of__split=old))
     links = [link.model_dump() for link in wanted.links]
     values = {**scoring, "sort_by": wanted.sort_by, "image_url": wanted.image_url, "links": links}
     split = put(Split.objects, values, challenge=challenge, name=wanted.name)
@@ -423,11 +423,11 @@ def _import_split(
         about = {"public": entry.public, "part": files.parts.get(entry.name)}
         reference_set = put(ReferenceSet.objects, about, split=split, name=entry.name)
         if not entry.public:
-            _delete_what_is_public_only(reference_set)
+            _delete_public_only_scores(reference_set)
         if entry.file is not None:
             _import_references(reference_set, entry.file, files.references[entry.name], stored)
         if f"{place}.references.{entry.name}.human" in deleted:
-            _delete(reference_set.baselines.all())
+            _delete_baselines(reference_set.baselines.all())
         elif entry.name in humans:
             _import_human(reference_set, humans[entry.name], stored)
         _import_reported(reference_set, entry, files, f"{place}.references.{entry.name}.reported", deleted)
@@ -452,7 +452,7 @@ def _import_reported(
         put(Reported.objects, values, reference_set=reference_set, name=found.name)
 
 
-def _stored_humans(split: Split) -> dict[str, bytes]:
+def _read_stored_humans(split: Split) -> dict[str, bytes]:
     """Return the files of human captions of a split, by the name of their references."""
     found = {}
     baselines = Submission.objects.filter(baseline_of__split=split).select_related("baseline_of")
@@ -471,7 +471,7 @@ def keep_reported(
     put(Reported.objects, about, reference_set=reference_set, name=name)
 
 
-def _delete_what_is_public_only(reference_set: ReferenceSet) -> None:
+def _delete_public_only_scores(reference_set: ReferenceSet) -> None:
     """Delete scores that only public references have: of images and of small subsets."""
     ImageScores.objects.filter(result__reference_version__reference_set=reference_set).delete()
     scores = Score.objects.filter(result__reference_version__reference_set=reference_set)
@@ -506,7 +506,7 @@ def _import_human(reference_set: ReferenceSet, data: bytes, stored: list[str]) -
     digest = hashlib.sha256(data).hexdigest()
     if reference_set.baselines.filter(sha256=digest).exists():
         return
-    _delete(reference_set.baselines.all())
+    _delete_baselines(reference_set.baselines.all())
     made = Submission(baseline_of=reference_set, algorithm="human", sha256=digest)
     lifecycle.add(made)
     part = SubmissionFile(submission=made, split=reference_set.split)
@@ -516,7 +516,7 @@ def _import_human(reference_set: ReferenceSet, data: bytes, stored: list[str]) -
     part.save()
 
 
-def _delete(baselines: QuerySet[Submission]) -> None:
+def _delete_baselines(baselines: QuerySet[Submission]) -> None:
     """Delete human baselines.
 
     A worker that scores one of them finds it missing and writes nothing.

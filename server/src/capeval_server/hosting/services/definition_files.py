@@ -102,7 +102,7 @@ def preview_files(challenge: Challenge | None, file: Iterable[bytes]) -> Definit
     with unpacking():
         entries = read_archive(file)
         try:
-            with _changing_by_zip(challenge, entries) as (_, preview):
+            with _change_by_zip(challenge, entries) as (_, preview):
                 _undo()
         except _UndoneError:
             pass
@@ -127,7 +127,7 @@ def apply_files(user: User, challenge: Challenge | None, file: Iterable[bytes], 
         ConflictError: The challenge changed since the preview.
         OSError: A file can't be stored.
     """
-    with unpacking(), _changing_by_zip(challenge, read_archive(file)) as (changed, preview):
+    with unpacking(), _change_by_zip(challenge, read_archive(file)) as (changed, preview):
         if preview.seen != seen:
             raise ConflictError("the challenge was changed since the preview: check the changes again")
         _record(user, challenge, changed, preview)
@@ -173,7 +173,7 @@ def import_files(
     found = _read(find, *read(path.name), lambda file: (path.parent / file).exists(), delete)
     files = read_files(read, found.wanted, found.challenge, found.deleted)
     try:
-        with _changing(found, files) as (changed, preview):
+        with _change(found, files) as (changed, preview):
             _record(user, found.challenge, changed, preview)
             if dry_run:
                 _undo()
@@ -232,7 +232,7 @@ def _record(
 
 
 @contextmanager
-def _changing_by_zip(
+def _change_by_zip(
     challenge: Challenge | None, entries: Mapping[str, bytes]
 ) -> Iterator[tuple[Challenge, DefinitionPreview]]:
     def find(slug: str) -> Challenge | None:
@@ -240,16 +240,16 @@ def _changing_by_zip(
             raise ChallengeError(f"challenge.slug must be {challenge.slug!r} (got {slug!r})")
         return challenge
 
-    with _named():
-        found = _read(find, _DEFINITION, _definition(entries), entries.__contains__)
+    with _convert_errors():
+        found = _read(find, _DEFINITION, _get_definition(entries), entries.__contains__)
         _check_entries(found.wanted, entries)
         files = read_files(lambda name: (name, entries[name]), found.wanted, found.challenge, found.deleted)
-    with _named(), _changing(found, files) as changing:
+    with _convert_errors(), _change(found, files) as changing:
         yield changing
 
 
 @contextmanager
-def _changing(found: _Import, files: dict[str, SplitFiles]) -> Iterator[tuple[Challenge, DefinitionPreview]]:
+def _change(found: _Import, files: dict[str, SplitFiles]) -> Iterator[tuple[Challenge, DefinitionPreview]]:
     """Change a challenge in a transaction; yield it with a preview of the changes.
 
     After a rollback, its stored files are deleted.
@@ -257,27 +257,27 @@ def _changing(found: _Import, files: dict[str, SplitFiles]) -> Iterator[tuple[Ch
     with taking_back() as stored, transaction.atomic():
         slug = found.wanted.challenge.slug
         lock_references(ReferenceSet.objects.filter(split__challenge__slug=slug))
-        there_now = _held(found.challenge, slug)
+        there_now = _lock_or_create(found.challenge, slug)
         before = state_of(there_now) if found.challenge else {}
         if before != found.before:
             raise ConflictError("the challenge was changed while its files were read: import them again")
-        scored = _scored(there_now)
+        scored = _count_scored(there_now)
         changed = change_challenge(found.wanted, files, stored, found.deleted)
         preview = DefinitionPreview(
             slug=changed.slug,
             changes=changes(before, state_of(changed)),
             kept=found.kept,
-            rescored=max(scored - _scored(changed), 0),
+            rescored=max(scored - _count_scored(changed), 0),
             seen=fingerprint(before),
         )
         yield changed, preview
 
 
-def _scored(challenge: Challenge) -> int:
+def _count_scored(challenge: Challenge) -> int:
     return Submission.objects.filter(phase__challenge=challenge, state=Submission.State.SCORED).count()
 
 
-def _held(challenge: Challenge | None, slug: str) -> Challenge:
+def _lock_or_create(challenge: Challenge | None, slug: str) -> Challenge:
     if challenge is not None:
         return Challenge.objects.select_for_update(no_key=True).get(pk=challenge.pk)
     try:
@@ -287,7 +287,7 @@ def _held(challenge: Challenge | None, slug: str) -> Challenge:
         raise ChallengeError(f"challenge.slug must be new on this server (got {slug!r})") from None
 
 
-def _definition(entries: Mapping[str, bytes]) -> bytes:
+def _get_definition(entries: Mapping[str, bytes]) -> bytes:
     """Return the definition in a zip."""
     if _DEFINITION not in entries:
         raise ChallengeError(f"the zip must contain the file {_DEFINITION!r}")
@@ -317,7 +317,7 @@ def _check_entries(wanted: ChallengeDefinition, entries: Mapping[str, bytes]) ->
 
 
 @contextmanager
-def _named() -> Iterator[None]:
+def _convert_errors() -> Iterator[None]:
     """Convert errors in the files into `ChallengeError`."""
     try:
         yield

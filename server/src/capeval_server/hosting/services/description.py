@@ -38,7 +38,7 @@ def describe(challenge: Challenge) -> dict[str, Any]:
             "fields": [{"shown": True, **field} for field in challenge.fields],
             "approval": challenge.approval,
         },
-        "splits": [_split(split, human) for split in splits],
+        "splits": [_describe_split(split, human) for split in splits],
         "phases": [describe_phase(phase) for phase in phases],
     }
 
@@ -47,7 +47,7 @@ def _baselines(challenge: Challenge) -> QuerySet[Submission]:
     return Submission.objects.filter(baseline_of__split__challenge=challenge)
 
 
-def _split(split: Split, human: set[int | None]) -> dict[str, Any]:
+def _describe_split(split: Split, human: set[int | None]) -> dict[str, Any]:
     found: dict[str, Any] = {
         "name": split.name,
         "results": split.results,
@@ -66,15 +66,15 @@ def _split(split: Split, human: set[int | None]) -> dict[str, Any]:
         found["constraints"] = f"constraints_{split.name}.json"
     if split.subsets.all():
         found["subsets"] = f"subsets_{split.name}.json"
-    found["references"] = [_references(entry, human) for entry in _by_name(split)]
+    found["references"] = [_describe_references(entry, human) for entry in _sort_by_name(split)]
     return found
 
 
-def _by_name(split: Split) -> list[ReferenceSet]:
+def _sort_by_name(split: Split) -> list[ReferenceSet]:
     return sorted(split.reference_sets.all(), key=lambda entry: entry.name)
 
 
-def _references(entry: ReferenceSet, human: set[int | None]) -> dict[str, Any]:
+def _describe_references(entry: ReferenceSet, human: set[int | None]) -> dict[str, Any]:
     stored = [version.file.name for version in entry.versions.all() if version.number == entry.version]
     ending = "".join(PurePosixPath(str(stored[0])).suffixes) if stored else ".json"
     found: dict[str, Any] = {
@@ -88,12 +88,12 @@ def _references(entry: ReferenceSet, human: set[int | None]) -> dict[str, Any]:
         found["human"] = f"human_{entry.split.name}_{entry.name}.json"
     if entry.reported.all():
         found["reported"] = [
-            _reported(each) for each in sorted(entry.reported.all(), key=lambda each: each.name)
+            _describe_reported(each) for each in sorted(entry.reported.all(), key=lambda each: each.name)
         ]
     return found
 
 
-def _reported(reported: Reported) -> dict[str, Any]:
+def _describe_reported(reported: Reported) -> dict[str, Any]:
     entry = reported.reference_set
     found: dict[str, Any] = {
         "name": reported.name,
@@ -140,7 +140,7 @@ def state_of(challenge: Challenge) -> dict[str, str]:
 
     The text of a file contains its size or version and the beginning of a hash.
     """
-    found = dict(_flat(describe(challenge), ""))
+    found = dict(_flatten(describe(challenge), ""))
     human = dict(_baselines(challenge).values_list("baseline_of_id", "sha256"))
     related = ("reference_sets__versions", "reference_sets__reported", "subsets")
     for split in challenge.splits.prefetch_related(*related):
@@ -168,7 +168,7 @@ def state_of(challenge: Challenge) -> dict[str, str]:
     return found
 
 
-def _flat(value: Any, place: str) -> Iterator[tuple[str, str]]:
+def _flatten(value: Any, place: str) -> Iterator[tuple[str, str]]:
     if place.endswith(".links"):
         value = [f"{link['text']} ({link['url']})" for link in value]
     named = isinstance(value, list) and all(isinstance(item, dict) for item in value)
@@ -176,16 +176,16 @@ def _flat(value: Any, place: str) -> Iterator[tuple[str, str]]:
         value = {item["name"]: {k: v for k, v in item.items() if k != "name"} for item in value}
     if isinstance(value, dict):
         for key, item in value.items():
-            yield from _flat(item, f"{place}.{key}".lstrip("."))
+            yield from _flatten(item, f"{place}.{key}".lstrip("."))
     elif place.endswith("fields"):
-        yield place, ", ".join(map(_field, value))
+        yield place, ", ".join(map(_format_field, value))
     elif isinstance(value, list):
         yield place, ", ".join(map(str, value))
     else:
         yield place, str(value)
 
 
-def _field(field: dict[str, Any]) -> str:
+def _format_field(field: dict[str, Any]) -> str:
     about = ["required"] if field["required"] else []
     about += [] if field["shown"] else ["not shown"]
     return f"{field['name']} ({', '.join(about)})" if about else str(field["name"])

@@ -14,7 +14,7 @@ from capeval_server.core.errors import ConflictError
 __all__ = ["drop_draft", "keep_draft", "read_draft"]
 
 
-def _name(user: User, challenge: Challenge | None, kind: str) -> str:
+def _get_file_name(user: User, challenge: Challenge | None, kind: str) -> str:
     return f"drafts/{kind}-{challenge.pk if challenge else 'new'}-{user.pk}"
 
 
@@ -27,7 +27,7 @@ def keep_draft(user: User, challenge: Challenge | None, kind: str, data: bytes) 
     Raises:
         OSError: The file can't be stored.
     """
-    name = _name(user, challenge, kind)
+    name = _get_file_name(user, challenge, kind)
     try:
         default_storage.delete(name)
         default_storage.save(name, ContentFile(data))
@@ -44,7 +44,7 @@ def read_draft(user: User, challenge: Challenge | None, kind: str, sha256: str) 
         ConflictError: The file no longer exists, or was replaced.
     """
     try:
-        with default_storage.open(_name(user, challenge, kind)) as file:
+        with default_storage.open(_get_file_name(user, challenge, kind)) as file:
             data: bytes = file.read()
     except FileNotFoundError:
         data = b""
@@ -55,4 +55,4 @@ def read_draft(user: User, challenge: Challenge | None, kind: str, sha256: str) 
 
 def drop_draft(user: User, challenge: Challenge | None, kind: str) -> None:
     """Delete a file."""
-    default_storage.delete(_name(user, challenge, kind))
+    default_storage.delete(_get_file_name(user, challenge, kind))

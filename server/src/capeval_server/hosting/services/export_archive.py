@@ -71,10 +71,10 @@ class ExportTable:
     def rows(self, challenge: Challenge) -> Iterator[Row]:
         """Yield the rows, with times and ids as texts."""
         for record in self.records(challenge):
-            yield {name: _plain(read(record)) for name, read in self.columns.items()}
+            yield {name: _to_plain(read(record)) for name, read in self.columns.items()}
 
 
-def _plain(value: Any) -> Any:
+def _to_plain(value: Any) -> Any:
     if isinstance(value, datetime):
         return value.isoformat()
     return str(value) if isinstance(value, UUID) else value
@@ -113,27 +113,27 @@ def _write_csv(archive: zipfile.ZipFile, name: str, columns: list[str], rows: It
     with archive.open(name, "w", force_zip64=True) as raw, io.TextIOWrapper(raw, "utf-8", newline="") as out:
         writer = csv.writer(out)
         writer.writerow(columns)
-        writer.writerows(plain_row(map(_cell, row.values())) for row in rows)
+        writer.writerows(plain_row(map(_format_cell, row.values())) for row in rows)
 
 
-def _cell(value: Any) -> str:
+def _format_cell(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, float):
         return repr(value)
-    return _json(value) if isinstance(value, dict | list | bool) else str(value)
+    return _dump_json(value) if isinstance(value, dict | list | bool) else str(value)
 
 
 def _write_json(archive: zipfile.ZipFile, name: str, rows: Iterable[Row]) -> None:
     with archive.open(name, "w", force_zip64=True) as out:
         before = b"[\n"
         for row in rows:
-            out.write(before + _json(row).encode())
+            out.write(before + _dump_json(row).encode())
             before = b",\n"
         out.write(b"\n]\n" if before == b",\n" else b"[]\n")
 
 
-def _json(value: Any) -> str:
+def _dump_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
@@ -161,41 +161,41 @@ def _write_files(archive: zipfile.ZipFile, challenge: Challenge) -> None:
             shutil.copyfileobj(source, out)
 
 
-def _references(challenge: Challenge) -> Iterable[ReferenceVersion]:
+def _list_references(challenge: Challenge) -> Iterable[ReferenceVersion]:
     versions = ReferenceVersion.objects.filter(reference_set__split__challenge=challenge)
     versions = versions.select_related("reference_set__split").defer("reference_set__split__image_ids")
     return versions.order_by("reference_set__split__name", "reference_set__name", "number")
 
 
-def _reported(challenge: Challenge) -> Iterator[tuple[Reported, Row]]:
+def _list_reported(challenge: Challenge) -> Iterator[tuple[Reported, Row]]:
     found = Reported.objects.filter(reference_set__split__challenge=challenge)
     found = found.select_related("reference_set__split").defer("reference_set__split__image_ids")
     for source in found.order_by("reference_set__split__name", "reference_set__name", "name"):
         yield from ((source, row) for row in source.rows)
 
 
-def _teams(challenge: Challenge) -> Iterable[Team]:
+def _list_teams(challenge: Challenge) -> Iterable[Team]:
     raises = Prefetch("raises", Raise.objects.select_related("phase").order_by("phase__name"))
     teams = challenge.teams.prefetch_related("memberships__user", raises)
     return teams.order_by("pk").iterator(500)
 
 
-def _owner(team: Team) -> str | None:
+def _get_owner(team: Team) -> str | None:
     return next((one.user.username for one in team.memberships.all() if one.owner), None)
 
 
-def _waiting(team: Team) -> list[str]:
+def _list_waiting(team: Team) -> list[str]:
     return sorted(one.user.username for one in team.memberships.all() if not one.approved)
 
 
-def _raises(team: Team) -> list[Row]:
+def _list_raises(team: Team) -> list[Row]:
     return [
         {"phase": found.phase.name, "per_day": found.per_day, "total": found.total}
         for found in team.raises.all()
     ]
 
 
-def _baseline_of(submission: Submission) -> str | None:
+def _describe_baseline(submission: Submission) -> str | None:
     baseline = submission.baseline_of
     return f"{baseline.split.name}/{baseline.name}" if baseline else None
 
@@ -203,25 +203,25 @@ def _baseline_of(submission: Submission) -> str | None:
 _SPLIT = "reference_version__reference_set__split"
 
 
-def _results(challenge: Challenge) -> Iterable[Result]:
+def _list_results(challenge: Challenge) -> Iterable[Result]:
     results = Result.objects.filter(submission__in=of_challenge(challenge).values("pk"))
     results = results.select_related(_SPLIT).defer("log", f"{_SPLIT}__image_ids")
     return results.order_by("submission_id", "pk").iterator(500)
 
 
-def _scores(challenge: Challenge) -> Iterable[Score]:
+def _list_scores(challenge: Challenge) -> Iterable[Score]:
     scores = Score.objects.filter(result__submission__in=of_challenge(challenge).values("pk"))
     unread = ("samples", "result__log", f"result__{_SPLIT}__image_ids")
     scores = scores.select_related(f"result__{_SPLIT}").defer(*unread)
     return scores.order_by("result__submission_id", "pk").iterator(2000)
 
 
-def _read(*names: str) -> Columns:
+def _attribute_columns(*names: str) -> Columns:
     """Return columns that are attributes of a record."""
     return {name: attrgetter(name) for name in names}
 
 
-def _of(relation: Callable[[Any], Any], columns: Columns) -> Columns:
+def _related_columns(relation: Callable[[Any], Any], columns: Columns) -> Columns:
     """Return columns of a related record."""
 
     def follow(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -232,29 +232,33 @@ def _of(relation: Callable[[Any], Any], columns: Columns) -> Columns:
 
 _OF_SET: Columns = {"split": attrgetter("split.name"), "references": attrgetter("name")}
 _OF_VERSION: Columns = {
-    **_of(attrgetter("reference_set"), _OF_SET),
+    **_related_columns(attrgetter("reference_set"), _OF_SET),
     "version": attrgetter("number"),
     "stale": lambda version: version.number != version.reference_set.version,
 }
 _OF_RESULT: Columns = {
     "submission": attrgetter("submission_id"),
-    **_of(attrgetter("reference_version"), _OF_VERSION),
+    **_related_columns(attrgetter("reference_version"), _OF_VERSION),
     "metric": attrgetter("metric"),
 }
 _TABLES = {
     "references": ExportTable(
-        _references,
-        {**_OF_VERSION, "public": attrgetter("reference_set.public"), **_read("created", "sha256")},
+        _list_references,
+        {
+            **_OF_VERSION,
+            "public": attrgetter("reference_set.public"),
+            **_attribute_columns("created", "sha256"),
+        },
     ),
     "reported": ExportTable(
-        _reported,
+        _list_reported,
         {
-            **_of(lambda found: found[0].reference_set, _OF_SET),
-            **_of(itemgetter(0), _read("name", "title")),
+            **_related_columns(lambda found: found[0].reference_set, _OF_SET),
+            **_related_columns(itemgetter(0), _attribute_columns("name", "title")),
             "source_url": lambda found: found[0].url,
             "ranked": lambda found: found[0].ranked,
             "imported": lambda found: found[0].created,
-            **_of(
+            **_related_columns(
                 itemgetter(1),
                 {
                     name: itemgetter(name)
@@ -264,23 +268,26 @@ _TABLES = {
         },
     ),
     "teams": ExportTable(
-        _teams,
+        _list_teams,
         {
             "team": attrgetter("pk"),
-            **_read("name", "created"),
+            **_attribute_columns("name", "created"),
             "members": lambda team: sorted(one.user.username for one in team.memberships.all()),
-            "owner": _owner,
-            "waiting": _waiting,
+            "owner": _get_owner,
+            "waiting": _list_waiting,
             "shows_captions": attrgetter("shows_captions"),
-            "raises": _raises,
+            "raises": _list_raises,
         },
     ),
     "announcements": ExportTable(
-        lambda challenge: challenge.announcements.order_by("pk"), _read("title", "text", "created")
+        lambda challenge: challenge.announcements.order_by("pk"),
+        _attribute_columns("title", "text", "created"),
     ),
-    "webhooks": ExportTable(lambda challenge: challenge.webhooks.order_by("pk"), _read("url", "created")),
+    "webhooks": ExportTable(
+        lambda challenge: challenge.webhooks.order_by("pk"), _attribute_columns("url", "created")
+    ),
     "blocks": ExportTable(
-        lambda challenge: challenge.blocks.order_by("pk"), _read("who", "reason", "created")
+        lambda challenge: challenge.blocks.order_by("pk"), _attribute_columns("who", "reason", "created")
     ),
     "submissions": ExportTable(
         lambda challenge: of_challenge(challenge).order_by("created", "pk").iterator(500),
@@ -290,16 +297,20 @@ _TABLES = {
             "entrant": attrgetter("entrant"),
             "user": lambda submission: submission.user.username if submission.user else None,
             "phase": lambda submission: submission.phase.name if submission.phase else None,
-            "baseline_of": _baseline_of,
-            **_read("created", "finished", "algorithm", "declared", "state", "reason", "counts_for_quota"),
-            **_read("stands", "mark", "mark_reason"),
+            "baseline_of": _describe_baseline,
+            **_attribute_columns(
+                "created", "finished", "algorithm", "declared", "state", "reason", "counts_for_quota"
+            ),
+            **_attribute_columns("stands", "mark", "mark_reason"),
         },
     ),
-    "results": ExportTable(_results, {**_OF_RESULT, **_read("signature", "failure", "by_content")}),
+    "results": ExportTable(
+        _list_results, {**_OF_RESULT, **_attribute_columns("signature", "failure", "by_content")}
+    ),
     "scores": ExportTable(
-        _scores,
+        _list_scores,
         {
-            **_of(attrgetter("result"), _OF_RESULT),
+            **_related_columns(attrgetter("result"), _OF_RESULT),
             "subset": attrgetter("subset"),
             "score": attrgetter("name"),
             "value": lambda score: finite(score.value),
@@ -310,7 +321,7 @@ _TABLES = {
     "actions": ExportTable(
         lambda challenge: challenge.actions.order_by("time", "pk").iterator(500),
         {
-            **_read("time", "who", "what"),
+            **_attribute_columns("time", "who", "what"),
             "submission": attrgetter("submission_id"),
             "team": attrgetter("team_id"),
         },

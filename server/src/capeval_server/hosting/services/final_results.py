@@ -55,23 +55,23 @@ def make_final(user: User | None, phase: Phase) -> None:
                 FinalBoard.objects.create(
                     phase=now,
                     version=references.versions.get(number=references.version),
-                    content=_content(now, references),
+                    content=_pack_leaderboard(now, references),
                 )
         now.final = timezone.now()
         now.save(update_fields=["final"])
         record(user, phase.challenge, f"made the results of phase {now.name} final")
 
 
-def _content(phase: Phase, references: ReferenceSet) -> bytes:
+def _pack_leaderboard(phase: Phase, references: ReferenceSet) -> bytes:
     def of(**asked: Any) -> LeaderboardQuery:
         return ask(phase, split=references.split.name, references=references.name, **asked)
 
     # One table with each score of each subset, and p-values of neighbors in the order by each score.
     every = of(layout="both")
-    return pack(leaderboard(every, compared=False, full=True), _tests(of, every))
+    return pack(leaderboard(every, compared=False, full=True), _list_p_values(of, every))
 
 
-def _tests(of: Any, every: LeaderboardQuery) -> Iterator[tuple[str, str, UUID, UUID, float]]:
+def _list_p_values(of: Any, every: LeaderboardQuery) -> Iterator[tuple[str, str, UUID, UUID, float]]:
     """Yield the p-values of all neighbors, in the order by each score."""
     for column in every.columns:
         rows = leaderboard(of(sort_by=column.name, subset=column.subset), full=True).rows

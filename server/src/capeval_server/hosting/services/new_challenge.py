@@ -28,7 +28,7 @@ def formed_zip(given: Mapping[str, Any], files: Mapping[str, tuple[str, bytes]])
         given: The data of the form: texts, one split and one phase.
         files: The names and contents of the files, by form field.
     """
-    names = {field: f"{field}{_ending(name)}" for field, (name, _) in files.items() if field in _FILES}
+    names = {field: f"{field}{_get_extension(name)}" for field, (name, _) in files.items() if field in _FILES}
     references = {
         "name": given["reference_set"],
         "file": names["references"],
@@ -56,7 +56,7 @@ def formed_zip(given: Mapping[str, Any], files: Mapping[str, tuple[str, bytes]])
     return zipped(content | {names[field]: data for field, (_, data) in files.items()})
 
 
-def _ending(name: str) -> str:
+def _get_extension(name: str) -> str:
     """Return the file extension that determines the format; ".json" by default."""
     ending = PurePath(name).suffix.lower()
     return ending if ending in (".json", ".jsonl") else ".json"

@@ -36,7 +36,7 @@ def approve(user: User | None, challenge: Challenge, name: str) -> None:
         TeamError: The user does not participate, or is already approved.
     """
     with held(challenge):
-        member = _member(challenge, name)
+        member = _get_member(challenge, name)
         if member.approved:
             raise TeamError(f"{name!r} is already approved")
         member.approved = True
@@ -62,7 +62,7 @@ def remove(user: User | None, challenge: Challenge, name: str) -> None:
         TeamError: The user does not participate.
     """
     with held(challenge):
-        _remove(challenge, _member(challenge, name))
+        _remove(challenge, _get_member(challenge, name))
         record(user, challenge, f"removed the participant {name}")
 
 
@@ -108,7 +108,7 @@ def unblock(user: User | None, challenge: Challenge, name: str) -> None:
         record(user, challenge, f"unblocked {name}")
 
 
-def _member(challenge: Challenge, name: str) -> Membership:
+def _get_member(challenge: Challenge, name: str) -> Membership:
     found = challenge.memberships.select_related("team", "user").filter(user__username=name).first()
     if found is None:
         raise TeamError(f"{name!r} does not participate in this challenge")

@@ -87,7 +87,7 @@ def edit_about(user: User, challenge: Challenge, wanted: Mapping[str, Any], *, s
             now.save(update_fields=changed)
             if not now.approval:
                 approve_all(now)
-            record(user, now, f"changed {_listed(changed)} of the challenge")
+            record(user, now, f"changed {_join_names(changed)} of the challenge")
     return changed
 
 
@@ -131,7 +131,7 @@ def edit_phase(user: User, challenge: Challenge, wanted: Mapping[str, Any], *, s
                 text = "the results are final: only the visibility of leaderboard and captions can change"
                 raise FieldsError([("", text)])
             _save_phase(now, new, changed)
-            done = f"changed {_listed(changed)} of phase {name}" if seen else f"added phase {name}"
+            done = f"changed {_join_names(changed)} of phase {name}" if seen else f"added phase {name}"
             record(user, now, done)
     return changed
 
@@ -157,13 +157,15 @@ def _check(wanted: Mapping[str, Any], place: tuple[str | int, ...]) -> None:
     try:
         ChallengeDefinition.model_validate(wanted)
     except ValidationError as error:
-        problems = [_problem(found["loc"], found["msg"], place) for found in error.errors()]
+        problems = [_locate_problem(found["loc"], found["msg"], place) for found in error.errors()]
         raise FieldsError(problems) from None
     except OptionError as error:
         raise FieldsError([("", str(error))]) from None
 
 
-def _problem(found: tuple[str | int, ...], message: str, place: tuple[str | int, ...]) -> tuple[str, str]:
+def _locate_problem(
+    found: tuple[str | int, ...], message: str, place: tuple[str | int, ...]
+) -> tuple[str, str]:
     message = message.removeprefix("Value error, ")
     if found[: len(place)] != place or len(found) == len(place):
         return "", message
@@ -172,7 +174,7 @@ def _problem(found: tuple[str | int, ...], message: str, place: tuple[str | int,
     return str(field), f"{where}: {message}" if where else message
 
 
-def _listed(names: list[str]) -> str:
+def _join_names(names: list[str]) -> str:
     shown = [name.replace("_", " ") for name in names]
     return " and ".join([", ".join(shown[:-1]), shown[-1]] if shown[1:] else shown)
 
@@ -223,18 +225,18 @@ def check_references(entry: ReferenceSet, name: str, data: bytes) -> Publication
         images=len(found.image_ids),
         captions=sum(len(captions) for captions in found.values()),
         sha256=sha256,
-        rescored=_rescored(entry).count(),
+        rescored=_filter_rescored(entry).count(),
         same=current.exists(),
     )
 
 
-def _ending(name: str) -> str:
+def _get_extension(name: str) -> str:
     """Return the extensions that determine a file's format: `.jsonl` or `.json.gz`."""
     found = "".join(PurePosixPath(name).suffixes[-2:]).lower()
     return found if re.fullmatch(r"(\.[a-z0-9]{1,10}){1,2}", found) else ""
 
 
-def _rescored(entry: ReferenceSet) -> Any:
+def _filter_rescored(entry: ReferenceSet) -> Any:
     states = [Submission.State.SCORED, Submission.State.WAITING, Submission.State.RUNNING]
     return Submission.objects.filter(phase__splits=entry.split, state__in=states)
 
@@ -268,7 +270,7 @@ def publish_references(user: User, entry: ReferenceSet, name: str, data: bytes, 
         found = check_references(now, name, data)
         if found.same:
             raise ChallengeError(f"{name}: the references are identical to version {now.version}")
-        publish(now, f"references{_ending(name)}", data)
+        publish(now, f"references{_get_extension(name)}", data)
         what = f"published version {now.version} of references {now.name} of split {now.split.name}"
         record(user, challenge, f"{what} (sha256 {found.sha256[:12]})")
     return seen + 1

@@ -26,16 +26,16 @@ def note_leaving(*, membership: Membership, **_: object) -> None:
     user, team, challenge = membership.user, membership.team, membership.challenge
     # In another team, the same upload with the same key is a new submission.
     Submission.objects.filter(team=team, user=user).update(idempotency_key=None)
-    uses = list(_uses(membership))
+    uses = list(_list_uses(membership))
     if uses:
         member = FormerMember.objects.create(challenge=challenge, user=user)
-        _keep_addresses(member, user)
+        _store_addresses(member, user)
         for use in uses:
             use.member = member
         FormerUse.objects.bulk_create(uses)
 
 
-def _uses(membership: Membership) -> Iterator[FormerUse]:
+def _list_uses(membership: Membership) -> Iterator[FormerUse]:
     """Yield the quota that a team used, and the quota that its members brought along."""
     now, team = timezone.now(), membership.team
     phases = membership.challenge.phases.all()
@@ -52,13 +52,13 @@ def note_deletion(*, instance: User, **_: object) -> None:
     """Replace a user's stored quota usage by address hashes before a deletion."""
     members = FormerMember.objects.filter(user=instance)
     for member in members.select_related("challenge"):
-        _keep_addresses(member, instance)
+        _store_addresses(member, instance)
     # Without an address, nothing identifies the person later.
     members.filter(addresses=None).delete()
     members.update(user=None)
 
 
-def _keep_addresses(member: FormerMember, user: User) -> None:
+def _store_addresses(member: FormerMember, user: User) -> None:
     known = set(member.addresses.values_list("digest", flat=True))
     new = [digest for digest in digests(user, member.challenge) if digest not in known]
     FormerAddress.objects.bulk_create(FormerAddress(member=member, digest=digest) for digest in new)

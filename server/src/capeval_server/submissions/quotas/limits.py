@@ -52,26 +52,29 @@ class Quota:
     allowed_from: datetime | None
 
 
-def _midnight(now: datetime) -> datetime:
+def _get_midnight(now: datetime) -> datetime:
     return now.replace(hour=0, minute=0, second=0, microsecond=0)
 
 
-def _on_the_day_of(now: datetime) -> Q:
+def _filter_day(now: datetime) -> Q:
     # Bounded on both sides: an upload from after midnight may be counted before one from before midnight.
-    return Q(created__gte=_midnight(now), created__lt=_midnight(now) + timedelta(days=1))
+    return Q(created__gte=_get_midnight(now), created__lt=_get_midnight(now) + timedelta(days=1))
 
 
 def uses(teams: Iterable[Team], phases: Iterable[Phase], now: datetime) -> dict[int, list[QuotaUsage]]:
     """Return each team's usage of each phase's quota by team id, in three queries."""
     keys, phases = [team.pk for team in teams], list(phases)
     used = counted(keys, phases, now)
-    for place, (total, today) in _brought(keys, phases, now):
+    for place, (total, today) in _list_brought_usage(keys, phases, now):
         before = used.get(place, (0, 0))
         used[place] = (before[0] + total, before[1] + today)
     rows = Raise.objects.filter(team__in=keys, phase__in=phases)
     raises = {(row.team_id, row.phase_id): row for row in rows}
     return {
-        key: [_use(phase, used.get((key, phase.pk), (0, 0)), raises.get((key, phase.pk))) for phase in phases]
+        key: [
+            _build_usage(phase, used.get((key, phase.pk), (0, 0)), raises.get((key, phase.pk)))
+            for phase in phases
+        ]
         for key in keys
     }
 
@@ -87,12 +90,12 @@ def counted(
         Submission.objects.filter(team__in=list(teams), phase__in=phases, counts_for_quota=True)
         .order_by()
         .values_list("team_id", "phase_id")
-        .annotate(used=Count("pk"), today=Count("pk", filter=_on_the_day_of(now)))
+        .annotate(used=Count("pk"), today=Count("pk", filter=_filter_day(now)))
     )
     return {(team, phase): (total, today) for team, phase, total, today in rows if team and phase}
 
 
-def _brought(
+def _list_brought_usage(
     teams: Iterable[int], phases: Iterable[Phase], now: datetime
 ) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
     """Yield the usage that members brought from former teams, in total and today.
@@ -113,7 +116,7 @@ def _brought(
         yield (team, phase), use
 
 
-def _use(phase: Phase, used: tuple[int, int], raised: Raise | None) -> QuotaUsage:
+def _build_usage(phase: Phase, used: tuple[int, int], raised: Raise | None) -> QuotaUsage:
     return QuotaUsage(
         phase=phase,
         today=used[1],
@@ -124,27 +127,27 @@ def _use(phase: Phase, used: tuple[int, int], raised: Raise | None) -> QuotaUsag
     )
 
 
-def _use_of(team: Team, phase: Phase, now: datetime) -> QuotaUsage:
+def _get_usage(team: Team, phase: Phase, now: datetime) -> QuotaUsage:
     (use,) = uses([team], [phase], now)[team.pk]
     return use
 
 
 def allowance(team: Team, phase: Phase, now: datetime) -> tuple[int, int]:
     """Return a team's limits of submissions per day and in total."""
-    use = _use_of(team, phase, now)
+    use = _get_usage(team, phase, now)
     return use.per_day, use.total
 
 
 def quota(team: Team, phase: Phase, now: datetime) -> Quota:
     """Return a team's remaining quota in a phase."""
-    return _left(_use_of(team, phase, now), now)
+    return _compute_remaining(_get_usage(team, phase, now), now)
 
 
-def _left(use: QuotaUsage, now: datetime) -> Quota:
+def _compute_remaining(use: QuotaUsage, now: datetime) -> Quota:
     phase = use.phase
     left = max(use.total - use.used, 0)
     today = max(min(left, use.per_day - use.today), 0)
-    allowed = max(now if today else _midnight(now) + timedelta(days=1), phase.opens)
+    allowed = max(now if today else _get_midnight(now) + timedelta(days=1), phase.opens)
     return Quota(
         left_today=today, left=left, allowed_from=allowed if left and allowed < phase.closes else None
     )
@@ -156,8 +159,8 @@ def spend(team: Team, phase: Phase, now: datetime) -> None:
     Raises:
         QuotaError: The quota is used up.
     """
-    use = _use_of(team, phase, now)
-    there = _left(use, now)
+    use = _get_usage(team, phase, now)
+    there = _compute_remaining(use, now)
     if there.left_today:
         return
     which = f"{use.per_day} per day" if there.left else f"{use.total} in total"

@@ -33,19 +33,19 @@ def turn_of(user: User) -> Iterator[bool]:
     A second upload waits for the lock, a third does not. After a double click on a form, the second request
     therefore returns the result of the first.
     """
-    turn = _taken(f"upload-{user.pk}")
+    turn = _try_lock(f"upload-{user.pk}")
     if turn is None:
-        waiting = _taken(f"upload-{user.pk}-next")
+        waiting = _try_lock(f"upload-{user.pk}-next")
         if waiting is not None:
             try:
-                turn = _awaited(lambda: _taken(f"upload-{user.pk}"))
+                turn = _wait_for(lambda: _try_lock(f"upload-{user.pk}"))
             finally:
-                _free(f"upload-{user.pk}-next", waiting)
+                _release(f"upload-{user.pk}-next", waiting)
     try:
         yield turn is not None
     finally:
         if turn is not None:
-            _free(f"upload-{user.pk}", turn)
+            _release(f"upload-{user.pk}", turn)
 
 
 @contextmanager
@@ -59,21 +59,21 @@ def unpacking() -> Iterator[None]:
 
     def any_free() -> tuple[str, int] | None:
         for name in names:
-            descriptor = _taken(name)
+            descriptor = _try_lock(name)
             if descriptor is not None:
                 return name, descriptor
         return None
 
-    found = _awaited(any_free)
+    found = _wait_for(any_free)
     if found is None:
         raise BusyError
     try:
         yield
     finally:
-        _free(*found)
+        _release(*found)
 
 
-def _awaited(take: Callable[[], Found | None]) -> Found | None:
+def _wait_for(take: Callable[[], Found | None]) -> Found | None:
     """Retry until something is acquired; return None after an upload's maximum wait."""
     end = time.monotonic() + settings.TURN_SECONDS
     while (found := take()) is None and time.monotonic() < end:
@@ -81,15 +81,15 @@ def _awaited(take: Callable[[], Found | None]) -> Found | None:
     return found
 
 
-def _place(name: str) -> Path:
+def _get_path(name: str) -> Path:
     folder = Path(settings.DATA) / "turns"
     folder.mkdir(mode=0o700, exist_ok=True)
     return folder / name
 
 
-def _taken(name: str) -> int | None:
+def _try_lock(name: str) -> int | None:
     """Lock a file and return its descriptor, or None if the lock is held elsewhere."""
-    path = _place(name)
+    path = _get_path(name)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -105,6 +105,6 @@ def _taken(name: str) -> int | None:
     return None
 
 
-def _free(name: str, descriptor: int) -> None:
-    _place(name).unlink(missing_ok=True)
+def _release(name: str, descriptor: int) -> None:
+    _get_path(name).unlink(missing_ok=True)
     os.close(descriptor)

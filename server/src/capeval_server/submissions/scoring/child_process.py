@@ -47,14 +47,14 @@ def main() -> None:
     def answer(**content: Any) -> None:
         os.write(answers, json.dumps(content, allow_nan=False).encode() + b"\n")
 
-    _tell_of_stores(answer)
+    _forward_store_warnings(answer)
     scoring = _Scoring(Path(about["references"]), about["samples"], Path(about["kept"]))
     answer(ready=True)
     while True:
-        _do(json.loads(Path(json.loads(asked.get())).read_bytes()), scoring, answer)
+        _run_job(json.loads(Path(json.loads(asked.get())).read_bytes()), scoring, answer)
 
 
-def _tell_of_stores(answer: Any) -> None:
+def _forward_store_warnings(answer: Any) -> None:
     """Send warnings about the parse store to the worker's log."""
     from capeval.resources.parse_store import ParseStoreWarning
 
@@ -75,7 +75,7 @@ def _listen(asked: queue.Queue[str]) -> None:
     os._exit(3)
 
 
-def _do(job: dict[str, Any], scoring: _Scoring, answer: Any) -> None:
+def _run_job(job: dict[str, Any], scoring: _Scoring, answer: Any) -> None:
     import capeval
     from capeval.errors import ResourceError, UnscoredError
     from capeval.toolkit import progress_to
@@ -99,7 +99,7 @@ def _do(job: dict[str, Any], scoring: _Scoring, answer: Any) -> None:
             by_content = prepared and not isinstance(error, (ImportError, OSError, ResourceError))
             failure = type(error).__name__
             if prepared and isinstance(error, UnscoredError):
-                failure = _unscored(error, named=scoring.is_of_all(submitted))
+                failure = _describe_unscored(error, named=scoring.is_of_all(submitted))
             answer(
                 finished=metric,
                 failure=failure,
@@ -116,7 +116,7 @@ def _do(job: dict[str, Any], scoring: _Scoring, answer: Any) -> None:
         answer(finished=metric, arrays=f"{number}.npz", **found)
 
 
-def _unscored(error: UnscoredError, *, named: bool) -> str:
+def _describe_unscored(error: UnscoredError, *, named: bool) -> str:
     """Return the reason why images have no score; `named` adds their ids."""
     text = str(error)
     return text if named and len(text) <= _LONGEST_REASON else f"images are {error.reason}"
@@ -192,7 +192,7 @@ class _Scoring:
                 samples.append(one.values.astype(np.float32))
         arrays = {"samples": np.array(samples)}
         if images is not None:
-            arrays["images"] = _per_image(report, images)
+            arrays["images"] = _collect_image_scores(report, images)
         (signature,) = report.signatures.values()
         found = {"scores": scores, "signature": str(signature), "names": list(report.corpus)}
         return found, arrays
@@ -224,7 +224,7 @@ class _Submitted:
         return self._tokens
 
 
-def _per_image(report: Report, images: list[int | str]) -> Any:
+def _collect_image_scores(report: Report, images: list[int | str]) -> Any:
     """Return the scores of each image: a row per image, a column per score."""
     import numpy as np
 

@@ -252,7 +252,7 @@ class _Child:
                 task.started(started)
             prepared = answer.get("prepared", prepared)
             if "finished" in answer:
-                outcomes.append(_outcome(answer, task.folder))
+                outcomes.append(_build_outcome(answer, task.folder))
                 # If the process ends now, no metric fails; a new process continues.
                 started, prepared = None, False
         return outcomes
@@ -263,7 +263,7 @@ class _Child:
         path = Path(job["folder"]) / "job.json"
         path.write_text(json.dumps(job))
         if not (self._asked and self._ask(str(path))):
-            yield _ending(self._process.wait())
+            yield _describe_end(self._process.wait())
             return
         left = len(job["metrics"])
         limit = settings.METRIC_SECONDS
@@ -275,7 +275,7 @@ class _Child:
                 line = None
             alive()
             if line == b"":
-                yield _ending(self._process.wait())
+                yield _describe_end(self._process.wait())
                 return
             if line is not None:
                 answer = json.loads(line)
@@ -317,7 +317,7 @@ def memory_limit(metrics: Iterable[str]) -> int:
 
     It is the sum of the setting and of the needs of the metrics' resources.
     """
-    return settings.MEMORY_BYTES + sum(resource.memory for resource in _needs(metrics))
+    return settings.MEMORY_BYTES + sum(resource.memory for resource in _list_resources(metrics))
 
 
 def time_limit(metric: str) -> int:
@@ -325,15 +325,15 @@ def time_limit(metric: str) -> int:
 
     It is the sum of the setting and of the time to build and read the metric's resources.
     """
-    return settings.METRIC_SECONDS + sum(resource.seconds for resource in _needs([metric]))
+    return settings.METRIC_SECONDS + sum(resource.seconds for resource in _list_resources([metric]))
 
 
-def _needs(metrics: Iterable[str]) -> set[Resource]:
+def _list_resources(metrics: Iterable[str]) -> set[Resource]:
     known = [METRICS[metric]() for metric in metrics if metric in METRICS]
     return {resource for metric in known for resource in metric.needs}
 
 
-def _outcome(answer: dict[str, Any], folder: Path) -> MetricOutcome:
+def _build_outcome(answer: dict[str, Any], folder: Path) -> MetricOutcome:
     metric = answer["finished"]
     if "broken" in answer:
         raise ScoringError(answer["broken"])
@@ -353,7 +353,7 @@ def _outcome(answer: dict[str, Any], folder: Path) -> MetricOutcome:
     )
 
 
-def _ending(code: int) -> _End:
+def _describe_end(code: int) -> _End:
     # A process that is killed from outside, such as by the out-of-memory killer, gets other signals than for
     # its own faults.
     if code < 0:

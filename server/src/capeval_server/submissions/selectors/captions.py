@@ -141,7 +141,7 @@ class ShownCaptions:
 
     def places(self, wanted: Filter) -> list[int]:
         """Return the indices of the images that pass a filter, in its order."""
-        values = self._sorted_by(wanted)
+        values = self._get_sort_values(wanted)
         passing = np.ones(len(self._ids), bool)
         if wanted.subset:
             members = set(self.subsets[wanted.subset])
@@ -162,9 +162,9 @@ class ShownCaptions:
         if wanted.order != "file":
             keys = np.where(np.isnan(values), np.inf, values if wanted.order == "lowest" else -values)
             found = found[np.argsort(keys[found], kind="stable")]
-        return self._searched(found.tolist(), wanted)
+        return self._search(found.tolist(), wanted)
 
-    def _sorted_by(self, wanted: Filter) -> FloatArray:
+    def _get_sort_values(self, wanted: Filter) -> FloatArray:
         """Return the score, or the difference of scores, of each image."""
         if not wanted.score or not self.shown:
             return np.full(len(self._ids), np.nan)
@@ -172,11 +172,15 @@ class ShownCaptions:
         values = self._values[wanted.system][:, column]
         return values if wanted.other is None else values - self._values[wanted.other][:, column]
 
-    def _searched(self, places: list[int], wanted: Filter) -> list[int]:
+    def _search(self, places: list[int], wanted: Filter) -> list[int]:
         words = [words.lower() for words in wanted.search]
         if not words:
             return places
-        said = [] if wanted.where == "references" else [self._said(one) for one in range(len(self.shown))]
+        said = (
+            []
+            if wanted.where == "references"
+            else [self._get_captions(one) for one in range(len(self.shown))]
+        )
         known = {} if wanted.where == "candidates" else self._known
 
         def fits(place: int) -> bool:
@@ -187,7 +191,7 @@ class ShownCaptions:
 
         return [place for place in places if fits(place)]
 
-    def _said(self, system: int) -> Mapping[ImageId, Sequence[str]]:
+    def _get_captions(self, system: int) -> Mapping[ImageId, Sequence[str]]:
         """Return the captions of a method.
 
         A human baseline covers only the images of its references.
@@ -199,10 +203,12 @@ class ShownCaptions:
 
         The value is None for an image without required names.
         """
-        tokens = _tokens(str(self._files[self.shown[system].pk]))
+        tokens = _tokenize_captions(str(self._files[self.shown[system].pk]))
         return [
             all(any(f" {words} " in tokens.get(image, "") for words in phrases) for phrases in found)
-            if (found := [_phrases(tuple(each)) for each in self.constraints.get(image, {}).values()])
+            if (
+                found := [_tokenize_phrases(tuple(each)) for each in self.constraints.get(image, {}).values()]
+            )
             else None
             for image in self._ids
         ]
@@ -213,7 +219,7 @@ class ShownCaptions:
         said = [
             SystemCaptions(
                 name=f"{one.algorithm} ({one.entrant})",
-                captions=[self._said(at).get(image, ("",))[0] for image in ids],
+                captions=[self._get_captions(at).get(image, ("",))[0] for image in ids],
                 values=self._values[at][list(places)],
             )
             for at, one in enumerate(self.shown)
@@ -239,7 +245,7 @@ class ShownCaptions:
 
 
 @lru_cache(maxsize=24)
-def _tokens(name: str) -> Mapping[ImageId, str]:
+def _tokenize_captions(name: str) -> Mapping[ImageId, str]:
     """Return the tokens of the captions in a stored file, separated by spaces."""
     found = candidates_in(name)
     rows = tokenize([captions[0] for captions in found.values()], _TOKENIZER)
@@ -247,6 +253,6 @@ def _tokens(name: str) -> Mapping[ImageId, str]:
 
 
 @lru_cache(maxsize=10_000)
-def _phrases(phrases: tuple[str, ...]) -> tuple[str, ...]:
+def _tokenize_phrases(phrases: tuple[str, ...]) -> tuple[str, ...]:
     """Return phrases as tokens, separated by spaces."""
     return tuple(" ".join(row) for row in tokenize(list(phrases), _TOKENIZER))

@@ -105,10 +105,10 @@ def image_table(submission: Submission, references: ReferenceSet) -> ImageTable 
         return None
     names = [name for part_names, _ in parts for name in part_names]
     values = np.concatenate([values for _, values in parts], axis=1)
-    return ImageTable(names=names, values=_of_the_split(values, references))
+    return ImageTable(names=names, values=_expand_to_split(values, references))
 
 
-def _of_the_split(values: FloatArray, references: ReferenceSet) -> FloatArray:
+def _expand_to_split(values: FloatArray, references: ReferenceSet) -> FloatArray:
     """Return scores with one row per image of the split, also for partial references."""
     if references.part is None:
         return values
@@ -185,7 +185,7 @@ def examples(
                 submission=one,
                 # A human baseline covers only the images of its references.
                 captions=captions[one.pk].get(image, ()),
-                scores=_row(tables[one.pk], names, place),
+                scores=_get_scores(tables[one.pk], names, place),
             )
             for one in shown
             if one.pk in captions
@@ -232,14 +232,14 @@ def score_columns(tables: Iterable[ImageTable | None]) -> list[str]:
     return list(dict.fromkeys(name for table in tables if table is not None for name in table.names))
 
 
-def _row(table: ImageTable | None, names: Sequence[str], place: int) -> dict[str, float | None]:
+def _get_scores(table: ImageTable | None, names: Sequence[str], place: int) -> dict[str, float | None]:
     if table is None:
         return dict.fromkeys(names)
     at = {name: float(table.values[place, column]) for column, name in enumerate(table.names)}
     return {name: value if np.isfinite(value := at.get(name, np.nan)) else None for name in names}
 
 
-def _stored(name: str) -> bytes:
+def _read_stored(name: str) -> bytes:
     with default_storage.open(name, "rb") as file:
         data: bytes = file.read()
     return data
@@ -248,10 +248,10 @@ def _stored(name: str) -> bytes:
 @lru_cache(maxsize=4)
 def references_in(name: str) -> capeval.References:
     """Return the references in a stored file."""
-    return capeval.load_references(_stored(name), name=name)
+    return capeval.load_references(_read_stored(name), name=name)
 
 
 @lru_cache(maxsize=24)
 def candidates_in(name: str) -> capeval.Candidates:
     """Return the captions in a stored results file."""
-    return capeval.load_candidates(_stored(name), name=name, strict=True)
+    return capeval.load_candidates(_read_stored(name), name=name, strict=True)

@@ -90,14 +90,14 @@ def jobs(now: datetime) -> QueueStatus:
         last_hour=Count("pk", filter=scored & Q(finished__gt=now - timedelta(hours=1))),
         last_day=Count("pk", filter=scored & Q(finished__gt=now - timedelta(days=1))),
     )
-    workers = _workers(now).order_by("started", "pk")
+    workers = _filter_workers(now).order_by("started", "pk")
     found = [SeenWorker(started=worker.started, seen=worker.seen) for worker in workers]
     ahead = counts.pop("ahead")
     return QueueStatus(
         **counts,
         workers=found,
         expected_wait=_expected_wait(ahead) if found else None,
-        by_hour=_by_hour(now),
+        by_hour=_count_by_hour(now),
     )
 
 
@@ -146,21 +146,21 @@ def expected_wait(ahead: int, now: datetime) -> float | None:
 
 def workers_run(now: datetime) -> bool:
     """Return whether a worker was seen within the last minute."""
-    return _workers(now).exists()
+    return _filter_workers(now).exists()
 
 
-def _workers(now: datetime) -> QuerySet[Worker]:
+def _filter_workers(now: datetime) -> QuerySet[Worker]:
     return Worker.objects.filter(seen__gt=now - _SEEN)
 
 
 def _expected_wait(ahead: int) -> float | None:
     recent = Submission.objects.filter(state=Submission.State.SCORED, finished__isnull=False)
     times = recent.order_by("-finished").values_list("created", "finished")[:_RECENT]
-    seconds = _seconds_each([(came, done) for came, done in times if done is not None])
+    seconds = _compute_seconds_each([(came, done) for came, done in times if done is not None])
     return None if seconds is None else ahead * seconds
 
 
-def _seconds_each(times: Sequence[tuple[datetime, datetime]]) -> float | None:
+def _compute_seconds_each(times: Sequence[tuple[datetime, datetime]]) -> float | None:
     """Return the median time per submission in seconds, while work was waiting.
 
     The time of a submission that came after the end of the previous one counts from its arrival. So the
@@ -175,7 +175,7 @@ def _seconds_each(times: Sequence[tuple[datetime, datetime]]) -> float | None:
     return statistics.median(spans) if spans else None
 
 
-def _by_hour(now: datetime) -> list[ScoredHour]:
+def _count_by_hour(now: datetime) -> list[ScoredHour]:
     last = now.replace(minute=0, second=0, microsecond=0)
     first = last - timedelta(hours=_HOURS - 1)
     counted = Submission.objects.filter(state=Submission.State.SCORED, finished__gte=first)

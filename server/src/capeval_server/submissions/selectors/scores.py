@@ -101,7 +101,7 @@ def score_tables(submission: Submission) -> list[ScoreTable]:
     scores: dict[int, list[Score]] = {}
     for score in Score.objects.filter(result__submission=submission).defer("samples").order_by("pk"):
         scores.setdefault(score.result_id, []).append(score)
-    tables = [_table(version, found, scores) for version, found in by_version.items()]
+    tables = [_build_table(version, found, scores) for version, found in by_version.items()]
 
     def order(table: ScoreTable) -> tuple[bool, int, int, int]:
         return table.stale, table.split.pk, table.reference_version.reference_set_id, -table.version
@@ -109,13 +109,15 @@ def score_tables(submission: Submission) -> list[ScoreTable]:
     return sorted(tables, key=order)
 
 
-def _table(version: Any, results: Iterable[Result], scores: dict[int, list[Score]]) -> ScoreTable:
+def _build_table(version: Any, results: Iterable[Result], scores: dict[int, list[Score]]) -> ScoreTable:
     split, public = version.reference_set.split, version.reference_set.public
     order = {metric: place for place, metric in enumerate(split.metrics)}
     ordered = sorted(results, key=lambda result: (order.get(result.metric, len(order)), result.metric))
     subsets = sorted({score.subset for result in ordered for score in scores.get(result.pk, ())})
     groups = subsets or [""]
-    rows = [row for result in ordered for row in _rows(result, scores.get(result.pk, []), groups, public)]
+    rows = [
+        row for result in ordered for row in _build_rows(result, scores.get(result.pk, []), groups, public)
+    ]
     return ScoreTable(
         split=split,
         references=version.reference_set.name,
@@ -129,7 +131,7 @@ def _table(version: Any, results: Iterable[Result], scores: dict[int, list[Score
     )
 
 
-def _rows(result: Result, scores: list[Score], groups: list[str], public: bool) -> list[ScoreRow]:
+def _build_rows(result: Result, scores: list[Score], groups: list[str], public: bool) -> list[ScoreRow]:
     if result.failure:
         return [ScoreRow(name=result.metric, failure=result.failure)]
     found: dict[str, dict[str, ScoreWithInterval]] = {}

@@ -51,11 +51,11 @@ def visible(user: User | AnonymousUser, pk: Any, *, manages: bool = True) -> tup
         return found, True
     found = published(timezone.now()).filter(pk=pk).first()
     if found is None and manages:
-        found = _managed(user).filter(pk=pk).first()
+        found = _list_managed(user).filter(pk=pk).first()
     return None if found is None else (found, False)
 
 
-def _managed(user: User | AnonymousUser) -> QuerySet[Submission]:
+def _list_managed(user: User | AnonymousUser) -> QuerySet[Submission]:
     """Return submissions on leaderboards, also hidden ones, that a user organizes."""
     standing = Submission.objects.filter(stands=True, phase__challenge__in=organized_by(user))
     return standing.select_related("phase__challenge", "team")

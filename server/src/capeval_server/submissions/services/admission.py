@@ -86,7 +86,7 @@ def admitted(user: User, phase: Phase, *, size: int, key: str | None) -> Iterato
             raise
         finally:
             if admission.costs:
-                _count(user, arrived)
+                _count_rejected(user, arrived)
 
 
 def _check_rate(user: User, now: datetime) -> None:
@@ -101,6 +101,6 @@ def _check_rate(user: User, now: datetime) -> None:
         )
 
 
-def _count(user: User, now: datetime) -> None:
+def _count_rejected(user: User, now: datetime) -> None:
     RefusedUpload.objects.filter(user=user, time__lte=now - _WINDOW).delete()
     RefusedUpload.objects.create(user=user, time=now)

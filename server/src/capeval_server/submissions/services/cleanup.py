@@ -54,15 +54,15 @@ def tidy(renew: Callable[[], None] = lambda: None) -> int:
     named |= {str(name) for name in Picture.objects.values_list("file", flat=True)}
     deleted = delete_scratch()
     for kind in ("drafts", "pictures", "references", "submissions"):
-        for name in _stored(kind):
+        for name in _list_stored(kind):
             renew()
-            if name not in named and _old(name, now):
+            if name not in named and _is_old(name, now):
                 default_storage.delete(name)
                 deleted += 1
     return deleted
 
 
-def _stored(kind: str) -> list[str]:
+def _list_stored(kind: str) -> list[str]:
     try:
         return [f"{kind}/{name}" for name in default_storage.listdir(kind)[1]]
     except FileNotFoundError:
@@ -70,7 +70,7 @@ def _stored(kind: str) -> list[str]:
         return []
 
 
-def _old(name: str, now: datetime) -> bool:
+def _is_old(name: str, now: datetime) -> bool:
     try:
         return now - default_storage.get_modified_time(name) > _AGE
     except FileNotFoundError:

@@ -69,13 +69,13 @@ def locked(submission: Submission, *, stands: bool = False) -> Submission:
     return now
 
 
-def _job_of(submission: Submission) -> Job:
+def _build_job(submission: Submission) -> Job:
     # Human baselines come after all submissions of teams, because nobody waits for them.
     priority = 0 if submission.baseline_of_id is None else 1
     return Job(kind=SCORING, subject=str(submission.pk), priority=priority, created=submission.created)
 
 
-def _set(submission: Submission, state: str, **values: Any) -> None:
+def _set_state(submission: Submission, state: str, **values: Any) -> None:
     submission.state = state
     for name, value in values.items():
         setattr(submission, name, value)
@@ -98,7 +98,7 @@ def held_by(job: Job) -> Submission:
 def add(submission: Submission) -> None:
     """Add a new submission with its scoring job. Call this in a transaction."""
     submission.save(force_insert=True)
-    leases.enqueue(_job_of(submission))
+    leases.enqueue(_build_job(submission))
 
 
 def start(job: Job) -> Submission:
@@ -109,7 +109,7 @@ def start(job: Job) -> Submission:
     """
     with transaction.atomic():
         submission = held_by(job)
-        _set(submission, _State.RUNNING)
+        _set_state(submission, _State.RUNNING)
     return submission
 
 
@@ -121,10 +121,10 @@ def put_back(job: Job, log: str) -> None:
         log: The reason why the attempt failed; empty if it did not fail.
     """
     submission = held_by(job)
-    _set(submission, _State.WAITING, log=_logged(submission, job, log))
+    _set_state(submission, _State.WAITING, log=_append_log(submission, job, log))
 
 
-def _logged(submission: Submission, job: Job, log: str) -> str:
+def _append_log(submission: Submission, job: Job, log: str) -> str:
     return f"{submission.log}attempt {job.attempt}: {log}\n" if log else submission.log
 
 
@@ -138,10 +138,10 @@ def fail(job: Job, reason: str, log: str = "", *, costs: bool = False) -> None:
         costs: Whether the submission still counts for the quota, because its content caused the failure.
     """
     submission = held_by(job)
-    values = {"log": _logged(submission, job, log), "reason": reason, "finished": timezone.now()}
+    values = {"log": _append_log(submission, job, log), "reason": reason, "finished": timezone.now()}
     if not costs:
         values["counts_for_quota"] = False
-    _set(submission, _State.FAILED, **values)
+    _set_state(submission, _State.FAILED, **values)
     ended.send(Submission, submission=submission)
 
 
@@ -154,11 +154,11 @@ def settle(job: Job, submission: Submission, *, more: bool) -> None:
         more: Whether more remains to be scored, because references changed in the meantime.
     """
     if more:
-        _set(submission, _State.WAITING)
+        _set_state(submission, _State.WAITING)
         leases.restart(job)
         return
     if submission.results.filter(failure="").exists():
-        _set(submission, _State.SCORED, finished=timezone.now())
+        _set_state(submission, _State.SCORED, finished=timezone.now())
         ended.send(Submission, submission=submission)
     else:
         # Otherwise, captions that every metric rejects could be submitted without limit.
@@ -194,8 +194,8 @@ def rerun_all(submissions: QuerySet[Submission]) -> int:
 
 def _rerun(submission: Submission) -> None:
     submission.results.filter(reference_version__in=submission.current_versions()).delete()
-    _set(submission, _State.WAITING, reason="", finished=None)
-    leases.enqueue(_job_of(submission))
+    _set_state(submission, _State.WAITING, reason="", finished=None)
+    leases.enqueue(_build_job(submission))
 
 
 def rescore(submissions: QuerySet[Submission]) -> None:
@@ -209,7 +209,7 @@ def rescore(submissions: QuerySet[Submission]) -> None:
     found = Submission.objects.filter(pk__in=[row.pk for row in rows])
     found.filter(baseline_of__isnull=False).update(reason="", finished=None)
     found.update(state=_State.WAITING)
-    leases.enqueue(*map(_job_of, rows))
+    leases.enqueue(*map(_build_job, rows))
 
 
 def withdraw(submission: Submission) -> Submission:
@@ -226,7 +226,7 @@ def withdraw(submission: Submission) -> Submission:
         now = locked(submission)
         if now.state == _State.FAILED:
             raise SubmissionStateError("a failed submission can't be withdrawn")
-        _set(now, _State.WITHDRAWN, stands=False)
+        _set_state(now, _State.WITHDRAWN, stands=False)
         leases.cancel(SCORING, str(now.pk))
     return now
 

@@ -65,10 +65,10 @@ def submit(
     team = entrant(user, phase, arrived)
     _check_declared(phase, declared)
     with unpacking():
-        return _checked_and_added(team, user, phase, name, file, declared=declared, key=key, arrived=arrived)
+        return _check_and_add(team, user, phase, name, file, declared=declared, key=key, arrived=arrived)
 
 
-def _checked_and_added(
+def _check_and_add(
     team: Team,
     user: User,
     phase: Phase,
@@ -88,13 +88,13 @@ def _checked_and_added(
         created=arrived,
         declared=dict(declared),
         algorithm=upload.algorithm,
-        sha256=_digest(phase, upload, declared),
+        sha256=_compute_digest(phase, upload, declared),
         idempotency_key=key,
     )
     files = [
         (SubmissionFile(submission=submission, split=split), upload.files[split.name]) for split in splits
     ]
-    with _deleted_after_errors(files):
+    with _delete_after_errors(files):
         try:
             return _add_once(submission, files, team, phase, user)
         except IntegrityError:
@@ -145,27 +145,27 @@ def _add_once(
         key = submission.idempotency_key
         known = Submission.objects.filter(user=user, idempotency_key=key).first() if key else None
         if known is not None:
-            return _same(known, submission.sha256), False
+            return _check_same(known, submission.sha256), False
         # Read again: an organizer may have changed it while the upload was checked.
         phase = Phase.objects.select_related("challenge").get(pk=phase.pk)
         _check_open(phase, submission.created)
         spend(team, phase, submission.created)
         lifecycle.add(submission)
         for row, content in files:
-            row.file.save(_file_name(row), ContentFile(content), save=False)
+            row.file.save(_get_file_name(row), ContentFile(content), save=False)
             row.save()
     return submission, True
 
 
 @contextmanager
-def _deleted_after_errors(files: Iterable[tuple[SubmissionFile, bytes]]) -> Iterator[None]:
+def _delete_after_errors(files: Iterable[tuple[SubmissionFile, bytes]]) -> Iterator[None]:
     """Delete the stored files if the context ends with an error."""
     try:
         yield
     except BaseException:
         for row, _ in files:
             # By the expected name, because Django does not store the name of a partially written file.
-            row.file.storage.delete(f"submissions/{_file_name(row)}")
+            row.file.storage.delete(f"submissions/{_get_file_name(row)}")
         raise
 
 
@@ -178,7 +178,7 @@ def _lock(team: Team, user: User) -> None:
         raise TeamError(f"{user.username!r} is no longer in team {team.name!r}")
 
 
-def _file_name(row: SubmissionFile) -> str:
+def _get_file_name(row: SubmissionFile) -> str:
     return f"{row.submission_id}-{row.split.name}.json"
 
 
@@ -195,13 +195,13 @@ def _check_declared(phase: Phase, declared: Mapping[str, str]) -> None:
         raise UploadError(f"a submission must declare {', '.join(map(repr, missing))}")
 
 
-def _digest(phase: Phase, upload: Upload, declared: Mapping[str, str]) -> str:
+def _compute_digest(phase: Phase, upload: Upload, declared: Mapping[str, str]) -> str:
     parts = [str(phase.pk), *(f"{name}={value}" for name, value in sorted(declared.items()))]
     parts += [hashlib.sha256(data).hexdigest() for _, data in sorted(upload.files.items())]
     return hashlib.sha256("\0".join([upload.algorithm, *parts]).encode()).hexdigest()
 
 
-def _same(known: Submission, digest: str) -> Submission:
+def _check_same(known: Submission, digest: str) -> Submission:
     if known.sha256 != digest:
         raise RepeatedKeyError(_REPEATED)
     return known

@@ -41,9 +41,9 @@ def read_upload(name: str, file: Iterable[bytes], splits: Sequence[Split]) -> Up
     Raises:
         UploadError: The upload is invalid; the error names the invalid file.
     """
-    data = _bounded(file)
-    entries = _unzipped(data) if is_zip(name, data) else {name: data}
-    named = {entry: _split_of(entry, splits) for entry in entries}
+    data = _join_bounded(file)
+    entries = _unzip(data) if is_zip(name, data) else {name: data}
+    named = {entry: _find_split(entry, splits) for entry in entries}
     for split in splits:
         if split.name not in {found.name for found, _ in named.values()}:
             raise UploadError(
@@ -69,10 +69,10 @@ def read_archive(file: Iterable[bytes]) -> dict[str, bytes]:
     Raises:
         UploadError: The file is not a zip, too large or damaged; the error names the invalid file in it.
     """
-    return _unzipped(_bounded(file))
+    return _unzip(_join_bounded(file))
 
 
-def _bounded(chunks: Iterable[bytes]) -> bytes:
+def _join_bounded(chunks: Iterable[bytes]) -> bytes:
     """Join chunks up to the size limit.
 
     Bytes are counted as they arrive, because a declared size may be wrong.
@@ -86,14 +86,14 @@ def _bounded(chunks: Iterable[bytes]) -> bytes:
     return b"".join(parts)
 
 
-def _unzipped(data: bytes) -> dict[str, bytes]:
+def _unzip(data: bytes) -> dict[str, bytes]:
     try:
         return read_zip(data, limit=settings.UNPACKED_BYTES)
     except FormatError as error:
         raise UploadError(error.message, entry=error.entry) from None
 
 
-def _split_of(entry: str, splits: Sequence[Split]) -> tuple[Split, str]:
+def _find_split(entry: str, splits: Sequence[Split]) -> tuple[Split, str]:
     for split in splits:
         algorithm = split.algorithm(entry)
         if algorithm is not None:

@@ -29,17 +29,17 @@ def block(user: User, challenge: Challenge, reason: str) -> Block:
     """
     values = {"reason": reason, "who": user.username}
     made, _ = Block.objects.update_or_create(challenge=challenge, user=user, defaults=values)
-    _keep(made, user)
+    _store_addresses(made, user)
     return made
 
 
 def keep_addresses(*, instance: User, **_: object) -> None:
     """Store the address hashes of a blocked user, before the user is deleted."""
     for made in Block.objects.filter(user=instance).select_related("challenge"):
-        _keep(made, instance)
+        _store_addresses(made, instance)
 
 
-def _keep(made: Block, user: User) -> None:
+def _store_addresses(made: Block, user: User) -> None:
     with transaction.atomic():
         BlockedAddress.objects.bulk_create(
             (BlockedAddress(block=made, digest=digest) for digest in digests(user, made.challenge)),

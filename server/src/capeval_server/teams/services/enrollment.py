@@ -70,7 +70,7 @@ def make_team(user: User, challenge: Challenge, name: str = "") -> Team:
     except ValidationError as error:
         raise TeamError(" ".join(error.messages).replace("the name", "'name'", 1)) from None
     with transaction.atomic():
-        now = _locked(challenge)
+        now = _lock(challenge)
         try:
             with transaction.atomic():
                 team.save()
@@ -87,7 +87,7 @@ def join(user: User, challenge: Challenge, code: str) -> Team:
         TeamError: The code is invalid, or the user already participates or is blocked.
     """
     with transaction.atomic():
-        now = _locked(challenge)
+        now = _lock(challenge)
         found = invited(challenge, code)
         # Locked, because its last member may leave at the same time, which deletes the team.
         team = found and Team.objects.select_for_update(no_key=True).filter(pk=found.pk).first()
@@ -100,7 +100,7 @@ def join(user: User, challenge: Challenge, code: str) -> Team:
     return team
 
 
-def _locked(challenge: Challenge) -> Challenge:
+def _lock(challenge: Challenge) -> Challenge:
     # An organizer may block the user or start to require approval at the same time.
     return Challenge.objects.select_for_update(no_key=True).get(pk=challenge.pk)
 

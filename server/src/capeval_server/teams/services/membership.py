@@ -44,7 +44,7 @@ def agree(owner: User, challenge: Challenge, *, shows_captions: bool) -> None:
         TeamError: The user owns no team.
     """
     with transaction.atomic():
-        team = _locked(owned(owner, challenge))
+        team = _lock(owned(owner, challenge))
         # Read again: the ownership may have been transferred in the meantime.
         if team is None or not team.memberships.filter(user=owner, owner=True).exists():
             raise TeamError("only the owner of a team can do this")
@@ -70,7 +70,7 @@ def remove(owner: User, challenge: Challenge, name: str) -> None:
         TeamError: The user owns no team, or the member is not in it or is its owner.
     """
     with transaction.atomic():
-        team = _locked(owned(owner, challenge))
+        team = _lock(owned(owner, challenge))
         # Read again: the ownership may have been transferred in the meantime.
         if team is None or not team.memberships.filter(user=owner, owner=True).exists():
             raise TeamError("only the owner of a team can do this")
@@ -90,7 +90,7 @@ def pass_on(owner: User, challenge: Challenge, name: str) -> None:
         TeamError: The user owns no team, or the other user is not a member of it.
     """
     with transaction.atomic():
-        team = _locked(owned(owner, challenge))
+        team = _lock(owned(owner, challenge))
         members = Membership.objects.filter(team=team)
         if not members.filter(user=owner, owner=True).exists():
             raise TeamError("only the owner of a team can do this")
@@ -109,13 +109,13 @@ def depart(user: User, challenge: Challenge) -> bool:
         Whether the user was in a team.
     """
     # A concurrent submission holds this lock, or waits for it.
-    team = _locked(Team.objects.filter(challenge=challenge, memberships__user=user).first())
+    team = _lock(Team.objects.filter(challenge=challenge, memberships__user=user).first())
     member = team and team.memberships.select_related("team", "challenge", "user").filter(user=user).first()
     if team is None or member is None:
         return False
     left.send(Membership, membership=member)
     member.delete()
-    _after(team)
+    _settle_ownership(team)
     return True
 
 
@@ -125,7 +125,7 @@ def leave_all(*, instance: User, **_: object) -> None:
         depart(instance, challenge)
 
 
-def _after(team: Team) -> None:
+def _settle_ownership(team: Team) -> None:
     """Transfer the ownership after a member left, or delete an empty team."""
     members = team.memberships.order_by("-owner", "-approved", "joined", "pk")
     heir = members.first()
@@ -139,5 +139,5 @@ def _after(team: Team) -> None:
         revoke_invitation(team)
 
 
-def _locked(team: Team | None) -> Team | None:
+def _lock(team: Team | None) -> Team | None:
     return team and Team.objects.select_for_update(no_key=True).filter(pk=team.pk).first()
