@@ -124,7 +124,7 @@ def _completion(context: click.Context, _: click.Parameter, shell: str | None) -
     from click.shell_completion import get_completion_class
 
     made = get_completion_class(shell)
-    assert made is not None  # noqa: S101 - click knows all shells of the option.
+    assert made is not None  # noqa: S101 - click supports all shells of the option.
     deliver(made(app, {}, "capeval", "_CAPEVAL_COMPLETE").source() + "\n", None)
     context.exit()
 

@@ -69,7 +69,7 @@ def spice(
 ) -> None:
     """Build SPICE's model from the jars of the reference implementation.
 
-    The jars are searched in the installed pycocoevalcap and in the local Maven repository. If Maven is
+    The jars are looked up in the installed pycocoevalcap and in the local Maven repository. If Maven is
     installed, it downloads missing jars (378 MB). No Java code of the jars is run.
     """
     from capeval.resources.spice import compiled_model, found_model
@@ -101,7 +101,7 @@ def parses(
 
 
 def _deliver_found(found: CompiledResource | None) -> None:
-    assert found is not None  # noqa: S101 - it was made or found before.
+    assert found is not None  # noqa: S101 - it was built or found before.
     deliver(f"{found.path}: {_size(found.path)}, fingerprint {found.fingerprint}\n", None)
 
 

@@ -51,7 +51,7 @@ def run(
         ),
     ] = None,
     token_file: Annotated[
-        Path | None, Option(help=f"File with the API token; by default {TOKEN} is used.")
+        Path | None, Option(help=f"File with the API token; by default the variable {TOKEN}.")
     ] = None,
     check: Annotated[
         bool, Option(help="Check file names, images and captions for the phase, without submitting.")

@@ -189,7 +189,7 @@ def parameters(function: Callable[..., None]) -> list[click.Parameter]:
 
 
 def _click_parameters(parameter: Parameter) -> Iterator[click.Parameter]:
-    """Return the parameter of click, or those of all fields of a dataclass."""
+    """Yield the click parameter, or the parameters of all fields of a dataclass."""
     about = parameter.about
     if about is None:
         for each in parameters_of(parameter.kind):

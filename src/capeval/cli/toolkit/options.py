@@ -78,7 +78,7 @@ Pictures = Annotated[
     Option(
         "--images",
         metavar="PATTERN|FOLDER",
-        help="Pictures for the report: URLs or paths with {id} or {file_name}, or a folder.",
+        help="Pictures to show: URLs or paths with {id} or {file_name}, or a folder.",
     ),
 ]
 TokenizerSpec = Annotated[
