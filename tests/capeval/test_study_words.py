@@ -222,10 +222,10 @@ def test_classes_by_wordnets_counts(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_wordnet(tmp_path: Path) -> None:
-    with pytest.raises(ResourceError, match=r"must hold cntlist\.rev"):
+    with pytest.raises(ResourceError, match=r"must contain cntlist\.rev"):
         wordnet_classes(["dog"], tmp_path)
     (dictionary(tmp_path) / "index.noun").write_text("<html>\n")
-    with pytest.raises(ResourceError, match="must hold WordNet's dictionary"):
+    with pytest.raises(ResourceError, match="must contain WordNet's dictionary"):
         wordnet_classes(["dog"], tmp_path)
 
 
