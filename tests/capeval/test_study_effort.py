@@ -11,7 +11,7 @@ from capeval.data.scores import FloatArray
 from capeval.errors import CapevalError, MismatchError, OptionError
 from capeval.formats.judgments.ratings import Ratings
 from capeval.studies.effort import Agreement, Forecast, Prices, estimated_agreement, forecast
-from capeval.studies.judging import judge
+from capeval.studies.judging import JudgingOptions, judge
 from capeval.studies.votes import is_confident, is_decided, votes_until_confident, votes_until_decided
 
 PRICES = Prices(seconds=9.0, hourly=12.0, fee=0.3, workers=8, hours=3.0)
@@ -50,7 +50,7 @@ def test_the_forecast_is_that_of_a_simulation(yes: float, concentration: float, 
         ratings = Ratings(
             image_ids=tuple(range(400)), captions=("a",) * 400, values=drawn, systems=("a",) * 400
         )
-        interval = judge(ratings, "M2", samples=200, seed=seed).rows["a"].interval
+        interval = judge(ratings, "M2", JudgingOptions(samples=200, seed=seed)).rows["a"].interval
         widths.append((interval.high - interval.low) / 2)
         shares.append(interval.score)
     hours = 3 * np.mean(taken) * 9 / 3600
