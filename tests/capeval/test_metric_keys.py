@@ -9,7 +9,7 @@ from capeval.scoring.evaluator import evaluate
 from capeval.scoring.significance import bootstrap, compare
 from capeval.studies.correlation import correlate, score_ratings
 from capeval.studies.domains import DomainEvaluator
-from capeval.studies.human import human_performance, leave_one_out
+from capeval.studies.human import HumanOptions, human_performance, leave_one_out
 from tests.capeval.test_study_correlation import REFERENCES, ratings
 
 CAPTIONS = {
@@ -51,7 +51,7 @@ def test_significance_keeps_both(metrics: list[Metric], keys: list[str]) -> None
 
 @EITHER
 def test_human_performance_keeps_both(metrics: list[Metric], keys: list[str]) -> None:
-    (made,) = human_performance(CAPTIONS, metrics, draws=2)
+    (made,) = human_performance(CAPTIONS, metrics, HumanOptions(draws=2))
     for study in (made, leave_one_out(CAPTIONS, metrics)):
         assert list(study.signatures) == keys
         assert [signature.options for signature in study.signatures.values()] == [
