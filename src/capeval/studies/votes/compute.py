@@ -269,7 +269,7 @@ def count_pair_votes(
     pairs: Sequence[Pair],
     answers: Sequence[Sequence[int]],
     *,
-    judgments: int = 1,
+    judgments: int | None = None,
     complete_only: bool = False,
 ) -> PlanVotes:
     """Counts the answers of people who saw an image and both captions (CIDEr paper, appendix I).
@@ -277,8 +277,8 @@ def count_pair_votes(
     Args:
         pairs: The pairs of the plan.
         answers: The answers to each pair: 1 for its first candidate, -1 for the second, 0 for neither.
-        judgments: How many people were to be asked for each pair. A pair with fewer answers is complete
-            where further ones couldn't change its winner.
+        judgments: How many people were to be asked for each pair, one by default. A pair with fewer answers
+            is complete if further ones couldn't change its winner.
         complete_only: Leaves out pairs that are not complete.
 
     Raises:
@@ -286,13 +286,13 @@ def count_pair_votes(
         MismatchError: There are not answers to each pair, or a pair has none; with `complete_only`, no pair
             is complete.
     """
-    checked_integer("judgments", judgments, 1)
+    planned = 1 if judgments is None else checked_integer("judgments", judgments, 1)
     if len(answers) != len(pairs):
         raise MismatchError(f"there must be answers to each of {len(pairs)} pairs (got {len(answers)})")
     incomplete = tuple(
-        Incomplete(question=number, pair=number, answers=len(given), planned=judgments)
+        Incomplete(question=number, pair=number, answers=len(given), planned=planned)
         for number, given in enumerate(answers)
-        if not is_decided(given, judgments)
+        if not is_decided(given, planned)
     )
     left_out = _left_out(incomplete, "pair", complete_only=complete_only)
     numbers = tuple(number for number in range(len(pairs)) if number not in left_out)
