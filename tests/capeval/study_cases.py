@@ -142,7 +142,7 @@ def _effort(_: Path) -> StudyReport:
 
 def _diversity(folder: Path) -> StudyReport:
     corpora = {"captions": load_captions(folder / "captions.json")}
-    return report_diversity(diversity.diversity(corpora, images=4), {})
+    return report_diversity(diversity.diversity(corpora, diversity.DiversityOptions(images=4)), {})
 
 
 def _domains(folder: Path) -> StudyReport:
