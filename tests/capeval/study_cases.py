@@ -136,7 +136,7 @@ def _judging(folder: Path) -> StudyReport:
 
 def _effort(_: Path) -> StudyReport:
     agreement = effort.Agreement(yes=0.5, concentration=1.0)
-    made = effort.forecast(images=100, votes=3, agreement=agreement, prices=effort.Prices())
+    made = effort.forecast(images=100, agreement=agreement, prices=effort.Prices())
     return report_effort(made, agreement)
 
 

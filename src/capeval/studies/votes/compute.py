@@ -18,6 +18,7 @@ from capeval.errors import MismatchError
 from capeval.formats.judgments.plans import Pair, Plan
 from capeval.studies.plan import krippendorff_alpha, majority, winners
 from capeval.studies.shared.coefficients import if_defined
+from capeval.studies.votes.options import LEAST_VOTES, LEVELS
 
 __all__ = [
     "LEVELS",
@@ -36,8 +37,6 @@ __all__ = [
     "votes_until_decided",
 ]
 
-# Between these is the posterior at which voting may stop.
-LEVELS = (0.55, 0.9999)
 # How many questions without an answer a message names.
 _NAMED = 10
 
@@ -176,7 +175,7 @@ def _posteriors(votes: int) -> tuple[float, ...]:
     return tuple(total / 2 ** (votes + 1) for total in accumulate(coefficients))
 
 
-def is_confident(votes: Sequence[int], *, level: float = 0.95, least: int = 5) -> bool:
+def is_confident(votes: Sequence[int], *, level: float = 0.95, least: int = LEAST_VOTES) -> bool:
     """Whether the votes say with some confidence which of two candidates most people prefer.
 
     It is the label uncertainty of Sheng, Provost and Ipeirotis (2008, "Get another label?") as a
@@ -201,7 +200,7 @@ def is_lead_confident(first: int, second: int, *, level: float, least: int) -> b
     return first + second >= least and posterior(max(first, second), min(first, second)) >= level
 
 
-def votes_until_confident(votes: Sequence[int], *, level: float = 0.95, least: int = 5) -> int:
+def votes_until_confident(votes: Sequence[int], *, level: float = 0.95, least: int = LEAST_VOTES) -> int:
     """How many of the votes, in their order, it takes until `is_confident`; all where it is not reached.
 
     Raises:
