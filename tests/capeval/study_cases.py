@@ -117,7 +117,7 @@ def _consensus(folder: Path) -> StudyReport:
 def _ranking(folder: Path) -> StudyReport:
     captions = load_references(folder / "sentences.json")
     found = ranking.rank_references(captions)
-    return report_ranking(found, ranking.paper_correlations(found), captions.image_ids[0])
+    return report_ranking(found, ranking.paper_correlations(found), captions.image_ids[0], 10)
 
 
 def _gaming(folder: Path) -> StudyReport:
