@@ -117,7 +117,7 @@ def _consensus(folder: Path) -> StudyReport:
 def _ranking(folder: Path) -> StudyReport:
     captions = load_references(folder / "sentences.json")
     found = ranking.rank_references(captions)
-    return report_ranking(found, ranking.paper_correlations(found), captions.image_ids[0])
+    return report_ranking(found, ranking.paper_correlations(found), captions.image_ids[0], 10)
 
 
 def _gaming(folder: Path) -> StudyReport:
@@ -136,13 +136,13 @@ def _judging(folder: Path) -> StudyReport:
 
 def _effort(_: Path) -> StudyReport:
     agreement = effort.Agreement(yes=0.5, concentration=1.0)
-    made = effort.forecast(images=100, votes=3, agreement=agreement, prices=effort.Prices())
+    made = effort.forecast(images=100, agreement=agreement, prices=effort.Prices())
     return report_effort(made, agreement)
 
 
 def _diversity(folder: Path) -> StudyReport:
     corpora = {"captions": load_captions(folder / "captions.json")}
-    return report_diversity(diversity.diversity(corpora, images=4), {})
+    return report_diversity(diversity.diversity(corpora, diversity.DiversityOptions(images=4)), {})
 
 
 def _domains(folder: Path) -> StudyReport:

@@ -9,7 +9,7 @@ import pytest
 
 from capeval import References, Tokenizer
 from capeval.errors import MismatchError, OptionError
-from capeval.studies.diversity.images import ImageDiversity, image_diversity
+from capeval.studies.diversity.images import ImageDiversity, ImageDiversityOptions, image_diversity
 from capeval.studies.diversity.report import image_report
 
 CAPTIONS = References({7: ["A dog.", "a dog runs", "two cats"], 3: ["a bus", "A bus!", "a bus", "more"]})
@@ -54,17 +54,18 @@ def test_novel_captions_are_compared_as_tokens() -> None:
 
 
 def test_the_first_captions_are_taken() -> None:
-    assert image_diversity(CAPTIONS, count=2).captions == 2
+    found = image_diversity(CAPTIONS, ImageDiversityOptions(captions=2))
+    assert found.captions == 2
     first = References({7: CAPTIONS[7][:2], 3: CAPTIONS[3][:2]})
-    assert image_diversity(CAPTIONS, count=2).mbleu.tolist() == image_diversity(first).mbleu.tolist()
+    assert found.mbleu.tolist() == image_diversity(first).mbleu.tolist()
 
 
 @pytest.mark.parametrize(
     ("captions", "options", "error", "message"),
     [
         ({1: ["a"], 2: ["b", "c"]}, {}, MismatchError, "must have 2 captions; image 1 is given fewer"),
-        ({1: ["a", "b"]}, {"count": 3}, MismatchError, "must have 3 captions; image 1 is given fewer"),
-        ({1: ["a", "b"]}, {"count": 1}, OptionError, "'count' must be an integer of at least 2"),
+        ({1: ["a", "b"]}, {"captions": 3}, MismatchError, "must have 3 captions; image 1 is given fewer"),
+        ({1: ["a", "b"]}, {"captions": 1}, OptionError, "'captions' must be an integer of at least 2"),
         ({1: ["a", "b"]}, {"similarity": "BLEU"}, OptionError, "'similarity' must be one of CIDEr-D, CIDEr"),
     ],
 )
@@ -72,7 +73,7 @@ def test_what_is_refused(
     captions: Any, options: dict[str, Any], error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):
-        image_diversity(References(captions), **options)
+        image_diversity(References(captions), ImageDiversityOptions(**options))
 
 
 def test_report() -> None:

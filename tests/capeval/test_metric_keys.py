@@ -7,9 +7,9 @@ from capeval.metrics import Metric, metric_keys
 from capeval.report import System, to_json
 from capeval.scoring.evaluator import evaluate
 from capeval.scoring.significance import bootstrap, compare
-from capeval.studies.correlation import correlate, score_ratings
+from capeval.studies.correlation import CorrelationOptions, correlate, score_ratings
 from capeval.studies.domains import DomainEvaluator
-from capeval.studies.human import human_performance, leave_one_out
+from capeval.studies.human import HumanOptions, human_performance, leave_one_out
 from tests.capeval.test_study_correlation import REFERENCES, ratings
 
 CAPTIONS = {
@@ -51,7 +51,7 @@ def test_significance_keeps_both(metrics: list[Metric], keys: list[str]) -> None
 
 @EITHER
 def test_human_performance_keeps_both(metrics: list[Metric], keys: list[str]) -> None:
-    (made,) = human_performance(CAPTIONS, metrics, draws=2)
+    (made,) = human_performance(CAPTIONS, metrics, HumanOptions(draws=2))
     for study in (made, leave_one_out(CAPTIONS, metrics)):
         assert list(study.signatures) == keys
         assert [signature.options for signature in study.signatures.values()] == [
@@ -69,5 +69,5 @@ def test_domains_keep_both(metrics: list[Metric], keys: list[str]) -> None:
 
 @EITHER
 def test_correlations_keep_both(metrics: list[Metric], keys: list[str]) -> None:
-    found = correlate(score_ratings(REFERENCES, ratings(), metrics), samples=2)
+    found = correlate(score_ratings(REFERENCES, ratings(), metrics), CorrelationOptions(samples=2))
     assert list(found.values) == [name for metric in metrics for name in metric.names]

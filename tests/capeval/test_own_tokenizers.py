@@ -12,7 +12,7 @@ import pytest
 
 from capeval import Candidates, CiderD, DocumentFrequencies, References, RougeL, Tokenizer, evaluate, tokenize
 from capeval.errors import CaptionError, OptionError
-from capeval.studies.diversity import Corpus
+from capeval.studies.diversity import Corpus, DiversityOptions
 from capeval.tokenizers import TokenizedReferences
 
 REFERENCES = {7: ["一只狗在跑", "狗在草地上跑"], 3: ["两只猫", "猫在床上睡觉"]}
@@ -92,8 +92,9 @@ def test_a_tokenizer_can_be_copied_and_compared() -> None:
 
 
 def test_the_studies_take_it() -> None:
-    corpus = Corpus(References(REFERENCES), tokenizer=CHARACTERS)
-    assert corpus.diversity(images=2, captions=2, samples=1, seed=0).unique[0, 0] == len(
+    options = DiversityOptions(images=2, captions=2, samples=1)
+    corpus = Corpus(References(REFERENCES), options, tokenizer=CHARACTERS)
+    assert corpus.diversity().unique[0, 0] == len(
         set("".join(caption for group in REFERENCES.values() for caption in group))
     )
 

@@ -25,7 +25,7 @@ from capeval.scoring.significance import bootstrap, compare
 from capeval.studies.correlation import CorrelationOptions, score_ratings, study_correlation
 from capeval.studies.domains import DomainEvaluator
 from capeval.studies.gaming import ATTACKS, game
-from capeval.studies.human import human_performance, leave_one_out
+from capeval.studies.human import HumanOptions, human_performance, leave_one_out
 from capeval.studies.shared.pair_scores import PairScorer
 from capeval.studies.shared.words import Contender, contender_names
 from tests.spice_model import NEEDS_MODEL
@@ -168,7 +168,7 @@ def test_two_systems_without_a_score_are_not_compared() -> None:
 
 @NEEDS_MODEL
 def test_studies_take_spice() -> None:
-    (made,) = human_performance(REFERENCES, ["SPICE", "SPICE-Color"], draws=2)
+    (made,) = human_performance(REFERENCES, ["SPICE", "SPICE-Color"], HumanOptions(draws=2))
     assert made.names == ("SPICE", "SPICE-Color")
     assert 0 < leave_one_out(REFERENCES, ["SPICE"]).mean[0] < 1
     evaluator = DomainEvaluator(REFERENCES, {"near": [1, 2], "far": [3, 4]}, ["CIDEr-D", "SPICE", "SPIDEr"])

@@ -254,15 +254,17 @@ def test_a_page_describes_the_study(name: str) -> None:
     assert f"capeval study {name}" in found[0]
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_python_has_the_defaults_of_the_command(name: str) -> None:
-    """Functions of a study that take an option by its name have the same default and the same choices."""
+@pytest.mark.parametrize("name", ALL)
+def test_defaults_are_said_once(name: str) -> None:
+    """No function or class of a study but its options has a parameter with the default of an option."""
     package = import_module(f"capeval.studies.{name}")
-    options = {each.name: each for each in _options(name)}
-    functions = [getattr(package, public) for public in getattr(package, "__all__", ())]
-    for function in filter(inspect.isfunction, functions):
-        for parameter in inspect.signature(function).parameters.values():
-            option = options.get(parameter.name)
-            # None and () on the command line mean what Python says by a value of another type.
-            if option is not None and option.default and type(option.default) is type(parameter.default):
-                assert parameter.default == option.default, (function.__name__, parameter.name)
+    public = [getattr(package, each) for each in getattr(package, "__all__", ())]
+    # None, False and an empty text are the absence of a value and no choice.
+    defaults = {each.name: type(each.default) for each in _options(name) if each.default != ""}
+    assert [
+        (made.__name__, parameter.name)
+        for made in public
+        if inspect.isfunction(made) or (inspect.isclass(made) and made not in _groups(name))
+        for parameter in inspect.signature(made).parameters.values()
+        if type(parameter.default) is defaults.get(parameter.name) in (int, float, str)
+    ] == []

@@ -14,8 +14,8 @@ from capeval import References, Tokenizer
 from capeval.datasets.coco_objects import load_coco_objects
 from capeval.datasets.open_images import load_boxes, load_class_hierarchy, load_class_names
 from capeval.datasets.published import UNIQUE_NGRAMS
-from capeval.errors import FormatError, MismatchError, OptionError
-from capeval.studies.diversity import COLLECTED, Corpus, Diversity, count_objects, diversity
+from capeval.errors import FormatError, MismatchError
+from capeval.studies.diversity import COLLECTED, Corpus, Diversity, DiversityOptions, count_objects, diversity
 from capeval.studies.diversity.report import histograms, ngram_table, object_table
 
 CAPTIONS = References(
@@ -35,8 +35,10 @@ def unique(runs: list[list[str]]) -> list[int]:
 
 
 def counted(captions: References, *, across_punctuation: bool = False) -> Diversity:
-    corpus = Corpus(captions, across_punctuation=across_punctuation)
-    return corpus.diversity(images=len(captions), captions=1, samples=1, seed=0)
+    options = DiversityOptions(
+        images=len(captions), captions=1, samples=1, across_punctuation=across_punctuation
+    )
+    return Corpus(captions, options).diversity()
 
 
 def test_ngrams_stop_at_punctuation() -> None:
@@ -53,7 +55,7 @@ def test_words_are_plain_or_tokens() -> None:
     runs = [["a", "man's", "t"], ["shirt"], ["nördic"], ["2", "dogs"], ["5"]]
     assert counted(one).unique[0].tolist() == unique(runs)
     assert counted(one).lengths.tolist() == [8.0]
-    tokens = Corpus(one, tokenizer=Tokenizer()).diversity(images=1, captions=1, samples=1, seed=0)
+    tokens = Corpus(one, DiversityOptions(images=1, captions=1, samples=1, words="reference")).diversity()
     runs = [["a", "man", "'s", "t-shirt"], ["nördic_2", "dogs"], ["$", "5"]]
     assert tokens.unique[0].tolist() == unique(runs)
 
@@ -64,8 +66,8 @@ WORDS = st.lists(st.sampled_from(["a", "b", "c", ",", "."]), max_size=8).map(" "
 @given(st.lists(st.lists(WORDS, min_size=2, max_size=3), min_size=1, max_size=5), st.booleans())
 def test_all_captions_are_counted_as_plainly(groups: list[list[str]], across: bool) -> None:
     captions = References({place: group[:2] for place, group in enumerate(groups)})
-    corpus = Corpus(captions, across_punctuation=across, tokenizer=Tokenizer(kind="none"))
-    found = corpus.diversity(images=len(groups), captions=2, samples=2, seed=0)
+    options = DiversityOptions(images=len(groups), captions=2, samples=2, across_punctuation=across)
+    found = Corpus(captions, options, tokenizer=Tokenizer(kind="none")).diversity()
     runs = []
     for text in (text for group in groups for text in group[:2]):
         plain = text.replace(",", "").replace(".", "").split()
@@ -81,11 +83,12 @@ def test_samples_have_one_size_and_a_seed() -> None:
     many = References(
         {image: [f"word{image} number{caption}" for caption in range(4)] for image in range(30)}
     )
-    found = diversity({"x": many}, images=10, captions=2, samples=3, seed=5)["x"]
+    options = DiversityOptions(images=10, captions=2, samples=3, seed=5)
+    found = diversity({"x": many}, options)["x"]
     # Every caption has a word of its own image and one of four others.
     assert (found.unique[:, 1] == 20).all()
     assert (found.unique[:, 0] <= 10 + 4).all()
-    again = diversity({"x": many}, images=10, captions=2, samples=3, seed=5)["x"]
+    again = diversity({"x": many}, options)["x"]
     assert found.unique.tolist() == again.unique.tolist()
 
 
@@ -93,10 +96,7 @@ def test_corpora_that_are_too_small_are_named() -> None:
     with pytest.raises(
         MismatchError, match="small: a corpus must have 3 images with 2 captions each \\(got 2"
     ):
-        diversity({"small": CAPTIONS}, images=3, captions=2)
-    for options in ({"images": 0}, {"captions": 0}, {"samples": 0}, {"seed": -1}):
-        with pytest.raises(OptionError, match=next(iter(options))):
-            diversity({"x": CAPTIONS}, **options)  # type: ignore[arg-type]
+        diversity({"small": CAPTIONS}, DiversityOptions(images=3, captions=2))
 
 
 @pytest.fixture
@@ -203,7 +203,7 @@ def test_wrong_files_of_open_images_are_named(open_images: Path) -> None:
 
 
 def test_tables_and_figure() -> None:
-    found = diversity({"x": CAPTIONS}, images=2, captions=2, samples=2)
+    found = diversity({"x": CAPTIONS}, DiversityOptions(images=2, captions=2, samples=2))
     table = ngram_table(found)
     assert [row[0].value for row in table.rows] == ["x"]
     images, captions = COLLECTED

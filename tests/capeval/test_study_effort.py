@@ -10,8 +10,8 @@ from capeval.cli.app import app
 from capeval.data.scores import FloatArray
 from capeval.errors import CapevalError, MismatchError, OptionError
 from capeval.formats.judgments.ratings import Ratings
-from capeval.studies.effort import Agreement, Forecast, Prices, estimated_agreement, forecast
-from capeval.studies.judging import judge
+from capeval.studies.effort import Agreement, EffortOptions, Prices, estimated_agreement, forecast
+from capeval.studies.judging import JudgingOptions, judge
 from capeval.studies.votes import is_confident, is_decided, votes_until_confident, votes_until_decided
 
 PRICES = Prices(seconds=9.0, hourly=12.0, fee=0.3, workers=8, hours=3.0)
@@ -41,7 +41,12 @@ def test_votes_are_distributed_as_they_are_drawn() -> None:
 @pytest.mark.parametrize("votes", [3, 11])
 def test_the_forecast_is_that_of_a_simulation(yes: float, concentration: float, votes: int) -> None:
     agreement = Agreement(yes=yes, concentration=concentration)
-    made = forecast(images=400, votes=votes, agreement=agreement, prices=PRICES, systems=3, curtail=True)
+    made = forecast(
+        images=400,
+        agreement=agreement,
+        prices=PRICES,
+        options=EffortOptions(votes=votes, systems=3, curtail=True),
+    )
     taken, widths, shares = [], [], []
     for seed in range(30):
         drawn = campaign(seed, agreement, 400, votes)
@@ -50,7 +55,7 @@ def test_the_forecast_is_that_of_a_simulation(yes: float, concentration: float, 
         ratings = Ratings(
             image_ids=tuple(range(400)), captions=("a",) * 400, values=drawn, systems=("a",) * 400
         )
-        interval = judge(ratings, "M2", samples=200, seed=seed).rows["a"].interval
+        interval = judge(ratings, "M2", JudgingOptions(samples=200, seed=seed)).rows["a"].interval
         widths.append((interval.high - interval.low) / 2)
         shares.append(interval.score)
     hours = 3 * np.mean(taken) * 9 / 3600
@@ -70,7 +75,9 @@ def test_the_forecast_of_pairs_that_end_when_confident_is_that_of_a_simulation(
     agreement = Agreement(yes=yes, concentration=concentration)
     drawn = np.where(campaign(3, agreement, 10_000, 24) == 1, 1, -1).tolist()
     taken = np.mean([votes_until_confident(votes) for votes in drawn])
-    made = forecast(images=400, votes=24, agreement=agreement, prices=PRICES, confidence=0.95)
+    made = forecast(
+        images=400, agreement=agreement, prices=PRICES, options=EffortOptions(votes=24, confidence=0.95)
+    )
     assert made.answers == pytest.approx(400 * taken, rel=0.02)
     assert made.most_answers == 400 * 24
     assert taken < agreement.votes_until_decided(24)
@@ -81,14 +88,19 @@ def test_the_forecast_of_pairs_that_end_when_confident_is_that_of_a_simulation(
             for votes in drawn
         ]
     )
-    said = forecast(images=400, votes=24, agreement=agreement, prices=PRICES, confidence=0.95, curtail=True)
+    said = forecast(
+        images=400,
+        agreement=agreement,
+        prices=PRICES,
+        options=EffortOptions(votes=24, confidence=0.95, curtail=True),
+    )
     assert said.answers == pytest.approx(400 * both, rel=0.02)
     assert both < taken
 
 
 def test_the_smallest_difference_is_seen_in_four_of_five_campaigns() -> None:
     agreement = Agreement(yes=0.3, concentration=1.0)
-    made = forecast(images=500, votes=3, agreement=agreement, prices=PRICES)
+    made = forecast(images=500, agreement=agreement, prices=PRICES)
     better = Agreement(yes=0.3 + made.difference, concentration=1.0)
     gain = better.majority(3) - agreement.majority(3)
     rng = np.random.default_rng(5)
@@ -112,7 +124,7 @@ def test_agreement_is_estimated_from_votes() -> None:
 
 
 def test_without_stopping_all_answers_are_given() -> None:
-    made = forecast(images=10, votes=3, agreement=Agreement(yes=0.5, concentration=1.0), prices=PRICES)
+    made = forecast(images=10, agreement=Agreement(yes=0.5, concentration=1.0), prices=PRICES)
     assert made.answers == made.most_answers == 30
 
 
@@ -121,14 +133,12 @@ def test_any_number_of_votes_is_forecast() -> None:
     even = Agreement(yes=0.5, concentration=2.0)
     for votes in (1, 11, 3000):
         assert even.counts(votes) == pytest.approx(np.full(votes + 1, 1 / (votes + 1)), rel=1e-9)
-    assert forecast(images=10, votes=3000, agreement=even, prices=PRICES).value == pytest.approx(0.5)
+    assert forecast(
+        images=10, agreement=even, prices=PRICES, options=EffortOptions(votes=3000)
+    ).value == pytest.approx(0.5)
 
 
 AGREEMENT = Agreement(yes=0.5, concentration=1.0)
-
-
-def sure(**options: float) -> Forecast:
-    return forecast(images=1, votes=3, agreement=AGREEMENT, prices=PRICES, **options)  # type: ignore[arg-type]
 
 
 def test_wrong_options_are_named() -> None:
@@ -136,11 +146,11 @@ def test_wrong_options_are_named() -> None:
         (lambda: Agreement(yes=1.5, concentration=1.0), "'yes' must be a number from 0.001"),
         (lambda: Prices(seconds=0.0, hourly=1.0), "'seconds' must be a number above 0"),
         (
-            lambda: forecast(images=0, votes=3, agreement=AGREEMENT, prices=PRICES),
+            lambda: forecast(images=0, agreement=AGREEMENT, prices=PRICES),
             "'images' must be an integer of at least 1",
         ),
-        (lambda: sure(confidence=0.5), "'confidence' must be a number from 0.55 to 0.9999"),
-        (lambda: sure(confidence=0.9, least=0), "'least' must be an integer of at least 1"),
+        (lambda: EffortOptions(confidence=0.5), "'confidence' must be a number from 0.55 to 0.9999"),
+        (lambda: EffortOptions(confidence=0.9, least=0), "'least' must be an integer of at least 1"),
         (lambda: AGREEMENT.votes_until_confident(3, level=1), "'level' must be a number from 0.55"),
     ):
         with pytest.raises(OptionError, match=message):

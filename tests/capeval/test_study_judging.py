@@ -16,6 +16,7 @@ from capeval.formats.judgments.ratings import Ratings, load_ratings
 from capeval.studies.correlation.systems import correlate_systems
 from capeval.studies.judging import (
     QUESTIONS,
+    JudgingOptions,
     human_scores,
     judge,
     leaderboard_points,
@@ -47,7 +48,7 @@ def test_most_answers_decide_an_image() -> None:
             }
         ),
         "M1",
-        samples=200,
+        JudgingOptions(samples=200),
     )
     assert list(found.rows) == ["Human", "ours"]
     ours = found.rows["ours"]
@@ -62,7 +63,9 @@ def test_most_answers_decide_an_image() -> None:
 
 def test_means_are_over_images_of_the_mean_answer() -> None:
     found = judge(
-        ratings({"ours": [[5, 5, 5], [1, NAN, NAN]], "b": [[3, 3, 3], [3, 3, 3]]}), "M3", samples=50
+        ratings({"ours": [[5, 5, 5], [1, NAN, NAN]], "b": [[3, 3, 3], [3, 3, 3]]}),
+        "M3",
+        JudgingOptions(samples=50),
     )
     assert found.rows["ours"].interval.score == 3
     assert found.rows["ours"].votes == 4
@@ -75,7 +78,7 @@ def test_intervals_are_those_of_a_bootstrap_over_images() -> None:
     rng = np.random.default_rng(3)
     likes = rng.random(400) < 0.3
     answers = [[float(like)] * 3 for like in likes]
-    found = judge(ratings({"a": answers}), "M2", samples=2000, seed=1).rows["a"]
+    found = judge(ratings({"a": answers}), "M2", JudgingOptions(samples=2000, seed=1)).rows["a"]
     value = float(likes.mean())
     assert found.interval.score == pytest.approx(value)
     # The standard error of a share of 400 images; three equal answers of an image are no more than one.
@@ -90,7 +93,7 @@ def test_neighbors_are_compared_on_the_same_resamples() -> None:
     hard = rng.random(300)
     # The second is better on each image by little: only a paired test sees it.
     columns = {name: [[float(1 + 3 * x + better)] for x in hard] for name, better in (("a", 0), ("b", 0.1))}
-    found = judge(ratings(columns), "M3", samples=500)
+    found = judge(ratings(columns), "M3", JudgingOptions(samples=500))
     assert list(found.rows) == ["b", "a"]
     assert found.rows["a"].interval.high > found.rows["b"].interval.low
     compared = found.compare("b", "a")
@@ -101,7 +104,9 @@ def test_neighbors_are_compared_on_the_same_resamples() -> None:
 
 
 def test_systems_that_lack_images_are_compared_all_the_same() -> None:
-    found = judge(ratings({"a": [[1], [0], [1], [1]], "b": [[1], [0], [1]]}), "M5", samples=20, seed=2)
+    found = judge(
+        ratings({"a": [[1], [0], [1], [1]], "b": [[1], [0], [1]]}), "M5", JudgingOptions(samples=20, seed=2)
+    )
     assert found.rows["b"].images == 3
 
 
@@ -284,7 +289,9 @@ def test_wrong_arguments_are_named(arguments: tuple[str, ...], message: str) -> 
 def test_questions_say_what_they_measure() -> None:
     assert list(QUESTIONS) == ["M1", "M2", "M3", "M4", "M5", "P", "R", "THumB"]
     rows = human_scores(
-        [judge(ratings({"a": [[1], [5]]}), "P", samples=9)], release="x", submissions={"a": "3"}
+        [judge(ratings({"a": [[1], [5]]}), "P", JudgingOptions(samples=9))],
+        release="x",
+        submissions={"a": "3"},
     )
     assert (rows[0].submission, rows[0].question, rows[0].value, rows[0].release) == ("3", "P", 3.0, "x")
 
@@ -317,5 +324,5 @@ def test_other_text_is_no_rating(text: str) -> None:
 def test_thumb_is_below_zero_for_the_lowest_ratings_with_all_penalties() -> None:
     half = np.array([-0.5])
     worst = thumb_score(np.array([1.0]), np.array([1.0]), half, half, half)
-    found = judge(ratings({"ours": [[float(worst[0])], [5]]}), "THumB", samples=20)
+    found = judge(ratings({"ours": [[float(worst[0])], [5]]}), "THumB", JudgingOptions(samples=20))
     assert found.rows["ours"].interval.score == 2.25

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from capeval.errors import MismatchError, OptionError
+from capeval.errors import MismatchError
 from capeval.formats.judgments.plans import Pair, Plan, Triplet
+from capeval.studies.judging import JudgingOptions
 from capeval.studies.judging.bradley_terry import bradley_terry
 from capeval.studies.judging.wins import judge_wins
 from capeval.studies.votes import PlanVotes, count_pair_votes, count_votes
@@ -35,7 +36,7 @@ ROWS = [
 
 
 def test_fractions_of_wins_count_a_tie_as_half() -> None:
-    wins, _ = judge_wins(counted(ROWS), samples=200)
+    wins, _ = judge_wins(counted(ROWS), JudgingOptions(samples=200))
     assert {name: row.interval.score for name, row in wins.rows.items()} == {
         "a": 17 / 20,
         "b": (3 + 5) / 20,
@@ -51,7 +52,7 @@ def test_fractions_of_wins_count_a_tie_as_half() -> None:
 
 
 def test_strengths_are_those_of_bradley_and_terry_with_a_tie_more() -> None:
-    _, strength = judge_wins(counted(ROWS), samples=50)
+    _, strength = judge_wins(counted(ROWS), JudgingOptions(samples=50))
     table = np.array([[0, 7, 10], [3, 0, 5], [0, 5, 0]], dtype=float)
     expected = bradley_terry(table + (1 - np.eye(3)) / 2)
     assert [strength.rows[name].interval.score for name in "abc"] == pytest.approx(expected.tolist())
@@ -94,7 +95,9 @@ def test_triplets_count_by_their_majority_and_people_have_the_rows_of_other_ques
         for reference in range(3)
     )
     answers = [[1, 1], [1, 1], [-1, -1], [-1, -1], [-1, 1], [-1, -1], [1, 1], [1, 1], [1, 1]]
-    wins, strength = judge_wins(count_votes(Plan(pairs=pairs, triplets=triplets), answers), samples=100)
+    wins, strength = judge_wins(
+        count_votes(Plan(pairs=pairs, triplets=triplets), answers), JudgingOptions(samples=100)
+    )
     assert {name: row.interval.score for name, row in wins.rows.items()} == {"Human": 1, "Random": 0}
     # The pair of two people's captions is about no two systems: its six answers are not among these.
     assert wins.rows["Human"].votes == 12
@@ -104,14 +107,14 @@ def test_triplets_count_by_their_majority_and_people_have_the_rows_of_other_ques
 def test_people_are_one_row_however_they_are_called() -> None:
     rows = [(image, people, "a", [1, -1, -1]) for image in range(6) for people in ("human", "Human")]
     same = [(image, "human", "Human", [1]) for image in range(6)]
-    wins, _ = judge_wins(counted([*rows, *same]), samples=20)
+    wins, _ = judge_wins(counted([*rows, *same]), JudgingOptions(samples=20))
     assert {name: row.votes for name, row in wins.rows.items()} == {"a": 36, "Human": 36}
     assert wins.rows["a"].interval.score == 1
 
 
 def test_systems_that_never_met_have_fractions_alone() -> None:
     rows = [(image, *names, [1, 1, -1]) for image in range(9) for names in (("a", "b"), ("c", "d"))]
-    (wins,) = judge_wins(counted(rows), samples=20)
+    (wins,) = judge_wins(counted(rows), JudgingOptions(samples=20))
     assert wins.question.name == "wins"
 
 
@@ -125,7 +128,3 @@ def test_what_has_no_fractions_says_why() -> None:
     few = [(1, "a", "b", [1]), (2, "c", "b", [1])]
     with pytest.raises(MismatchError, match="2 images are too few"):
         judge_wins(counted(few))
-    with pytest.raises(OptionError, match="'samples' must be an integer of at least 1"):
-        judge_wins(counted(ROWS), samples=0)
-    with pytest.raises(OptionError, match="confidence"):
-        judge_wins(counted(ROWS), confidence=1)

@@ -141,7 +141,7 @@ def test_options_out_of_range() -> None:
     with pytest.raises(OptionError, match="'references' must be an integer"):
         human_agreement(counts, 0)
     with pytest.raises(OptionError, match="'p' must be chances"):
-        model_precision(np.array([1.5]))
+        model_precision(np.array([1.5]), 4)
 
 
 def test_word_scores_from_a_file(tmp_path: Path) -> None:

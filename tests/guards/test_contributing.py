@@ -13,7 +13,7 @@ SERVER = "server/src/capeval_server"
 ENTRIES = {
     "metric": {"src/capeval/__init__.py": "capeval.metrics.{} import"},
     "study": {
-        "docs/studies/index.md": "\n{}\n",
+        "docs/studies/index.md": "({}.md) |",
         "tests/capeval/study_cases.py": '    "{}": StudyCase(',
     },
     "page": {f"{SERVER}/web/hosting/__init__.py": " {}."},

@@ -12,7 +12,7 @@ from capeval import Spice, Spider, evaluate, load_candidates
 from capeval.datasets import karpathy, nocaps
 from capeval.datasets.flickr8k import load_flickr8k_expert
 from capeval.resources.parse_store import ParseStore
-from capeval.studies.correlation import correlate, score_ratings
+from capeval.studies.correlation import CorrelationOptions, correlate, score_ratings
 from capeval.studies.domains import DomainEvaluator
 from tests.shared_data import shared_data
 from tests.spice_model import NEEDS_MODEL
@@ -42,7 +42,9 @@ def test_flickr8k_expert(store: ParseStore) -> None:
     references, ratings = load_flickr8k_expert(
         file("flickr8k", "ExpertAnnotations.txt.gz"), file("flickr8k", "Flickr8k.token.txt.gz")
     )
-    found = correlate(score_ratings(references, ratings, [Spice(store=store)]), samples=10)
+    found = correlate(
+        score_ratings(references, ratings, [Spice(store=store)]), CorrelationOptions(samples=10)
+    )
     # Hessel et al. 2021, CLIPScore, Table 1.
     assert round(100 * found.values["SPICE"]["tau-c"].score, 1) == 44.9
 

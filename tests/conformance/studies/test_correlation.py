@@ -7,7 +7,7 @@ import json
 import pytest
 
 from capeval.datasets.flickr8k import load_flickr8k, load_flickr8k_expert
-from capeval.studies.correlation import RatedScores, correlate, score_ratings
+from capeval.studies.correlation import CorrelationOptions, RatedScores, correlate, score_ratings
 from tests.shared_data import shared_data
 
 # The published names and ours.
@@ -26,7 +26,7 @@ def rated() -> RatedScores:
 
 def test_published_correlations_are_met(rated: RatedScores) -> None:
     published = json.loads((shared_data("flickr8k") / "published_expert_correlations.json").read_text())
-    found = correlate(rated, samples=10)
+    found = correlate(rated, CorrelationOptions(samples=10))
     assert found.observations == 16_992
     assert set(published["flickr8k_expert"]) == set(NAMES)
     for name, (tau_b, tau_c) in published["flickr8k_expert"].items():
@@ -41,8 +41,8 @@ def test_document_frequencies_of_images_do_not_meet_them() -> None:
     references, ratings = load_flickr8k_expert(
         folder / "ExpertAnnotations.txt.gz", folder / "Flickr8k.token.txt.gz"
     )
-    scored = score_ratings(references, ratings, ["CIDEr-D"], frequencies="references")
-    found = correlate(scored, samples=10).values["CIDEr-D"]
+    scored = score_ratings(references, ratings, ["CIDEr-D"], CorrelationOptions(frequencies="references"))
+    found = correlate(scored, CorrelationOptions(samples=10)).values["CIDEr-D"]
     assert 100 * found["tau-b"].score == pytest.approx(43.541, abs=0.0006)
 
 
@@ -52,12 +52,14 @@ def test_own_captions_change_them() -> None:
         folder / "ExpertAnnotations.txt.gz", folder / "Flickr8k.token.txt.gz", own=True
     )
     assert len(ratings.captions) == 5822
-    found = correlate(score_ratings(references, ratings, ["BLEU-1"]), samples=10).values["BLEU-1"]
+    found = correlate(score_ratings(references, ratings, ["BLEU-1"]), CorrelationOptions(samples=10)).values[
+        "BLEU-1"
+    ]
     assert found["tau-b"].score > 0.33
 
 
 def test_cider_beats_meteor_by_rank_and_not_by_pearson(rated: RatedScores) -> None:
-    found = correlate(rated, samples=200).compare("CIDEr-D", "METEOR")
+    found = correlate(rated, CorrelationOptions(samples=200)).compare("CIDEr-D", "METEOR")
     assert found["tau-b"].p_value < 0.02
     assert found["Pearson"].p_value > 0.2
 
@@ -79,7 +81,7 @@ def test_published_correlations_with_crowdflower_are_met() -> None:
         pytest.skip(f"the judgments of CrowdFlower are not beside the project ({judgments} is missing)")
     references, ratings = load_flickr8k(judgments, folder / "Flickr8k.token.txt.gz")
     assert (len(references), len(ratings.captions)) == (1000, 47_830)
-    found = correlate(score_ratings(references, ratings), samples=10)
+    found = correlate(score_ratings(references, ratings), CorrelationOptions(samples=10))
     assert found.observations == 47_830
     for name, (tau_b, tau_c) in CROWDFLOWER.items():
         # Published to three decimals, and met to three.

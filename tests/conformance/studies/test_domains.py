@@ -11,7 +11,7 @@ from capeval import References, evaluate, load_candidates, load_references
 from capeval.data.scores import FloatArray
 from capeval.datasets import karpathy, nocaps
 from capeval.datasets.open_images import load_class_hierarchy, load_class_names
-from capeval.studies.domains import OVERALL, DomainEvaluator, DomainScores
+from capeval.studies.domains import OVERALL, DomainEvaluator, DomainOptions, DomainScores
 from tests.shared_data import shared_data
 
 LOGGED = {
@@ -51,7 +51,9 @@ def domains() -> nocaps.Domains:
 def scores(references: References, domains: nocaps.Domains) -> DomainScores:
     candidates = load_candidates(shared_data("nocaps") / "viecap_coco_train_1_results.json.gz")
     # The log counts document frequencies by domain, unlike the tables of the benchmark.
-    return DomainEvaluator(references, domains, frequencies="domain").evaluate(candidates)
+    return DomainEvaluator(references, domains, options=DomainOptions(frequencies="domain")).evaluate(
+        candidates
+    )
 
 
 def check_counts(statistics: FloatArray, counts: dict[str, Any]) -> None:

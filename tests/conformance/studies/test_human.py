@@ -6,7 +6,7 @@ import pytest
 from capeval.datasets import coco
 from capeval.datasets.published import COCO_HUMAN
 from capeval.formats import load_references
-from capeval.studies.human import human_performance
+from capeval.studies.human import HumanOptions, human_performance
 from tests.shared_data import shared_data
 
 METRICS = ("BLEU", "ROUGE-L", "CIDEr-D")
@@ -15,13 +15,15 @@ METRICS = ("BLEU", "ROUGE-L", "CIDEr-D")
 def test_one_draw_is_as_far_from_the_demos_as_draws_are_apart() -> None:
     """pycocoevalcap 1.2 gives these to one caption of each image held out, drawn by another seed."""
     expected = {"BLEU-1": 0.630, "BLEU-2": 0.435, "BLEU-3": 0.292, "BLEU-4": 0.194}
-    (made,) = human_performance(coco.captions("val2014"), ["BLEU"], draws=1)
+    (made,) = human_performance(coco.captions("val2014"), ["BLEU"], HumanOptions(draws=1))
     assert dict(zip(made.names, made.mean.tolist(), strict=True)) == pytest.approx(expected, abs=0.003)
 
 
 @pytest.mark.conformance
 def test_coco_draws_nears_the_papers_row_with_more_references() -> None:
-    made = human_performance(coco.captions("val2014"), METRICS, references=(1, 2, 3, 4), draws=3)
+    made = human_performance(
+        coco.captions("val2014"), METRICS, HumanOptions(references=(1, 2, 3, 4), draws=3)
+    )
     paper = np.array([COCO_HUMAN.values[name] for name in made[0].names])
     off = np.array([np.abs(each.mean - paper) for each in made])
     # BLEU and ROUGE-L near it with each reference; CIDEr-D hardly depends on their number.
@@ -32,7 +34,7 @@ def test_coco_draws_nears_the_papers_row_with_more_references() -> None:
 
 def test_forty_references() -> None:
     captions = load_references(shared_data("abstract50s") / "abstract48S.json.gz")
-    made = human_performance(captions, METRICS, references=(5, 40), draws=2)
+    made = human_performance(captions, METRICS, HumanOptions(references=(5, 40), draws=2))
     assert [each.references for each in made] == [5, 40]
     assert (made[1].mean > made[0].mean).all()
     # COCO's c40 row for people is 0.880 for BLEU-1; these are other images.
@@ -41,6 +43,6 @@ def test_forty_references() -> None:
 
 def test_nocaps_five_references() -> None:
     captions = load_references(shared_data("nocaps") / "nocaps_val_captions.json.gz")
-    (made,) = human_performance(captions, METRICS, references=[5], draws=2)
+    (made,) = human_performance(captions, METRICS, HumanOptions(references=(5,), draws=2))
     paper = np.array([COCO_HUMAN.values[name] for name in made.names])
     assert made.mean == pytest.approx(paper, abs=0.02)

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from capeval import DocumentFrequencies, References, Tokenizer
-from capeval.studies.diversity.images import image_diversity
+from capeval.studies.diversity.images import ImageDiversity, ImageDiversityOptions, image_diversity
 
 GOLDEN = json.loads(Path(__file__).with_name("golden_image_diversity.json").read_text(encoding="utf-8"))
 TOKENS = Tokenizer(kind="none")
 CAPTIONS = References(GOLDEN["captions"])
 
 
-def measured(**options: Any) -> Any:
+def measured(options: ImageDiversityOptions = ImageDiversityOptions()) -> ImageDiversity:  # noqa: B008
     frequencies = DocumentFrequencies.of(References(GOLDEN["corpus"]), tokenizer=TOKENS)
     training = References({1: GOLDEN["training"]})
-    return image_diversity(CAPTIONS, training=training, frequencies=frequencies, tokenizer=TOKENS, **options)
+    return image_diversity(CAPTIONS, options, training=training, frequencies=frequencies, tokenizer=TOKENS)
 
 
 def test_the_numbers_of_the_published_code() -> None:
@@ -35,6 +34,6 @@ def test_the_numbers_of_the_published_code() -> None:
 
 
 def test_the_cosine_of_other_code() -> None:
-    found = measured(similarity="CIDEr").self_cider
+    found = measured(ImageDiversityOptions(similarity="CIDEr")).self_cider
     assert found == pytest.approx(GOLDEN["self_cider_cosine"], rel=1e-7, abs=1e-7)
     assert (abs(found - measured().self_cider) > 1e-3).any()

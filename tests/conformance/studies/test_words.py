@@ -75,4 +75,4 @@ def test_a_system_that_knows_the_captions_is_as_precise_as_can_be(counts: WordCo
     scores = {"elephant": dict(zip(counts.image_ids, shares, strict=True))}
     people = human_agreement(counts, 4)
     recall = {"elephant": float(people.recall[row])}
-    assert precision_at_recall(counts, scores, recall).precision["elephant"] > people.precision[row]
+    assert precision_at_recall(counts, scores, recall, 4).precision["elephant"] > people.precision[row]

@@ -22,6 +22,7 @@ from capeval.data.captions import ImageId
 from capeval.errors import OptionError
 from capeval.formats.judgments.human_scores import load_human_differences, load_human_scores
 from capeval.formats.judgments.plans import load_plan, load_votes, plan_files, write_plan
+from capeval.studies.judging import JudgingOptions
 from capeval.studies.plan import PlanOptions, plan_study
 from capeval.studies.votes import count_votes
 from capeval_server.annotation.campaigns import lifecycle
@@ -240,7 +241,7 @@ def test_better_is_the_candidate_s_wherever_it_stands() -> None:
     # In the order of the items' keys: Human, Random, ours.
     assert values.tolist() == [[0] * 3] * 4 + [[-1] * 3] * 4 + [[1] * 3] * 4
     assert {held.mirrored for held in Assignment.objects.all()} == {True, False}
-    columns = judgments.columns(samples=20)
+    columns = judgments.columns(JudgingOptions(samples=20))
     scores = {score.system: score.value for score in judgments.scores(columns)}
     assert scores == {"ours": 1.0, "Human": 1.0, "Random": 0.0}
 

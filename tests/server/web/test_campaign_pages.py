@@ -14,7 +14,7 @@ from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from capeval.studies.effort import Agreement, Prices, forecast
+from capeval.studies.effort import Agreement, EffortOptions, Prices, forecast
 from capeval.studies.plan import krippendorff_alpha
 from capeval_server.annotation.campaigns.lifecycle import change_state
 from capeval_server.annotation.core.options import CampaignOptions
@@ -552,10 +552,9 @@ def test_what_it_takes_before_opening_and_after(olga: Someone) -> None:
     assert "no answer was measured yet" in page
     said = forecast(
         images=100,
-        votes=11,
         agreement=Agreement(yes=0.5, concentration=1),
         prices=Prices(seconds=9, hourly=12, fee=0.33),
-        curtail=True,
+        options=EffortOptions(votes=11, curtail=True),
     )
     # Pairs end when they are decided, so 1,100 answers are the most.
     assert 600 < said.answers < 1100

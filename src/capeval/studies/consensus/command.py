@@ -12,7 +12,6 @@ from capeval.cli.toolkit.output import Steps, examples
 from capeval.cli.toolkit.study_output import CheckpointFile, CompleteOnly, Folder, show
 from capeval.errors import OptionError
 from capeval.studies.consensus.options import ConsensusOptions
-from capeval.studies.votes.command import read_pair_votes, read_votes
 
 if TYPE_CHECKING:
     from capeval.studies.consensus import ConsensusStudy
@@ -120,6 +119,7 @@ def _own(
     """Study the answers to the user's plan."""
     from capeval.cli.toolkit.inputs import references_from
     from capeval.studies.consensus import study_plan
+    from capeval.studies.shared.vote_files import read_pair_votes, read_votes
 
     complete_only = answers.complete_only
     triplet_votes = pair_votes = None

@@ -445,7 +445,7 @@ class SplitHalf:
     metrics: Mapping[str, Accuracy]
 
 
-def split_half(scorer: PairScorer, *, seed: int = 0, ties: Ties = "first") -> SplitHalf:
+def split_half(scorer: PairScorer, *, seed: int, ties: Ties) -> SplitHalf:
     """Human performance (section 7.4): half of the triplets are the truth, half predict it.
 
     Args:

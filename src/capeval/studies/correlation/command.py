@@ -11,7 +11,7 @@ from capeval.cli.toolkit.options import Metrics, SpiceLongest, metric_names
 from capeval.cli.toolkit.output import Steps, examples, system_names
 from capeval.cli.toolkit.study_output import Folder, show
 from capeval.errors import OptionError
-from capeval.studies.correlation.options import CorrelationOptions, FrequencySource
+from capeval.studies.correlation.options import CorrelationOptions
 
 if TYPE_CHECKING:
     from capeval.metrics.base import Metric
@@ -43,10 +43,6 @@ def run(
     ] = False,
     metrics: Metrics = None,
     spice_longest: SpiceLongest = None,
-    frequencies: Annotated[
-        FrequencySource,
-        Option(help="CIDEr counts references once for each rated caption, or once for each image."),
-    ] = "ratings",
     *,
     options: CorrelationOptions,
     output: Folder = None,
@@ -78,7 +74,7 @@ def run(
         else:
             captions, rated = references_from(references), load_ratings(ratings)
         steps.next("Scoring")
-        scored = score_ratings(captions, rated, ready, frequencies=frequencies)
+        scored = score_ratings(captions, rated, ready, options)
         study = study_correlation(scored, options, progress=steps.next)
     show(report(study), output)
 

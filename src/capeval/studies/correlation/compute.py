@@ -9,7 +9,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from capeval._internal.random import generator, resample_counts
-from capeval._internal.validation import checked_choice, checked_integer, checked_level
+from capeval._internal.validation import checked_choice
 from capeval.data.captions import Candidates, ImageId, References, ReferencesLike
 from capeval.data.scores import FloatArray
 from capeval.errors import MismatchError
@@ -17,7 +17,7 @@ from capeval.formats.judgments.ratings import Ratings
 from capeval.metrics.base import Metric
 from capeval.metrics.registry import DEFAULT, resolve
 from capeval.scoring.significance import Comparison, Interval, Resampled, difference
-from capeval.studies.correlation.options import CorrelationOptions, FrequencySource, Raters
+from capeval.studies.correlation.options import CorrelationOptions, Raters
 from capeval.studies.shared.coefficients import COEFFICIENTS, OrderedScores, counted_ratings
 from capeval.studies.shared.words import check_scored
 from capeval.tokenizers import TokenizedReferences, Tokenizer
@@ -146,14 +146,7 @@ def study_correlation(
     kinds: tuple[Level, ...] = ("segment", "system") if rated.ratings.systems else ("segment",)
     for level in kinds:
         progress(f"Resampling, {level} level")
-        levels[level] = correlate(
-            rated,
-            level=level,
-            raters=options.raters,
-            samples=options.samples,
-            confidence=options.level,
-            seed=options.seed,
-        )
+        levels[level] = correlate(rated, options, level=level)
         if (against := options.against) is not None:
             others = (name for name in levels[level].values if name != against)
             differences[level] = {(name, against): levels[level].compare(name, against) for name in others}
@@ -164,27 +157,26 @@ def score_ratings(
     references: ReferencesLike,
     ratings: Ratings,
     metrics: Iterable[str | Metric] = DEFAULT,
+    options: CorrelationOptions = CorrelationOptions(),  # noqa: B008 - it is immutable.
     *,
-    frequencies: FrequencySource = "ratings",
     tokenizer: Tokenizer | None = None,
 ) -> RatedScores:
-    """Scores rated captions.
+    """Score rated captions.
 
     Args:
         references: The references of the rated images; other images are not used.
         ratings: The captions and their ratings.
         metrics: Names or metric objects.
-        frequencies: Where CIDEr and CIDEr-D count document frequencies, unless they have some already:
-            `ratings` takes the references once for each rated caption, as published correlations on
-            Flickr8K do; `references` takes them once for each image.
+        options: Its `frequencies` are the references in which CIDEr and CIDEr-D count document frequencies,
+            unless they have some already: `ratings` counts them once for each rated caption, as published
+            correlations on Flickr8K do; `references` counts them once for each image.
         tokenizer: How to tokenize; the reference's way by default.
 
     Raises:
         CaptionError: References are not captions by image.
         MismatchError: A rated image has no references.
-        OptionError: A metric is not known, given twice, or `frequencies` is something else.
+        OptionError: A metric is not known, or given twice.
     """
-    checked_choice("frequencies", frequencies, get_args(FrequencySource))
     resolved = resolve(metrics)
     references = References(references)
     rows: dict[ImageId, list[int]] = {}
@@ -197,7 +189,7 @@ def score_ratings(
     candidates = tokens.candidates(
         Candidates({image: [ratings.captions[row] for row in members] for image, members in rows.items()})
     )
-    if frequencies == "ratings":
+    if options.frequencies == "ratings":
         resolved = _with_frequencies(resolved, tokens, list(rows), ratings)
     order = np.argsort([row for members in rows.values() for row in members])
     statistics = tuple(metric.prepare(tokens).statistics(candidates)[order] for metric in resolved)
@@ -221,47 +213,40 @@ def _with_frequencies(
 
 def correlate(
     rated: RatedScores,
+    options: CorrelationOptions = CorrelationOptions(),  # noqa: B008 - it is immutable.
     *,
     level: Level = "segment",
-    raters: Raters = "each",
-    samples: int = 1000,
-    confidence: float = 0.95,
-    seed: int = 0,
 ) -> Correlations:
-    """Correlates scores with ratings, with percentile bootstrap intervals.
+    """Correlate scores with ratings, with percentile bootstrap intervals.
 
     Resamples are of images: captions of one image share references, so they are not independent.
 
     Args:
         rated: Captions with scores and ratings.
+        options: The observations at segment level (each rating, or the mean rating of each caption), and the
+            resamples; the same seed gives the same intervals.
         level: `segment` correlates over captions; `system` over systems, each with its corpus score and
             its mean rating.
-        raters: At segment level, whether `each` rating is an observation or the `mean` of a caption's.
-        samples: The number of resamples.
-        confidence: The part of the resamples inside an interval.
-        seed: The seed of the resamples; the same seed gives the same intervals.
 
     Raises:
-        OptionError: An option has a value that is not allowed.
+        OptionError: There is no such level.
         MismatchError: There are no systems, fewer than two, or a correlation is not defined since all
             ratings or all scores are the same.
     """
     checked_choice("level", level, get_args(Level))
-    checked_choice("raters", raters, get_args(Raters))
-    _check(samples, confidence, seed)
-    study = _Segments(rated, raters) if level == "segment" else _Systems(rated)
+    study = _Segments(rated, options.raters) if level == "segment" else _Systems(rated)
     observed = study(np.ones(len(rated.ratings.image_ids)))
     for name, row in zip(study.names, observed, strict=True):
         if np.isnan(row).any():
             raise MismatchError(
                 f"{name} must have at least two different scores, and the ratings two different values"
             )
-    resamples = _resampled(study, rated.ratings.image_ids, samples, seed)
+    resamples = _resampled(study, rated.ratings.image_ids, options.samples, options.seed)
     return Correlations(
         level=level,
         observations=study.observations,
         values={
-            name: _intervals(observed[place], resamples[:, place], confidence, seed)
+            name: _intervals(observed[place], resamples[:, place], options.level, options.seed)
             for place, name in enumerate(study.names)
         },
         resamples={name: resamples[:, place] for place, name in enumerate(study.names)},
@@ -345,9 +330,3 @@ def _intervals(observed: FloatArray, resamples: FloatArray, level: float, seed: 
         ).interval(level=level)
         for place, name in enumerate(COEFFICIENTS)
     }
-
-
-def _check(samples: object, confidence: object, seed: object) -> None:
-    checked_integer("samples", samples, 1)
-    checked_level("confidence", confidence)
-    checked_integer("seed", seed, 0)

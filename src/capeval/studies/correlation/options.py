@@ -23,6 +23,10 @@ class CorrelationOptions:
         OptionError: An option has a value that is not allowed.
     """
 
+    frequencies: Annotated[
+        FrequencySource,
+        Option(help="CIDEr counts references once for each rated caption, or once for each image."),
+    ] = "ratings"
     raters: Annotated[
         Raters, Option(help="Each rating is an observation, or the mean rating of each caption.")
     ] = "each"

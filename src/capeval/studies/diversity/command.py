@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 from capeval._internal.options import Argument, Option, check_options
-from capeval.cli.toolkit.options import FrequencyOptions, Seed
+from capeval.cli.toolkit.options import FrequencyOptions
 from capeval.cli.toolkit.output import Steps, examples, system_names
 from capeval.cli.toolkit.study_output import Folder, show
 from capeval.errors import OptionError
-from capeval.studies.diversity.options import Similarity
+from capeval.studies.diversity.options import DiversityOptions, ImageDiversityOptions, SimilarityOption
 
 if TYPE_CHECKING:
     from capeval.data.captions import References
@@ -30,28 +30,8 @@ EXAMPLES = examples(
 
 
 @dataclass(frozen=True, kw_only=True)
-class NgramOptions:
-    """Options of counts of n-grams and objects."""
-
-    across_punctuation: Annotated[bool, Option(help="Count n-grams across commas and other marks too.")] = (
-        False
-    )
-    words: Annotated[
-        Literal["paper", "reference"],
-        Option(help="Words as in the paper's counts, or tokens of the reference's tokenizer."),
-    ] = "paper"
-    objects: Annotated[
-        list[Path] | None, Option(help="Objects: COCO instances (JSON) or Open Images boxes.")
-    ] = None
-    class_names: Annotated[Path | None, Option(help="Names of Open Images classes, for boxes.")] = None
-
-    def __post_init__(self) -> None:
-        check_options(self)
-
-
-@dataclass(frozen=True, kw_only=True)
 class WithinOptions:
-    """Options of a comparison of the captions of each image."""
+    """Options and files of a comparison of the captions of each image."""
 
     within_images: Annotated[
         bool,
@@ -61,20 +41,18 @@ class WithinOptions:
         Path | None, Option(help="Captions trained on, to count new ones (--within-images).")
     ] = None
     counts: FrequencyOptions = field(default_factory=FrequencyOptions)
-    similarity: Annotated[
-        Similarity, Option(help="Similarity of two captions, for Self-CIDEr (--within-images).")
-    ] = "CIDEr-D"
+    similarity: SimilarityOption = ImageDiversityOptions.similarity
 
     def __post_init__(self) -> None:
         check_options(self)
 
-    def check(self, ngrams: NgramOptions) -> None:
+    def check(self, options: DiversityOptions, objects: Sequence[Path]) -> None:
         """Validate the combination of options.
 
         Raises:
             OptionError: An option is for the other measures.
         """
-        if self.within_images and (ngrams.across_punctuation or ngrams.objects):
+        if self.within_images and (options.across_punctuation or objects):
             raise OptionError("--within-images can't be given with --across-punctuation or --objects")
         if not self.within_images and (self.training is not None or self.counts.frequencies is not None):
             raise OptionError("--training and --frequencies are for --within-images (got no --within-images)")
@@ -85,54 +63,38 @@ def run(
         list[Path] | None, Argument(metavar="REFERENCES...", help="Files of captions.")
     ] = None,
     coco: Annotated[bool, Option(help="Add COCO val2014, from pycocoevalcap.")] = False,
-    images: Annotated[int, Option(min=1, help="Images in each sample.")] = 4500,
-    captions: Annotated[
-        int | None,
-        Option(
-            min=1,
-            help="Captions of each image.",
-            show_default="5; with --within-images, as many as every image has",
-        ),
-    ] = None,
-    samples: Annotated[int, Option(min=1, help="Samples of each corpus.")] = 10,
     *,
-    ngrams: NgramOptions,
+    options: DiversityOptions,
+    objects: Annotated[
+        list[Path] | None, Option(help="Objects: COCO instances (JSON) or Open Images boxes.")
+    ] = None,
+    class_names: Annotated[Path | None, Option(help="Names of Open Images classes, for boxes.")] = None,
     within: WithinOptions,
-    seed: Seed = 0,
     output: Folder = None,
 ) -> None:
     """Counts unique n-grams in samples of one size, lengths of captions, and objects in images.
 
     With --within-images it measures how much the captions of each image differ, of all images.
     """
-    from capeval.studies.diversity import COLLECTED, diversity
+    from capeval.studies.diversity import diversity
     from capeval.studies.diversity.report import report
-    from capeval.tokenizers import Tokenizer
 
-    paths = corpora or []
+    paths, annotations = corpora or [], objects or []
     if not paths and not coco:
         raise OptionError("REFERENCES or --coco must be given (got neither)")
-    within.check(ngrams)
+    within.check(options, annotations)
     if within.within_images:
-        _within_images(paths, within, captions, output, coco=coco)
+        _within_images(paths, within, options.captions, output, coco=coco)
         return
     with Steps(len(paths) + coco + 1) as steps:
         captions_of = _read(paths, steps, coco=coco)
         steps.next("Counting n-grams")
-        found = diversity(
-            captions_of,
-            images=images,
-            captions=COLLECTED[1] if captions is None else captions,
-            samples=samples,
-            seed=seed,
-            across_punctuation=ngrams.across_punctuation,
-            tokenizer=None if ngrams.words == "paper" else Tokenizer(),
-        )
-    show(report(found, _object_counts(ngrams.objects or [], ngrams.class_names)), output)
+        found = diversity(captions_of, options)
+    show(report(found, _object_counts(annotations, class_names)), output)
 
 
 def _within_images(
-    paths: Sequence[Path], options: WithinOptions, count: int | None, output: Path | None, *, coco: bool
+    paths: Sequence[Path], within: WithinOptions, captions: int | None, output: Path | None, *, coco: bool
 ) -> None:
     """Measure how much the captions of each image differ."""
     from capeval.cli.toolkit.scoring import weighed
@@ -143,23 +105,23 @@ def _within_images(
     from capeval.studies.diversity.report import image_report
     from capeval.tokenizers import Tokenizer
 
-    (metric,) = weighed((CiderD(),), options.counts, Tokenizer())
+    options = ImageDiversityOptions(captions=captions, similarity=within.similarity)
+    (metric,) = weighed((CiderD(),), within.counts, Tokenizer())
     counted = metric.frequencies if isinstance(metric, CiderD) else None
     found = {}
-    with Steps(2 * (len(paths) + coco) + (options.training is not None)) as steps:
+    with Steps(2 * (len(paths) + coco) + (within.training is not None)) as steps:
         captions_of = _read(paths, steps, coco=coco)
         training = None
-        if options.training is not None:
-            steps.next(f"Reading {options.training.name}")
-            training = load_captions(options.training)
-        for name, captions in captions_of.items():
+        if within.training is not None:
+            steps.next(f"Reading {within.training.name}")
+            training = load_captions(within.training)
+        for name, corpus in captions_of.items():
             steps.next(f"Comparing the captions of {name}")
             found[name] = image_diversity(
-                captions,
-                count=count,
+                corpus,
+                options,
                 training=training,
                 frequencies=counted if isinstance(counted, DocumentFrequencies) else None,
-                similarity=options.similarity,
             )
     show(image_report(found), output)
 

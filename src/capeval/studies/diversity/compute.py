@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from capeval._internal.random import generator
-from capeval._internal.validation import checked_integer
 from capeval.data.captions import References
 from capeval.data.scores import FloatArray
 from capeval.datasets.coco_objects import Objects
 from capeval.errors import MismatchError
+from capeval.studies.diversity.options import COLLECTED, DiversityOptions
 from capeval.tokenizers import Tokenizer, tokenize
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "ORDERS",
     "Corpus",
     "Diversity",
+    "DiversityOptions",
     "ObjectCounts",
     "count_objects",
     "diversity",
@@ -29,9 +30,6 @@ __all__ = [
 
 ORDERS = (1, 2, 3, 4)
 """The lengths of the n-grams that are counted."""
-
-COLLECTED = (4500, 5)
-"""The images, and captions of each, in the samples of the paper."""
 
 # Words, and single characters that are not words: marks.
 _PLAIN = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*|\S")
@@ -102,39 +100,48 @@ class ObjectCounts:
 class Corpus:
     """Captions tokenized once, with the numbers of the n-grams that begin at each word.
 
+    The words of the paper's counts are letters and digits in lower case, with apostrophes inside them
+    (`man's`), and every other character is a mark, such as the hyphen of `t-shirt`. N-grams end at marks.
+
     Args:
         captions: The captions of each image.
-        across_punctuation: Whether n-grams reach across a comma or another mark. The published counts
-            are those of n-grams that do not.
-        tokenizer: How to tokenize; its option `punctuation` is not used. Without one, words are letters and
-            digits in lower case, with apostrophes inside them (`man's`), and every other character is a
-            mark, such as the hyphen of `t-shirt`: this gives the published counts.
+        options: The words and n-grams, and the samples that `diversity` draws.
+        tokenizer: How to tokenize, instead of `options.words`; its option `punctuation` is not used.
     """
 
     def __init__(
-        self, captions: References, *, across_punctuation: bool = False, tokenizer: Tokenizer | None = None
+        self,
+        captions: References,
+        options: DiversityOptions = DiversityOptions(),  # noqa: B008 - it is immutable.
+        *,
+        tokenizer: Tokenizer | None = None,
     ) -> None:
+        if tokenizer is None and options.words == "reference":
+            tokenizer = Tokenizer()
         texts = [caption for group in captions.values() for caption in group]
         tokens = _plain(texts) if tokenizer is None else _tokens(texts, tokenizer)
-        words, caption, run = _flat(tokens, across_punctuation=across_punctuation)
+        words, caption, run = _flat(tokens, across_punctuation=options.across_punctuation)
+        self._options = options
         self.counts = captions.counts
         self._caption = caption
         self._lengths = np.bincount(caption, minlength=len(texts))
         self._ngrams = tuple(_numbered(words, run))
 
-    def diversity(self, *, images: int, captions: int, samples: int, seed: int) -> Diversity:
-        """Counts n-grams in random samples of the images, and of the captions of each.
+    def diversity(self) -> Diversity:
+        """Count n-grams in random samples of the images, and of the captions of each.
 
         Raises:
             MismatchError: There are too few images with that many captions.
         """
+        images, samples = self._options.images, self._options.samples
+        captions = COLLECTED[1] if self._options.captions is None else self._options.captions
         rich = np.flatnonzero(self.counts >= captions)
         if len(rich) < images:
             raise MismatchError(
                 f"a corpus must have {images:,} images with {captions} captions each (got {len(rich):,})"
             )
         ends = np.cumsum(self.counts)
-        rng = generator(seed)
+        rng = generator(self._options.seed)
         unique, lengths = np.empty((samples, len(ORDERS)), dtype=np.int64), np.empty(samples)
         for sample in range(samples):
             chosen = np.zeros(len(self._lengths), dtype=bool)
@@ -157,41 +164,25 @@ class Corpus:
 
 def diversity(
     corpora: Mapping[str, References],
+    options: DiversityOptions = DiversityOptions(),  # noqa: B008 - it is immutable.
     *,
-    images: int = COLLECTED[0],
-    captions: int = COLLECTED[1],
-    samples: int = 10,
-    seed: int = 0,
-    across_punctuation: bool = False,
     tokenizer: Tokenizer | None = None,
 ) -> dict[str, Diversity]:
-    """Counts the unique n-grams of several corpora in samples of the same size.
+    """Count the unique n-grams of several corpora in samples of the same size.
 
     Args:
         corpora: The captions of each image, by the corpus's name.
-        images: The images in each sample.
-        captions: The captions of each image in each sample.
-        samples: How many samples to take.
-        seed: The seed of the samples.
-        across_punctuation: Whether n-grams reach across a comma or another mark.
-        tokenizer: How to tokenize, if not as the published counts do; see `Corpus`.
+        options: The words and n-grams, and the samples.
+        tokenizer: How to tokenize, instead of `options.words`; see `Corpus`.
 
     Raises:
         MismatchError: A corpus has too few images with that many captions.
-        OptionError: An option has a value that is not allowed.
     """
-    for name, value, least in (
-        ("images", images, 1),
-        ("captions", captions, 1),
-        ("samples", samples, 1),
-        ("seed", seed, 0),
-    ):
-        checked_integer(name, value, least)
     results = {}
     for name, references in corpora.items():
-        corpus = Corpus(references, across_punctuation=across_punctuation, tokenizer=tokenizer)
+        corpus = Corpus(references, options, tokenizer=tokenizer)
         try:
-            results[name] = corpus.diversity(images=images, captions=captions, samples=samples, seed=seed)
+            results[name] = corpus.diversity()
         except MismatchError as error:
             raise MismatchError(f"{name}: {error}") from None
     return results

@@ -7,11 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import get_args
 
 import numpy as np
 
-from capeval._internal.validation import checked_choice, checked_integer
 from capeval.data.captions import Candidates, ImageId, References
 from capeval.data.scores import FloatArray, Signature
 from capeval.errors import MismatchError
@@ -20,10 +18,10 @@ from capeval.metrics import Metric
 from capeval.metrics.bleu import Bleu
 from capeval.metrics.cider import Cider, CiderD
 from capeval.resources import DocumentFrequencies
-from capeval.studies.diversity.options import Similarity
+from capeval.studies.diversity.options import ImageDiversityOptions, Similarity
 from capeval.tokenizers import TokenizedReferences, Tokenizer, tokenize
 
-__all__ = ["ORDERS", "ImageDiversity", "Similarity", "image_diversity"]
+__all__ = ["ORDERS", "ImageDiversity", "ImageDiversityOptions", "Similarity", "image_diversity"]
 
 ORDERS = (1, 2, 3, 4)
 """The lengths of the n-grams of Div-n and mBLEU-n."""
@@ -68,32 +66,29 @@ class ImageDiversity:
 
 def image_diversity(
     captions: References,
+    options: ImageDiversityOptions = ImageDiversityOptions(),  # noqa: B008 - it is immutable.
     *,
-    count: int | None = None,
     training: References | None = None,
     frequencies: DocumentFrequencies | None = None,
-    similarity: Similarity = "CIDEr-D",
     tokenizer: Tokenizer | None = None,
 ) -> ImageDiversity:
-    """Measures how much the captions of each image differ.
+    """Measure how much the captions of each image differ.
+
+    The similarity of two captions, for Self-CIDEr, is `CIDEr-D` in its authors' code; `CIDEr`, here without
+    stems, is a cosine, as in the code of Luo and Shakhnarovich.
 
     Args:
         captions: Several captions of each image.
-        count: How many captions of each image are taken, the first ones; by default as many as every image
-            has.
+        options: The number of captions of each image, and the similarity of two.
         training: The captions that a system was trained on, for `novel`.
         frequencies: The document frequencies of Self-CIDEr, of words as they are; by default those of
             `captions`.
-        similarity: How alike two captions are for Self-CIDEr: `CIDEr-D` as in its authors' code, `CIDEr`
-            without stems, which is a cosine, as in the code of Luo and Shakhnarovich.
         tokenizer: How to tokenize; the reference's way by default.
 
     Raises:
-        MismatchError: An image has fewer than two captions, or fewer than `count`.
-        OptionError: An option has a value that is not allowed.
+        MismatchError: An image has fewer than two captions, or fewer than wanted.
     """
-    checked_choice("similarity", similarity, get_args(Similarity))
-    taken = int(captions.counts.min()) if count is None else checked_integer("count", count, 2, or_none=True)
+    taken = int(captions.counts.min()) if options.captions is None else options.captions
     least = max(taken, 2)
     poor = np.flatnonzero(captions.counts < least)
     if poor.size:
@@ -105,7 +100,7 @@ def image_diversity(
         frequencies = DocumentFrequencies.of(corpus, name="captions")
     metric: Metric = (
         CiderD(frequencies=frequencies)
-        if similarity == "CIDEr-D"
+        if options.similarity == "CIDEr-D"
         else Cider(frequencies=frequencies, stem=False)
     )
     matrices, self_cider_signature = _similarities(groups, metric)

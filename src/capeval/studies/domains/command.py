@@ -12,7 +12,7 @@ from capeval.cli.toolkit.options import EvaluationOptions, Metrics, ReferencesFi
 from capeval.cli.toolkit.output import Steps, examples, system_names
 from capeval.cli.toolkit.study_output import Folder, show
 from capeval.errors import OptionError
-from capeval.studies.domains.options import Frequencies, LayoutOptions
+from capeval.studies.domains.options import DomainOptions, LayoutOptions
 
 if TYPE_CHECKING:
     from capeval.data.captions import Candidates, ImageId, References
@@ -103,12 +103,7 @@ def run(
     domains: DomainFiles,
     metrics: Metrics = None,
     spice_longest: SpiceLongest = None,
-    frequencies: Annotated[
-        Frequencies,
-        Option(
-            help="Images whose document frequencies weight CIDEr of a domain: all, as in nocaps, or its own."
-        ),
-    ] = "all",
+    options: DomainOptions,
     layout: LayoutOptions,
     coco: CocoFiles,
     output: Folder = None,
@@ -121,7 +116,7 @@ def run(
     from capeval.studies.domains.report import report
 
     names = system_names(results)
-    options = EvaluationOptions(metrics=metrics, spice_longest=spice_longest)
+    evaluation = EvaluationOptions(metrics=metrics, spice_longest=spice_longest)
     on_coco = coco.coco_results
     if (coco.coco_references is None) != (on_coco is None) or len(on_coco or results) != len(results):
         raise OptionError("--coco-references must come with --coco-results for each of RESULTS")
@@ -130,8 +125,8 @@ def run(
         steps.next("Reading and preparing references")
         captions = load_captions(references)
         images = domains.read(captions, references)
-        evaluator = DomainEvaluator(captions, images, ready, frequencies=frequencies)
-        coco_systems = coco.read(names, options)
+        evaluator = DomainEvaluator(captions, images, ready, options)
+        coco_systems = coco.read(names, evaluation)
         systems = {name: candidates_from(path) for name, path in zip(names, results, strict=True)}
         study = study_domains(evaluator, systems, coco=coco_systems, progress=steps.next)
     show(report(study, layout), output)

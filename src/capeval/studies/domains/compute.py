@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import get_args
 
-from capeval._internal.validation import checked_choice
 from capeval.data.captions import Candidates, CandidatesLike, ImageId, References, ReferencesLike
 from capeval.data.scores import FloatArray, Signature
 from capeval.errors import MismatchError, OptionError
@@ -14,10 +12,18 @@ from capeval.errors.messages import first_few
 from capeval.metrics.base import Metric, Prepared, unscored_images
 from capeval.metrics.registry import DEFAULT, metric_keys, resolve
 from capeval.scoring.evaluator import Evaluator, matched
-from capeval.studies.domains.options import Frequencies
+from capeval.studies.domains.options import DomainOptions, Frequencies
 from capeval.tokenizers import TokenizedReferences, Tokenizer
 
-__all__ = ["OVERALL", "DomainEvaluator", "DomainScores", "DomainStudy", "Frequencies", "study_domains"]
+__all__ = [
+    "OVERALL",
+    "DomainEvaluator",
+    "DomainOptions",
+    "DomainScores",
+    "DomainStudy",
+    "Frequencies",
+    "study_domains",
+]
 
 OVERALL = "overall"
 """The name of all images together."""
@@ -71,15 +77,15 @@ class DomainEvaluator:
         references: The references of each image.
         domains: The images of each domain; together, all images, each once.
         metrics: Names or metric objects.
-        frequencies: The images in which CIDEr and CIDEr-D count document frequencies for the score of a
-            domain, unless they have some already: `all` images, as the nocaps benchmark does, or only those
-            of the `domain`, as some published logs do.
+        options: Its `frequencies` are the images in which CIDEr and CIDEr-D count document frequencies for
+            the score of a domain, unless they have some already: `all` images, as the nocaps benchmark does,
+            or only those of the `domain`, as some published logs do.
         tokenizer: How to tokenize; the reference's way by default.
 
     Raises:
         CaptionError: References are not captions by image.
         MismatchError: An image has no domain, or two, or a domain has an image without references.
-        OptionError: A metric is not known, given twice, or another option has a value that is not allowed.
+        OptionError: A metric is not known, or given twice.
     """
 
     def __init__(
@@ -87,23 +93,22 @@ class DomainEvaluator:
         references: ReferencesLike,
         domains: Mapping[str, Sequence[ImageId]],
         metrics: Iterable[str | Metric] = DEFAULT,
+        options: DomainOptions = DomainOptions(),  # noqa: B008 - it is immutable.
         *,
-        frequencies: Frequencies = "all",
         tokenizer: Tokenizer | None = None,
     ) -> None:
-        checked_choice("frequencies", frequencies, get_args(Frequencies))
         resolved = resolve(metrics)
         references = References(references)
         self._rows = _rows_of(references, domains)
         self._tokens = TokenizedReferences(references, tokenizer)
         self._keys = metric_keys(resolved)
         counting = [metric for metric in resolved if metric.counts is not None]
-        self._frequencies: Frequencies | None = frequencies if counting else None
+        self._frequencies: Frequencies | None = options.frequencies if counting else None
         self._weighted = tuple(name for metric in counting for name in metric.names)
         self._prepared = {OVERALL: [metric.prepare(self._tokens) for metric in resolved]}
         for name, rows in self._rows.items():
             self._prepared[name] = (
-                self._within(name, rows) if frequencies == "domain" else self._prepared[OVERALL]
+                self._within(name, rows) if options.frequencies == "domain" else self._prepared[OVERALL]
             )
 
     def _within(self, domain: str, rows: Sequence[int]) -> list[Prepared]:

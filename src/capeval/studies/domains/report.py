@@ -31,7 +31,9 @@ def report(
     study: DomainStudy,
     options: LayoutOptions = LayoutOptions(),  # noqa: B008 - it is immutable.
 ) -> StudyReport:
-    """Return the table of the paper, all scores, and bars of CIDEr-D (without it, the first score).
+    """Return the table of the paper, all scores, and bars of the first score that the paper has by domain.
+
+    Without any of the paper's scores, the bars show the first score.
 
     Args:
         study: The scores of systems.
@@ -42,7 +44,7 @@ def report(
     if coco and people:
         coco[PEOPLE] = COCO_HUMAN.values
     names = next(iter(study.systems.values())).corpus[OVERALL]
-    metric = "CIDEr-D" if "CIDEr-D" in names else next(iter(names))
+    metric = next(name for name in (*_OF_DOMAIN, *names) if name in names)
     return StudyReport(
         tables={
             "paper-layout": paper_table(study.systems, layout=options.layout, human=people, coco=coco),
@@ -55,7 +57,7 @@ def report(
 def paper_table(
     systems: Mapping[str, DomainScores],
     *,
-    layout: Layout = "table3",
+    layout: Layout,
     human: Mapping[str, Mapping[str, float]] | None = None,
     coco: Mapping[str, Mapping[str, float]] | None = None,
 ) -> Grid:

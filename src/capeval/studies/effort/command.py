@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from capeval._internal.options import Argument, Option
-from capeval.cli.toolkit.options import Level
 from capeval.cli.toolkit.output import examples
 from capeval.cli.toolkit.study_output import Folder, show
 from capeval.errors import OptionError
-from capeval.studies.effort.options import Prices
+from capeval.studies.effort.options import EffortOptions, Prices
 
 if TYPE_CHECKING:
     from capeval.studies.effort import Agreement
@@ -65,22 +64,10 @@ class PilotOptions:
 
 def run(
     images: Annotated[int, Argument(help="Images or pairs of each system.")],
-    systems: Annotated[int, Option(min=1, help="Systems, people's and random captions among them.")] = 1,
-    votes: Annotated[int, Option(min=1, help="People to ask for each question.")] = 3,
-    curtail: Annotated[
-        bool, Option(help="A question ends when more answers can't change its winner.")
-    ] = False,
-    confidence: Annotated[
-        float | None,
-        Option(help="A question ends when its winner is that likely, such as 0.95.", show_default="never"),
-    ] = None,
-    least: Annotated[
-        int | None, Option(min=1, help="Votes that --confidence takes at least.", show_default="5")
-    ] = None,
     *,
+    options: EffortOptions,
     pilot: PilotOptions,
     prices: Prices,
-    level: Level = 0.95,
     output: Folder = None,
 ) -> None:
     """Says how many answers, days and how much money judging takes, and what it will show.
@@ -91,18 +78,6 @@ def run(
     from capeval.studies.effort import forecast
     from capeval.studies.effort.report import report
 
-    if least is not None and confidence is None:
-        raise OptionError("'--least' must go with '--confidence'")
     agreement = pilot.agreement()
-    made = forecast(
-        images=images,
-        votes=votes,
-        agreement=agreement,
-        prices=prices,
-        systems=systems,
-        curtail=curtail,
-        confidence=confidence,
-        least=5 if least is None else least,
-        level=level,
-    )
+    made = forecast(images=images, agreement=agreement, prices=prices, options=options)
     show(report(made, agreement), output)

@@ -13,13 +13,14 @@ from statistics import NormalDist
 
 import numpy as np
 
-from capeval._internal.validation import checked_integer, checked_level, checked_number, checked_positive
+from capeval._internal.validation import checked_integer, checked_number, checked_positive
 from capeval.data.scores import FloatArray
 from capeval.errors import MismatchError
-from capeval.studies.effort.options import Prices
-from capeval.studies.votes import LEVELS, is_lead_confident, is_lead_decided
+from capeval.studies.effort.options import EffortOptions, Prices
+from capeval.studies.votes import is_lead_confident, is_lead_decided
+from capeval.studies.votes.options import LEAST_VOTES, LEVELS
 
-__all__ = ["Agreement", "Forecast", "Prices", "estimated_agreement", "forecast"]
+__all__ = ["Agreement", "EffortOptions", "Forecast", "Prices", "estimated_agreement", "forecast"]
 
 _POWER = 0.8
 
@@ -69,7 +70,7 @@ class Agreement:
         return self.votes_until(lambda yes, no: is_lead_decided(abs(yes - no), yes + no, votes), votes)
 
     def votes_until_confident(
-        self, votes: int, *, level: float = 0.95, least: int = 5, curtail: bool = False
+        self, votes: int, *, level: float = 0.95, least: int = LEAST_VOTES, curtail: bool = False
     ) -> float:
         """How many of so many votes it takes on average until the winner of an image is likely enough.
 
@@ -171,50 +172,30 @@ class Forecast:
 def forecast(
     *,
     images: int,
-    votes: int,
     agreement: Agreement,
     prices: Prices,
-    systems: int = 1,
-    curtail: bool = False,
-    confidence: float | None = None,
-    least: int = 5,
-    level: float = 0.95,
+    options: EffortOptions = EffortOptions(),  # noqa: B008 - it is immutable.
 ) -> Forecast:
-    """Says what a campaign takes and shows.
+    """Forecast the answers, the time and the cost of a campaign, and its intervals.
 
     Args:
-        images: How many images or pairs each system is judged on.
-        votes: How many people answer each question.
+        images: The number of images or pairs that each system is judged on.
         agreement: How people differ.
-        prices: What answers take.
-        systems: How many systems are judged, Human and Random among them.
-        curtail: Whether a question ends when its winner is certain. The winner is the same, and no share of
-            votes can be reported.
-        confidence: How likely a question's winner must be to end it: see `is_confident`. Nearly all winners
-            are the same, and no share of votes can be reported. None for no such end.
-        least: How many votes such an end takes at least.
-        level: The level of the interval.
+        prices: The time and cost of answers.
+        options: The number of systems and votes, the end of a question, and the level of the interval.
 
     Raises:
-        OptionError: A number is not in its range.
+        OptionError: `images` is below 1.
     """
-    for name, number in (("images", images), ("votes", votes), ("systems", systems)):
-        checked_integer(name, number, 1)
-    checked_level("level", level)
-    if confidence is not None:
-        checked_number("confidence", confidence, *LEVELS)
-        checked_integer("least", least, 1)
-    questions = images * systems
-    if confidence is not None:
-        each = agreement.votes_until_confident(votes, level=confidence, least=least, curtail=curtail)
-    else:
-        each = agreement.votes_until_decided(votes) if curtail else float(votes)
+    checked_integer("images", images, 1)
+    votes, questions = options.votes, images * options.systems
+    each = _expected_votes(agreement, options)
     hours = questions * each * prices.seconds / 3600
     value = agreement.majority(votes)
     # An image counts 1, 0, or a half where votes are tied.
     tied = float(agreement.counts(votes)[votes // 2]) if votes % 2 == 0 else 0.0
     error = sqrt(max(value * (1 - value) - tied / 4, 0.0) / images)
-    reach = NormalDist().inv_cdf((1 + level) / 2)
+    reach = NormalDist().inv_cdf((1 + options.level) / 2)
     return Forecast(
         answers=questions * each,
         most_answers=questions * votes,
@@ -224,5 +205,16 @@ def forecast(
         value=value,
         width=reach * error,
         difference=(reach + NormalDist().inv_cdf(_POWER)) * sqrt(2) * error,
-        level=level,
+        level=options.level,
     )
+
+
+def _expected_votes(agreement: Agreement, options: EffortOptions) -> float:
+    """Return the expected number of votes on a question."""
+    votes = options.votes
+    if options.confidence is not None:
+        least = LEAST_VOTES if options.least is None else options.least
+        return agreement.votes_until_confident(
+            votes, level=options.confidence, least=least, curtail=options.curtail
+        )
+    return agreement.votes_until_decided(votes) if options.curtail else float(votes)

@@ -34,25 +34,15 @@ def run(
     from capeval.cli.toolkit.resource_setup import ready_metrics
     from capeval.datasets import coco
     from capeval.datasets.published import COCO_HUMAN
-    from capeval.studies.human import HumanPerformance, human_performance, leave_one_out
+    from capeval.studies.human import human_performance
     from capeval.studies.human.report import report
 
-    names, counts = metric_names(metrics), options.references or (None,)
+    names = metric_names(metrics)
     people = coco.captions("val2014") if captions is None else references_from(captions)
     ready = ready_metrics(names, spice_longest)
-    rounds = int(people.counts.max()) if options.leave_one_out else options.draws * len(counts)
+    rounds = (
+        int(people.counts.max()) if options.leave_one_out else options.draws * max(len(options.references), 1)
+    )
     with Steps(rounds) as steps:
-        if options.leave_one_out:
-            result = leave_one_out(people, ready, progress=steps.next, checkpoint=checkpoint)
-            results: tuple[HumanPerformance, ...] = (result,)
-        else:
-            results = human_performance(
-                people,
-                ready,
-                references=counts,
-                draws=options.draws,
-                seed=options.seed,
-                progress=steps.next,
-                checkpoint=checkpoint,
-            )
+        results = human_performance(people, ready, options, progress=steps.next, checkpoint=checkpoint)
     show(report(results, COCO_HUMAN.values if captions is None else None), output)

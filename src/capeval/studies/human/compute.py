@@ -15,17 +15,17 @@ from pathlib import Path
 import numpy as np
 
 from capeval._internal.random import generator, orders
-from capeval._internal.validation import checked_integer
 from capeval.data.captions import Candidates, ImageId, References, ReferencesLike
 from capeval.data.scores import FloatArray, Signature
-from capeval.errors import CapevalWarning, MismatchError, OptionError, UnscoredWarning
+from capeval.errors import CapevalWarning, MismatchError, UnscoredWarning
 from capeval.metrics.base import Metric, Prepared
 from capeval.metrics.registry import DEFAULT, metric_keys, resolve
+from capeval.studies.human.options import HumanOptions
 from capeval.studies.shared.checkpoints import StudyCheckpoint
 from capeval.studies.shared.words import WORDS, require_tokens
 from capeval.tokenizers import TokenizedReferences, Tokenizer
 
-__all__ = ["HumanPerformance", "human_performance", "leave_one_out"]
+__all__ = ["HumanOptions", "HumanPerformance", "human_performance", "leave_one_out"]
 
 _Progress = Callable[[str], object]
 
@@ -55,15 +55,13 @@ class HumanPerformance:
 def human_performance(
     captions: ReferencesLike,
     metrics: Iterable[str | Metric] = DEFAULT,
+    options: HumanOptions = HumanOptions(),  # noqa: B008 - it is immutable.
     *,
-    references: Sequence[int | None] = (None,),
-    draws: int = 5,
-    seed: int = 0,
     tokenizer: Tokenizer | None = None,
     progress: _Progress = lambda _: None,
     checkpoint: str | Path | None = None,
 ) -> tuple[HumanPerformance, ...]:
-    """Scores one caption of each image against others of the image, several times.
+    """Score one caption of each image against others of the image, several times.
 
     A draw puts the captions of each image in random order: the first is the candidate, the next are its
     references. So within a draw all numbers of references have the same candidates, and a smaller set of
@@ -72,11 +70,10 @@ def human_performance(
     Args:
         captions: All captions of each image.
         metrics: Names or metric objects.
-        references: The numbers of references to study, such as `range(1, 5)`; None is all but one.
-        draws: How often to draw.
-        seed: The seed of the draws.
+        options: The numbers of references, and the draws; or every caption held out once, as by
+            `leave_one_out`.
         tokenizer: How to tokenize; the reference's way by default.
-        progress: Called with a description of the next step, `draws * len(references)` times.
+        progress: Called with a description of the next step, once for each draw and number of references.
         checkpoint: The file where finished parts are kept; they are not computed again.
 
     Returns:
@@ -84,32 +81,29 @@ def human_performance(
 
     Raises:
         MismatchError: An image has too few captions.
-        OptionError: An option has a value that is not allowed, or a metric is not known or reads captions
-            as written.
+        OptionError: A metric is not known, or reads captions as written.
         FormatError: The checkpoint is of other data or options.
     """
-    if not references or len(set(references)) < len(references):
-        raise OptionError(
-            f"'references' must be different numbers of references, at least one (got {list(references)})"
+    if options.leave_one_out:
+        return (
+            leave_one_out(captions, metrics, tokenizer=tokenizer, progress=progress, checkpoint=checkpoint),
         )
-    for k in references:
-        if k is not None:
-            checked_integer("references", k, 1)
-    checked_integer("draws", draws, 1)
-    checked_integer("seed", seed, 0)
     resolved, pool = _resolved(metrics), _Pool(captions, tokenizer)
+    references: tuple[int | None, ...] = options.references or (None,)
     pool.require(max((k or 1) for k in references) + 1)
-    finished = StudyCheckpoint(checkpoint, pool.key(resolved, f"draws of seed {seed}"))
+    finished = StudyCheckpoint(checkpoint, pool.key(resolved, f"draws of seed {options.seed}"))
     sums_of: dict[int | None, list[list[FloatArray]]] = {k: [] for k in references}
-    for draw in range(draws):
-        order = orders([len(texts) for texts in pool.texts], generator(seed, draw))
+    for draw in range(options.draws):
+        order = orders([len(texts) for texts in pool.texts], generator(options.seed, draw))
         for k in references:
-            progress(f"Draw {draw + 1} of {draws}, {'all other' if k is None else k} references")
+            progress(f"Draw {draw + 1} of {options.draws}, {'all other' if k is None else k} references")
             end = None if k is None else k + 1
             sums_of[k].append(
                 _summed(finished, f"{draw}/{k}", resolved, lambda: pool.split(order, end))  # noqa: B023
             )
-    return tuple(_result(resolved, pool, k, sums, pooled=False, seed=seed) for k, sums in sums_of.items())
+    return tuple(
+        _result(resolved, pool, k, sums, pooled=False, seed=options.seed) for k, sums in sums_of.items()
+    )
 
 
 def leave_one_out(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from capeval._internal.options import Option, Seed, check_options
+from capeval._internal.validation import checked_integer
 from capeval.errors import OptionError
 
 __all__ = ["HumanOptions"]
@@ -29,5 +30,11 @@ class HumanOptions:
 
     def __post_init__(self) -> None:
         check_options(self)
+        for each in self.references:
+            checked_integer("references", each, 1)
+        if len(set(self.references)) < len(self.references):
+            raise OptionError(
+                f"'references' must be different numbers of references (got {list(self.references)})"
+            )
         if self.leave_one_out and self.references:
             raise OptionError("'--leave-one-out' must come without '--references' (got both)")

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Annotated
 
 from capeval._internal.options import Argument, Option
-from capeval.cli.toolkit.options import Level, Samples, Seed
 from capeval.cli.toolkit.output import examples
 from capeval.cli.toolkit.study_output import Folder, show, write_columns
+from capeval.studies.judging.options import JudgingOptions
 
 __all__ = ["EXAMPLES", "ORDER", "run"]
 
@@ -29,9 +29,8 @@ def run(
         ),
     ],
     release: Annotated[str, Option(help="The name of these judgments, written to human.csv.")] = "",
-    samples: Samples = 1000,
-    level: Level = 0.95,
-    seed: Seed = 0,
+    *,
+    options: JudgingOptions,
     output: Folder = None,
 ) -> None:
     """The value of each system by people's answers, with intervals from resampled images.
@@ -45,10 +44,7 @@ def run(
     from capeval.studies.judging import judge, leaderboard_points
     from capeval.studies.judging.report import report
 
-    columns = [
-        judge(load_ratings(path), question, samples=samples, confidence=level, seed=seed)
-        for question, path in _files(ratings).items()
-    ]
+    columns = [judge(load_ratings(path), question, options) for question, path in _files(ratings).items()]
     values = {
         column.question.name: {name: row.interval.score for name, row in column.rows.items()}
         for column in columns

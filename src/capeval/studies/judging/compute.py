@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from capeval._internal.random import generator, resample_counts
-from capeval._internal.validation import checked_choice, checked_integer, checked_level
+from capeval._internal.validation import checked_choice
 from capeval.data.captions import ImageId
 from capeval.data.scores import FloatArray
 from capeval.errors import MismatchError, OptionError
@@ -23,6 +23,7 @@ from capeval.errors.messages import shortened
 from capeval.formats.judgments.human_scores import HumanDifference, HumanScore
 from capeval.formats.judgments.ratings import Ratings
 from capeval.scoring.significance import Comparison, Interval, Resampled, difference
+from capeval.studies.judging.options import JudgingOptions
 from capeval.studies.plan import krippendorff_alpha
 from capeval.studies.shared.coefficients import if_defined
 
@@ -32,6 +33,7 @@ __all__ = [
     "RANDOM",
     "HumanColumn",
     "HumanRow",
+    "JudgingOptions",
     "Question",
     "Standing",
     "human_scores",
@@ -190,10 +192,7 @@ class HumanColumn:
 def judge(
     ratings: Ratings,
     question: Question | str,
-    *,
-    samples: int = 1000,
-    confidence: float = 0.95,
-    seed: int = 0,
+    options: JudgingOptions = JudgingOptions(),  # noqa: B008 - it is immutable.
 ) -> HumanColumn:
     """The value of each system by one question.
 
@@ -202,35 +201,31 @@ def judge(
     Args:
         ratings: The answers to the question, a row a caption, with systems.
         question: The question, or its name in `QUESTIONS`.
-        samples: The number of resamples.
-        confidence: The part of the resamples inside an interval.
-        seed: The seed of the resamples.
+        options: The resamples of the images, and the level of the intervals.
 
     Raises:
-        OptionError: An option has a value that is not allowed.
+        OptionError: There is no such question.
         MismatchError: Systems are not known, a system has two captions of an image, or an answer is not one
             of the question's.
     """
     if isinstance(question, str):
         question = QUESTIONS[checked_choice("question", question, tuple(QUESTIONS))]
-    checked_integer("samples", samples, 1)
-    checked_level("confidence", confidence)
     if not ratings.systems:
         raise MismatchError("answers must say the system of each caption (got none)")
     question.check(ratings.values)
     systems, images = _numbered(ratings.systems), _numbered(ratings.image_ids)
     of_system = np.array([systems[name] for name in ratings.systems])
     values = _table(ratings, question, of_system, np.array([images[name] for name in ratings.image_ids]))
-    resamples = _resampled(values, samples, seed)
+    resamples = _resampled(values, options.samples, options.seed)
     rows = {}
     for name, number in systems.items():
         resampled = Resampled(
             name=question.name,
             score=float(np.nanmean(values[number])),
             values=resamples[:, number],
-            seed=seed,
+            seed=options.seed,
         )
-        rows[name] = _row(question, ratings.values[of_system == number], resampled, confidence)
+        rows[name] = _row(question, ratings.values[of_system == number], resampled, options.level)
     best_first = sorted(rows, key=lambda name: -rows[name].interval.score)
     return HumanColumn(question=question, rows={name: rows[name] for name in best_first})
 
@@ -277,11 +272,11 @@ def _resampled(values: FloatArray, samples: int, seed: int) -> FloatArray:
     return resamples
 
 
-def _row(question: Question, answers: FloatArray, resampled: Resampled, confidence: float) -> HumanRow:
+def _row(question: Question, answers: FloatArray, resampled: Resampled, level: float) -> HumanRow:
     given = answers[~np.isnan(answers)]
     scale = "nominal" if question.answers else "interval"
     return HumanRow(
-        interval=resampled.interval(level=confidence),
+        interval=resampled.interval(level=level),
         images=len(answers),
         votes=given.size,
         shares={text: float((given == number).mean()) for number, text in question.answers.items()},

@@ -6,11 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from capeval._internal.random import generator, resample_counts
-from capeval._internal.validation import checked_integer, checked_level
 from capeval.data.scores import FloatArray
 from capeval.errors import MismatchError
 from capeval.scoring.significance import Resampled
-from capeval.studies.judging import HUMAN, RANDOM, HumanColumn, HumanRow, Question
+from capeval.studies.judging import HUMAN, RANDOM, HumanColumn, HumanRow, JudgingOptions, Question
 from capeval.studies.judging.bradley_terry import bradley_terry, is_connected
 from capeval.studies.plan import krippendorff_alpha
 from capeval.studies.shared.coefficients import if_defined
@@ -36,7 +35,8 @@ def row_of(writer: str) -> str:
 
 
 def judge_wins(
-    votes: PlanVotes, *, samples: int = 1000, confidence: float = 0.95, seed: int = 0
+    votes: PlanVotes,
+    options: JudgingOptions = JudgingOptions(),  # noqa: B008 - it is immutable.
 ) -> tuple[HumanColumn, ...]:
     """The fraction of wins of each system, and its strength by the model of Bradley and Terry.
 
@@ -46,27 +46,22 @@ def judge_wins(
 
     Args:
         votes: The votes on a plan.
-        samples: The number of resamples of the images, which all systems share.
-        confidence: The part of the resamples inside an interval.
-        seed: The seed of the resamples.
+        options: The resamples of the images, which all systems share, and the level of the intervals.
 
     Returns:
         `WINS`, and `STRENGTH` where the pairs connect all systems.
 
     Raises:
-        OptionError: An option has a value that is not allowed.
         MismatchError: No pair is of two systems, a writer is not known, or there are too few images for
             intervals.
     """
-    checked_integer("samples", samples, 1)
-    checked_level("confidence", confidence)
     played = _Played(votes)
-    tables = played.tables(samples, seed)
+    tables = played.tables(options.samples, options.seed)
     met = (played.table + played.table.T) > 0
-    found = [_column(WINS, played, _fractions(played.table), _fractions(tables), confidence, seed)]
+    found = [_column(WINS, played, _fractions(played.table), _fractions(tables), options)]
     if is_connected(met.astype(np.float64)):
         strengths = [bradley_terry(table + met / 2) for table in (played.table, *tables)]
-        found.append(_column(STRENGTH, played, strengths[0], np.array(strengths[1:]), confidence, seed))
+        found.append(_column(STRENGTH, played, strengths[0], np.array(strengths[1:]), options))
     return tuple(found)
 
 
@@ -130,18 +125,17 @@ def _column(
     played: _Played,
     values: FloatArray,
     resamples: FloatArray,
-    confidence: float,
-    seed: int,
+    options: JudgingOptions,
 ) -> HumanColumn:
     rows = {}
     for number in np.argsort(-values, kind="stable").tolist():
         resampled = Resampled(
-            name=question.name, score=float(values[number]), values=resamples[:, number], seed=seed
+            name=question.name, score=float(values[number]), values=resamples[:, number], seed=options.seed
         )
         answers = played.answers[(played.asked_about == number).any(axis=1)]
         judged: NDArray[np.bool_] = (played.players == number).any(axis=1)
         rows[played.systems[number]] = HumanRow(
-            interval=resampled.interval(level=confidence),
+            interval=resampled.interval(level=options.level),
             images=len(np.unique(played.image[judged])),
             votes=int((~np.isnan(answers)).sum()),
             shares={},

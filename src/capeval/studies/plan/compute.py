@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from capeval._internal.random import in_turn, python_random
-from capeval._internal.validation import checked_choice, checked_integer
+from capeval._internal.validation import checked_choice
 from capeval.data.captions import ImageId
 from capeval.data.held_out import hold_out_several
 from capeval.data.scores import FloatArray
@@ -40,9 +40,9 @@ def plan_pairs(
     machines: Mapping[str, Mapping[ImageId, str]],
     counts: Mapping[str, int],
     *,
-    seed: int = 0,
+    seed: int,
 ) -> tuple[Pair, ...]:
-    """Draws pairs of candidates of each class (section 6).
+    """Draw pairs of candidates of each class (section 6).
 
     Images are drawn in turn, so that none has two pairs of a class before all have one. In `HM` every
     machine, and in `MM` every pair of machines, takes part equally often, give or take one. The captions of a
@@ -209,53 +209,37 @@ def plan_study(
             makes the same plan.
 
     Raises:
-        OptionError: An option has a value that is not allowed; see `plan_pairs` and `plan_triplets`.
+        OptionError: A class, a count or a machine's name is not allowed; see `plan_pairs`.
         MismatchError: There are too few captions for what is wanted.
     """
     candidates, references = hold_out_several(captions, options.held_out, seed=options.seed)
     pairs = plan_pairs(candidates, machines, counts, seed=options.seed)
-    triplets = plan_triplets(
-        pairs,
-        references,
-        per_pair=options.per_pair,
-        judgments=options.judgments,
-        seed=options.seed,
-    )
-    return Plan(pairs=pairs, triplets=triplets)
+    return Plan(pairs=pairs, triplets=plan_triplets(pairs, references, options))
 
 
 def plan_triplets(
     pairs: Sequence[Pair],
     references: Mapping[ImageId, Sequence[str]],
-    *,
-    per_pair: int | None = None,
-    judgments: int = 3,
-    seed: int = 0,
+    options: PlanOptions = PlanOptions(),  # noqa: B008 - it is immutable.
 ) -> tuple[Triplet, ...]:
-    """Makes the questions for people: each pair with references of its image (section 3).
+    """Make the questions for people: each pair with references of its image (section 3).
 
     The sides are balanced: of a pair's triplets, each candidate is on the left in half, give or take one.
 
     Args:
         pairs: The pairs to judge.
         references: The reference sentences of each image.
-        per_pair: How many references to draw for each pair; all by default (the paper has 48 for the
-            metrics' accuracy, 20 for the comparison of systems).
-        judgments: How many people to ask for each triplet.
-        seed: The seed; the same seed plans the same triplets.
+        options: The numbers of references and people; the paper has 48 references for the metrics' accuracy,
+            and 20 for the comparison of systems. The same seed plans the same triplets.
 
     Raises:
-        OptionError: `per_pair` or `judgments` is below 1.
         MismatchError: An image has too few references.
     """
-    checked_integer("judgments", judgments, 1)
-    if per_pair is not None:
-        checked_integer("per_pair", per_pair, 1)
-    rng = python_random(seed)
+    rng = python_random(options.seed)
     planned = []
     for place, pair in enumerate(pairs):
         texts = list(references.get(pair.image, ()))
-        wanted = len(texts) if per_pair is None else per_pair
+        wanted = len(texts) if options.per_pair is None else options.per_pair
         if not texts or wanted > len(texts):
             raise MismatchError(
                 f"image {pair.image!r} must have at least {max(wanted, 1)} references (got {len(texts)})"
@@ -270,7 +254,7 @@ def plan_triplets(
                     left=pair.first if first_left else pair.second,
                     right=pair.second if first_left else pair.first,
                     on_the_left="first" if first_left else "second",
-                    judgments=judgments,
+                    judgments=options.judgments,
                 )
             )
     rng.shuffle(planned)

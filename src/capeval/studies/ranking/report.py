@@ -22,7 +22,7 @@ def report(
     ranking: Ranking,
     correlations: Mapping[tuple[str, str], RankCorrelation],
     image: ImageId,
-    top: int = 10,
+    top: int,
 ) -> StudyReport:
     """How alike metrics rank, the best references of one image, and the ranks of all by CIDEr and CIDEr-D.
 

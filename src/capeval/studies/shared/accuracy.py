@@ -38,7 +38,7 @@ class Accuracy:
     truth_tied: int
 
 
-def accuracy(predicted: NDArray[np.generic], truth: NDArray[np.generic], *, ties: Ties = "first") -> Accuracy:
+def accuracy(predicted: NDArray[np.generic], truth: NDArray[np.generic], *, ties: Ties) -> Accuracy:
     """How often the sign of a prediction is the sign of the truth.
 
     Args:
@@ -82,7 +82,7 @@ def by_class(
     truth: NDArray[np.generic],
     kinds: Sequence[str | None],
     *,
-    ties: Ties = "first",
+    ties: Ties,
 ) -> dict[str, Accuracy]:
     """The accuracy on the pairs of each class, in the order of their names, and on `all`.
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from capeval.studies.judging import HumanColumn
     from capeval.studies.votes import PlanVotes
 
-__all__ = ["EXAMPLES", "ORDER", "read_pair_votes", "read_votes", "run"]
+__all__ = ["EXAMPLES", "ORDER", "run"]
 
 ORDER = 40
 EXAMPLES = examples(
@@ -51,10 +51,11 @@ def run(
     error where it has none, unless --complete-only leaves it out. Where pairs are of several systems, each
     has the fraction of its wins and its strength (Bradley and Terry), with intervals from resampled images.
     """
+    from capeval.studies.shared.vote_files import read_pair_votes, read_votes
     from capeval.studies.votes.report import report
 
     if pairwise:
-        counted = read_pair_votes(plan, votes, judgments=judgments or 1, complete_only=complete_only)
+        counted = read_pair_votes(plan, votes, judgments=judgments, complete_only=complete_only)
     elif judgments is not None:
         raise OptionError("'--judgments' must go with '--pairwise': triplets.csv says it of triplets")
     else:
@@ -65,25 +66,6 @@ def run(
         output,
         write=lambda folder: write_columns(columns, folder) if columns else (),
     )
-
-
-def read_votes(plan: Path, votes: Path, *, complete_only: bool) -> PlanVotes:
-    """Return the votes on the triplets of a plan, which is a folder."""
-    from capeval.formats.judgments.plans import load_plan, load_votes, plan_files
-    from capeval.studies.votes import count_votes
-
-    planned = load_plan(*plan_files(plan))
-    return count_votes(planned, load_votes(votes, planned), complete_only=complete_only)
-
-
-def read_pair_votes(plan: Path, votes: Path, *, judgments: int = 1, complete_only: bool) -> PlanVotes:
-    """Return the votes on the pairs of a plan, which is a folder."""
-    from capeval.formats.judgments.plans import load_pair_votes, load_pairs, plan_files
-    from capeval.studies.votes import count_pair_votes
-
-    pairs = load_pairs(plan_files(plan)[0])
-    given = load_pair_votes(votes, pairs)
-    return count_pair_votes(pairs, given, judgments=judgments, complete_only=complete_only)
 
 
 def _wins(counted: PlanVotes) -> tuple[tuple[HumanColumn, ...], str]:

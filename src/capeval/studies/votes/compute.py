@@ -18,6 +18,7 @@ from capeval.errors import MismatchError
 from capeval.formats.judgments.plans import Pair, Plan
 from capeval.studies.plan import krippendorff_alpha, majority, winners
 from capeval.studies.shared.coefficients import if_defined
+from capeval.studies.votes.options import LEAST_VOTES, LEVELS
 
 __all__ = [
     "LEVELS",
@@ -36,8 +37,6 @@ __all__ = [
     "votes_until_decided",
 ]
 
-# Between these is the posterior at which voting may stop.
-LEVELS = (0.55, 0.9999)
 # How many questions without an answer a message names.
 _NAMED = 10
 
@@ -176,7 +175,7 @@ def _posteriors(votes: int) -> tuple[float, ...]:
     return tuple(total / 2 ** (votes + 1) for total in accumulate(coefficients))
 
 
-def is_confident(votes: Sequence[int], *, level: float = 0.95, least: int = 5) -> bool:
+def is_confident(votes: Sequence[int], *, level: float = 0.95, least: int = LEAST_VOTES) -> bool:
     """Whether the votes say with some confidence which of two candidates most people prefer.
 
     It is the label uncertainty of Sheng, Provost and Ipeirotis (2008, "Get another label?") as a
@@ -201,7 +200,7 @@ def is_lead_confident(first: int, second: int, *, level: float, least: int) -> b
     return first + second >= least and posterior(max(first, second), min(first, second)) >= level
 
 
-def votes_until_confident(votes: Sequence[int], *, level: float = 0.95, least: int = 5) -> int:
+def votes_until_confident(votes: Sequence[int], *, level: float = 0.95, least: int = LEAST_VOTES) -> int:
     """How many of the votes, in their order, it takes until `is_confident`; all where it is not reached.
 
     Raises:
@@ -269,7 +268,7 @@ def count_pair_votes(
     pairs: Sequence[Pair],
     answers: Sequence[Sequence[int]],
     *,
-    judgments: int = 1,
+    judgments: int | None = None,
     complete_only: bool = False,
 ) -> PlanVotes:
     """Counts the answers of people who saw an image and both captions (CIDEr paper, appendix I).
@@ -277,8 +276,8 @@ def count_pair_votes(
     Args:
         pairs: The pairs of the plan.
         answers: The answers to each pair: 1 for its first candidate, -1 for the second, 0 for neither.
-        judgments: How many people were to be asked for each pair. A pair with fewer answers is complete
-            where further ones couldn't change its winner.
+        judgments: How many people were to be asked for each pair, one by default. A pair with fewer answers
+            is complete if further ones couldn't change its winner.
         complete_only: Leaves out pairs that are not complete.
 
     Raises:
@@ -286,13 +285,13 @@ def count_pair_votes(
         MismatchError: There are not answers to each pair, or a pair has none; with `complete_only`, no pair
             is complete.
     """
-    checked_integer("judgments", judgments, 1)
+    planned = 1 if judgments is None else checked_integer("judgments", judgments, 1)
     if len(answers) != len(pairs):
         raise MismatchError(f"there must be answers to each of {len(pairs)} pairs (got {len(answers)})")
     incomplete = tuple(
-        Incomplete(question=number, pair=number, answers=len(given), planned=judgments)
+        Incomplete(question=number, pair=number, answers=len(given), planned=planned)
         for number, given in enumerate(answers)
-        if not is_decided(given, judgments)
+        if not is_decided(given, planned)
     )
     left_out = _left_out(incomplete, "pair", complete_only=complete_only)
     numbers = tuple(number for number in range(len(pairs)) if number not in left_out)

@@ -220,7 +220,7 @@ def coco_word_classes() -> dict[str, str]:
 
 def word_counts(
     captions: ReferencesLike,
-    words: int | Sequence[str] = 1000,
+    words: int | Sequence[str],
     *,
     tokenizer: Tokenizer | None = None,
 ) -> WordCounts:
@@ -269,7 +269,7 @@ def _chosen(words: int | Sequence[str], frequency: Counter[str]) -> list[str]:
     return sorted(words, key=lambda word: (-frequency[word], word))
 
 
-def human_agreement(counts: WordCounts, references: int = 4) -> WordAgreement:
+def human_agreement(counts: WordCounts, references: int) -> WordAgreement:
     """Human precision and recall of each word, against `references` captions by others.
 
     For an image where c of m captions have the word, the expectations over all choices of a person and of k
@@ -296,7 +296,7 @@ def human_agreement(counts: WordCounts, references: int = 4) -> WordAgreement:
     return WordAgreement(words=counts.words, references=k, precision=precision, recall=recall)
 
 
-def model_precision(p: FloatArray, references: int = 4) -> FloatArray:
+def model_precision(p: FloatArray, references: int) -> FloatArray:
     """The model's precision `p k / (p k + (1 - p)^k)`; its recall is p (section 4.2).
 
     Args:
@@ -318,7 +318,7 @@ def precision_at_recall(
     counts: WordCounts,
     scores: Mapping[str, Mapping[ImageId, float]],
     recall: Mapping[str, float],
-    references: int = 4,
+    references: int,
 ) -> SystemAgreement:
     """A system's precision for each word at people's recall (PHR).
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from django.db.models.fields.json import KT
 
 from capeval.errors import MismatchError
-from capeval.studies.effort import Agreement, Forecast, Prices, estimated_agreement, forecast
+from capeval.studies.effort import Agreement, EffortOptions, Forecast, Prices, estimated_agreement, forecast
 from capeval.studies.plan import winners
 from capeval_server.annotation.campaigns.lifecycle import items_of
 from capeval_server.annotation.core.options import CampaignOptions, options_of
@@ -91,14 +91,16 @@ def _forecast(campaign: Campaign, prices: Prices, agreement: Agreement, systems:
     questions = max(len({group or key for group, key in rows}) if by_pair else items // systems, 1)
     said = forecast(
         images=questions,
-        votes=max(round(items / questions), 1) if by_pair else options.answers,
-        # A triplet that is decided early needs fewer answers; the number can't be derived from pairs.
-        curtail=options.curtail and not by_pair,
-        confidence=options.confidence or None,
-        least=options.confidence_votes,
         agreement=agreement,
         prices=replace(prices, seconds=prices.seconds * each),
-        systems=systems,
+        options=EffortOptions(
+            systems=systems,
+            votes=max(round(items / questions), 1) if by_pair else options.answers,
+            # A triplet that is decided early needs fewer answers; the number can't be derived from pairs.
+            curtail=options.curtail and not by_pair,
+            confidence=options.confidence or None,
+            least=options.confidence_votes if options.confidence else None,
+        ),
     )
     return replace(said, answers=said.answers * each, most_answers=said.most_answers * each)
 

@@ -13,7 +13,7 @@ from capeval.errors import MismatchError
 from capeval.formats.judgments.human_scores import HumanScore
 from capeval.formats.judgments.plans import PAIR_CHOICES, Pair, Plan
 from capeval.formats.judgments.ratings import Ratings
-from capeval.studies.judging import HumanColumn, human_scores, judge
+from capeval.studies.judging import HumanColumn, JudgingOptions, human_scores, judge
 from capeval.studies.judging.wins import judge_wins, row_of
 from capeval.studies.votes import PlanVotes
 from capeval_server.annotation.campaigns.lifecycle import unfinished
@@ -118,25 +118,28 @@ class CountedJudgments:
             for rated in self.result.rated
         }
 
-    def columns(self, *, samples: int = 1000) -> tuple[HumanColumn, ...]:
+    def columns(
+        self,
+        options: JudgingOptions = JudgingOptions(),  # noqa: B008 - it is immutable.
+    ) -> tuple[HumanColumn, ...]:
         """Return the scores of the systems, one column per question.
 
         The result is empty if triplets or pairs don't compare several systems.
 
         Args:
-            samples: Number of bootstrap resamples of the images.
+            options: Resamples of the images, and level of the intervals.
 
         Raises:
             CampaignError: There are too few images for intervals of ratings.
         """
         if not isinstance(self.result, RatingResult):
             try:
-                return judge_wins(self._votes(), samples=samples)
+                return judge_wins(self._votes(), options)
             except MismatchError:
                 return ()
         try:
             return tuple(
-                judge(ratings, question, samples=samples)
+                judge(ratings, question, options)
                 for question, ratings in zip(self.result.questions, self.ratings().values(), strict=True)
             )
         except MismatchError as error:
