@@ -30,7 +30,7 @@ __all__ = ["app", "main", "run"]
 
 ADDED = "capeval.commands"
 # Commands of capeval's other distributions, and the extras that install them.
-_ELSEWHERE = {"baselines": "decoding", "server": "server"}
+_EXTRAS = {"baselines": "decoding", "server": "server"}
 
 
 class _Commands(Group):
@@ -57,20 +57,20 @@ class _Commands(Group):
     }
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*super().list_commands(ctx), *sorted(_added())]
+        return [*super().list_commands(ctx), *sorted(_find_plugins())]
 
     def help_of(self, name: str) -> str | None:
         try:
-            return _loaded(name).help
+            return _load_plugin(name).help
         except Exception as error:
             return f"Not available: {error}"
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         # Entry points are searched only for an unknown name, since the search is slow.
         known = super().get_command(ctx, cmd_name)
-        if known is None and cmd_name in _added():
-            return _loaded(cmd_name)
-        if known is None and (extra := _ELSEWHERE.get(cmd_name)):
+        if known is None and cmd_name in _find_plugins():
+            return _load_plugin(cmd_name)
+        if known is None and (extra := _EXTRAS.get(cmd_name)):
             raise DependencyError(
                 f"{cmd_name!r} is a command of capeval-{extra}, which is not installed; run"
                 f" pip install 'capeval[{extra}]'"
@@ -86,19 +86,19 @@ class _Commands(Group):
 
 
 @cache
-def _added() -> dict[str, EntryPoint]:
+def _find_plugins() -> dict[str, EntryPoint]:
     from importlib.metadata import entry_points
 
     return {entry.name: entry for entry in entry_points(group=ADDED)}
 
 
-def _loaded(name: str) -> click.Command:
+def _load_plugin(name: str) -> click.Command:
     """Return an added command.
 
     Raises:
         DependencyError: A module that it needs is missing.
     """
-    entry = _added()[name]
+    entry = _find_plugins()[name]
     try:
         command: click.Command = entry.load()
     except ModuleNotFoundError as error:
@@ -112,13 +112,13 @@ def _loaded(name: str) -> click.Command:
     return command
 
 
-def _version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted and not context.resilient_parsing:
         deliver(f"capeval {__version__}\n", None)
         context.exit()
 
 
-def _completion(context: click.Context, _: click.Parameter, shell: str | None) -> None:
+def _print_completion(context: click.Context, _: click.Parameter, shell: str | None) -> None:
     if shell is None or context.resilient_parsing:
         return
     from click.shell_completion import get_completion_class
@@ -140,7 +140,7 @@ app = _Commands(
             is_flag=True,
             is_eager=True,
             expose_value=False,
-            callback=_version,
+            callback=_print_version,
             help="Show the version and exit.",
         ),
         click.Option(
@@ -148,7 +148,7 @@ app = _Commands(
             type=click.Choice(["bash", "zsh", "fish"]),
             is_eager=True,
             expose_value=False,
-            callback=_completion,
+            callback=_print_completion,
             help="Print the shell completion script and exit.",
         ),
     ],
@@ -188,7 +188,7 @@ def run(command: click.Command, name: str) -> None:
     except CapevalError as error:
         _fail(str(error))
     except ImportError as error:
-        found = missing_package("this command needs", error, _extra_of(error))
+        found = missing_package("this command needs", error, _get_extra(error))
         if found is error:
             raise
         _fail(str(found))
@@ -201,7 +201,7 @@ def run(command: click.Command, name: str) -> None:
         _fail(f"{named}{error.strerror or error}")
 
 
-def _extra_of(error: ImportError) -> str:
+def _get_extra(error: ImportError) -> str:
     """Return the extra of the package with the failed import, or "" for the library."""
     packages = {frame.f_globals["__name__"].partition(".")[0] for frame, _ in walk_tb(error.__traceback__)}
     return "server" if "capeval_server" in packages else ""

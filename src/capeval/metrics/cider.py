@@ -25,7 +25,7 @@ Pooling = Literal["mean", "max"]
 Weights = Literal["uniform", "exponential"]
 
 
-def _variants(family: str) -> dict[str, dict[str, int]]:
+def _list_variants(family: str) -> dict[str, dict[str, int]]:
     """Return the variant with all orders, and one variant per order."""
     return {family: {}, **{f"{family}-{n}": {"n": n, "order": n} for n in range(1, 5)}}
 
@@ -61,7 +61,7 @@ class _Cider(MeanMetric):
         return (*(f"{n}-gram similarity" for n in range(1, self.n + 1)), "images")
 
     @property
-    def _stems(self) -> bool:
+    def _uses_stems(self) -> bool:
         """Whether words are compared by their stems."""
         return False
 
@@ -70,13 +70,13 @@ class _Cider(MeanMetric):
         """`words` or `stems` if document frequencies come from the references, else None."""
         if self.frequencies != "references":
             return None
-        return "stems" if self._stems else "words"
+        return "stems" if self._uses_stems else "words"
 
     def counted_on(self, corpus: TokenizedReferences, name: str) -> Self:
         """Return a copy with document frequencies of a corpus, unless it already has some."""
         if self.counts is None:
             return self
-        return replace(self, frequencies=DocumentFrequencies.of(corpus, stem=self._stems, name=name))
+        return replace(self, frequencies=DocumentFrequencies.of(corpus, stem=self._uses_stems, name=name))
 
     def weighed_by(self, frequencies: DocumentFrequencies) -> Self:
         """Return a copy with these document frequencies, unless it already has some."""
@@ -88,7 +88,7 @@ class _Cider(MeanMetric):
         source = self.frequencies
         return f"{source.name}:{source.digest}" if isinstance(source, DocumentFrequencies) else source
 
-    def _warn_of_one_image(self, references: TokenizedReferences) -> None:
+    def _warn_about_single_image(self, references: TokenizedReferences) -> None:
         if self.counts is not None and len(references) == 1:
             warnings.warn(
                 f"{self.family} of one image is 0 by definition: n-grams are weighted by the number of images"
@@ -97,18 +97,18 @@ class _Cider(MeanMetric):
                 stacklevel=3,
             )
 
-    def _source(self) -> _native.DocumentFrequencies | Literal["references", "uniform"]:
+    def _get_native_frequencies(self) -> _native.DocumentFrequencies | Literal["references", "uniform"]:
         if isinstance(self.frequencies, DocumentFrequencies):
-            if self.frequencies.stem is not self._stems:
+            if self.frequencies.stem is not self._uses_stems:
                 kinds = {True: "stems", False: "unstemmed words"}
                 raise OptionError(
-                    f"'frequencies' of {self.family} must count {kinds[self._stems]}"
+                    f"'frequencies' of {self.family} must count {kinds[self._uses_stems]}"
                     f" (got {kinds[self.frequencies.stem]})"
                 )
             return self.frequencies.native
         return self.frequencies
 
-    def _combined(self, statistics: FloatArray, weights: FloatArray, scale: float) -> FloatArray:
+    def _combine_orders(self, statistics: FloatArray, weights: FloatArray, scale: float) -> FloatArray:
         similarities = means(statistics)
         if self.order is not None:
             return scale * similarities[..., self.order - 1 : self.order]
@@ -138,7 +138,7 @@ class CiderD(_Cider):
     family: ClassVar[str] = "CIDEr-D"
     featured: ClassVar = ("CIDEr-D",)
     note: ClassVar[str] = "COCO papers report CIDEr-D as CIDEr."
-    variants: ClassVar = _variants("CIDEr-D")
+    variants: ClassVar = _list_variants("CIDEr-D")
 
     sigma: float = 6.0
     form: Form = "code"
@@ -150,10 +150,10 @@ class CiderD(_Cider):
 
     def kernel(self, references: TokenizedReferences) -> Kernel:
         """Count document frequencies and compute the references' vectors."""
-        self._warn_of_one_image(references)
+        self._warn_about_single_image(references)
         prepared = _native.CiderReferences(
             references.native,
-            self._source(),
+            self._get_native_frequencies(),
             max_order=self.n,
             sigma=float(self.sigma),
             clip=True,
@@ -165,7 +165,7 @@ class CiderD(_Cider):
 
     def aggregate(self, statistics: FloatArray) -> FloatArray:
         """Return the mean over images and orders, times 10."""
-        return self._combined(statistics, np.ones(self.n), 10.0)
+        return self._combine_orders(statistics, np.ones(self.n), 10.0)
 
 
 @register
@@ -192,7 +192,7 @@ class Cider(_Cider):
     family: ClassVar[str] = "CIDEr"
     featured: ClassVar = ("CIDEr",)
     note: ClassVar[str] = "CIDEr is the original metric of the CIDEr paper; COCO papers report CIDEr-D."
-    variants: ClassVar = _variants("CIDEr")
+    variants: ClassVar = _list_variants("CIDEr")
 
     pooling: Pooling = "mean"
     weights: Weights = "uniform"
@@ -205,15 +205,15 @@ class Cider(_Cider):
         checked_flag("stem", self.stem)
 
     @property
-    def _stems(self) -> bool:
+    def _uses_stems(self) -> bool:
         return self.stem
 
     def kernel(self, references: TokenizedReferences) -> Kernel:
         """Stem the references, count document frequencies and compute vectors."""
-        self._warn_of_one_image(references)
+        self._warn_about_single_image(references)
         prepared = _native.CiderReferences(
             references.native,
-            self._source(),
+            self._get_native_frequencies(),
             max_order=self.n,
             sigma=None,
             clip=False,
@@ -226,4 +226,4 @@ class Cider(_Cider):
     def aggregate(self, statistics: FloatArray) -> FloatArray:
         """Return the mean over images of the weighted sum over orders."""
         weights = np.exp(np.arange(self.n)) if self.weights == "exponential" else np.ones(self.n)
-        return self._combined(statistics, weights, 1.0)
+        return self._combine_orders(statistics, weights, 1.0)

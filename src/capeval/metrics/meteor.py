@@ -43,24 +43,24 @@ LANGUAGES = ("en", "cs", "da", "de", "es", "fr", "it", "no", "ro", "ru", "sv", "
 """Supported languages, as ISO 639-1 codes."""
 
 # METEOR 1.5's weight of stems, alpha, beta, gamma and delta, as printed with `-l` (Czech has no stems).
-_OPTIONS_OF = {
+_LANGUAGE_OPTIONS = {
     "cs": (0.0, 0.95, 0.2, 0.6, 0.8),
     "de": (0.8, 0.95, 1.0, 0.55, 0.55),
     "es": (0.8, 0.65, 1.3, 0.5, 0.8),
     "fr": (0.2, 0.9, 1.4, 0.6, 0.65),
 }
-_OTHERS = (0.5, 0.75, 1.4, 0.7, 0.5)
+_OTHER_LANGUAGE_OPTIONS = (0.5, 0.75, 1.4, 0.7, 0.5)
 
 
-def _stages_of(language: str) -> tuple[str, ...]:
+def _get_stages(language: str) -> tuple[str, ...]:
     """Return the stages that METEOR supports for a language."""
     return STAGES if language == "en" else STAGES[:1] if language == "cs" else STAGES[:2]
 
 
-def _options_of(language: str) -> dict[str, Any]:
+def _get_language_options(language: str) -> dict[str, Any]:
     """Return METEOR 1.5's options for a language other than English."""
-    stem, alpha, beta, gamma, delta = _OPTIONS_OF.get(language, _OTHERS)
-    stages = _stages_of(language)
+    stem, alpha, beta, gamma, delta = _LANGUAGE_OPTIONS.get(language, _OTHER_LANGUAGE_OPTIONS)
+    stages = _get_stages(language)
     weights = (1.0, stem)[: len(stages)]
     return {
         "language": language,
@@ -118,7 +118,7 @@ class Meteor(Metric):
     page: ClassVar[str] = "meteor"
     variants: ClassVar = {
         "METEOR": {},
-        **{f"METEOR-{language}": _options_of(language) for language in LANGUAGES[1:]},
+        **{f"METEOR-{language}": _get_language_options(language) for language in LANGUAGES[1:]},
     }
     first_reference_counts: ClassVar[bool] = True
 
@@ -146,9 +146,9 @@ class Meteor(Metric):
             checked_flag(name, getattr(self, name))
         checked_choice("language", self.language, LANGUAGES)
         checked_path("tables", self.tables)
-        unknown = [stage for stage in self.stages if stage not in _stages_of(self.language)]
+        unknown = [stage for stage in self.stages if stage not in _get_stages(self.language)]
         if unknown:
-            known = ", ".join(_stages_of(self.language))
+            known = ", ".join(_get_stages(self.language))
             raise OptionError(
                 f"'stages' of language {self.language!r} must be some of {known} (got {unknown[0]!r});"
                 f" Meteor.of_language({self.language!r}) uses METEOR's own options"
@@ -180,7 +180,7 @@ class Meteor(Metric):
             OptionError: The language is not supported.
         """
         checked_choice("language", language, LANGUAGES)
-        return cls() if language == "en" else cls(**_options_of(language))
+        return cls() if language == "en" else cls(**_get_language_options(language))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -338,7 +338,7 @@ def align(
     return Alignment(
         candidate=tuple(words),
         reference=tuple(reference_words),
-        matches=tuple(_matches(spans)),
+        matches=tuple(_iter_matches(spans)),
         chunks=chunks,
         precision=precision,
         recall=recall,
@@ -348,7 +348,7 @@ def align(
     )
 
 
-def _matches(spans: list[tuple[int, int, int, int, str, float]]) -> Iterator[Match]:
+def _iter_matches(spans: list[tuple[int, int, int, int, str, float]]) -> Iterator[Match]:
     ends, chunk = (-1, -1), 0
     for candidate, length, reference, reference_length, stage, weight in spans:
         chunk += (candidate, reference) != ends

@@ -24,7 +24,7 @@ _TYPES: Mapping[object, Literal["flag", "integer", "number", "text"]] = {
 _FLAGS = {"true": True, "false": False}
 _ARGUMENT = re.compile(r"^ {4}(\w+): (.+(?:\n {8,}.+)*)", re.MULTILINE)
 _SPEC = re.compile(r"\s*([^()]*?)\s*(?:\((.*)\)\s*)?", re.DOTALL)
-_BETWEEN_METRICS = re.compile(r",(?![^(]*\))")
+_METRIC_SEPARATOR = re.compile(r",(?![^(]*\))")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,14 +92,14 @@ def metric_options(metric: type[Metric]) -> Mapping[str, MetricOption]:
     helps = dict(_ARGUMENT.findall(inspect.cleandoc(metric.__doc__ or "")))
     found = {}
     for field in fields(metric):  # type: ignore[arg-type]
-        kinds = _kinds(types[field.name]) if field.metadata.get("option", True) else None
+        kinds = _describe_type(types[field.name]) if field.metadata.get("option", True) else None
         if kinds is not None:
             text = " ".join(helps.get(field.name, "").split())
             found[field.name] = MetricOption(name=field.name, default=field.default, help=text, **kinds)
     return found
 
 
-def _kinds(annotation: Any) -> dict[str, Any] | None:
+def _describe_type(annotation: Any) -> dict[str, Any] | None:
     """Return an option's properties by its type; None if it has no textual form."""
     if annotation in _TYPES:
         return {"type": _TYPES[annotation]}
@@ -107,18 +107,18 @@ def _kinds(annotation: Any) -> dict[str, Any] | None:
     if get_origin(annotation) is Literal and all(isinstance(part, str) for part in parts):
         return {"type": "choice", "choices": parts}
     if get_origin(annotation) is tuple and parts[1:] == (...,):
-        one = _kinds(parts[0])
+        one = _describe_type(parts[0])
         return None if one is None else {**one, "is_tuple": True}
     if NoneType in parts and len(parts) == 2:
         (other,) = (part for part in parts if part is not NoneType)
-        one = _kinds(other)
+        one = _describe_type(other)
         return None if one is None else {**one, "is_optional": True}
     return None
 
 
 def split_metrics(text: str) -> tuple[str, ...]:
     """Split a comma-separated list of metrics, such as `BLEU,CIDEr-D(n=2,order=2)`."""
-    return tuple(part.strip() for part in _BETWEEN_METRICS.split(text))
+    return tuple(part.strip() for part in _METRIC_SEPARATOR.split(text))
 
 
 def split_options(text: str) -> tuple[str, dict[str, str]]:

@@ -92,7 +92,7 @@ def canonical_name(text: str) -> str:
     name, options = split_options(text)
     spelling = METRICS.spelling(name)
     if spelling is None:
-        raise OptionError(_unknown_metric(name))
+        raise OptionError(_describe_unknown(name))
     metric = type(METRICS[spelling]())
     values, known = parse_options(metric, options), metric_options(metric)
     shown = ",".join(f"{each}={known[each].show(value)}" for each, value in values.items())
@@ -110,7 +110,7 @@ def resolve(metrics: Iterable[str | Metric]) -> tuple[Metric, ...]:
         raise OptionError(f"'metrics' must be a list of names or metrics (got the string {metrics!r})")
     if not isinstance(metrics, Iterable):
         raise OptionError(f"'metrics' must be a list of names or metrics (got {metrics!r})")
-    resolved = tuple(_resolved(metric) for metric in metrics)
+    resolved = tuple(_resolve_metric(metric) for metric in metrics)
     if not resolved:
         raise OptionError("'metrics' must contain at least one metric (got none)")
     names = [name for metric in resolved for name in metric.names]
@@ -135,7 +135,7 @@ def metric_keys(metrics: Sequence[Metric]) -> tuple[str, ...]:
     )
 
 
-def _unknown_metric(name: str) -> str:
+def _describe_unknown(name: str) -> str:
     from difflib import get_close_matches
 
     names = {each.lower(): each for each in METRICS}
@@ -144,7 +144,7 @@ def _unknown_metric(name: str) -> str:
     return f"unknown metric {name!r}{question} 'capeval metrics' for the list"
 
 
-def _resolved(metric: object) -> Metric:
+def _resolve_metric(metric: object) -> Metric:
     if isinstance(metric, Metric):
         return metric
     if isinstance(metric, str):

@@ -14,7 +14,7 @@ from capeval.tokenizers import TokenizedReferences
 __all__ = ["RougeL", "RougeN", "RougeS"]
 
 # The largest number that the kernel accepts; no caption is that long.
-_FARTHEST = 2**31 - 1
+_MAX_DISTANCE = 2**31 - 1
 
 
 @register
@@ -97,7 +97,7 @@ class RougeS(MeanMetric):
 
     def __post_init__(self) -> None:
         if self.distance is not None:
-            checked_integer("distance", self.distance, 1, _FARTHEST, or_none=True)
+            checked_integer("distance", self.distance, 1, _MAX_DISTANCE, or_none=True)
         checked_positive("beta", self.beta)
 
     def kernel(self, references: TokenizedReferences) -> Kernel:  # noqa: ARG002

@@ -53,7 +53,7 @@ Text = Literal["tokens", "raw"]
 # store is written, so an interrupted run loses at most one chunk. Smaller chunks would leave threads idle and
 # split sentences of equal length, which are parsed in parallel, into different chunks.
 _CHUNK_SECONDS, _SMALLEST_CHUNK, _LARGEST_CHUNK = 1.0, 256, 16_384
-_LONGEST, _LONGEST_ALLOWED = 120, 400
+_DEFAULT_LIMIT, _HIGHEST_LIMIT = 120, 400
 _COLUMNS = ("candidate tuples", "reference tuples", "matched", *MEASURES, "images")
 # The parse is None if the caption contains a sentence that is too long.
 _Parses = dict[str, bytes | None]
@@ -121,7 +121,7 @@ class Spice(Metric):
     categories: tuple[str, ...] = ("All",)
     measures: tuple[str, ...] = ("F",)
     text: Text = "tokens"
-    longest: int = field(default=_LONGEST, metadata=NOT_AN_OPTION)
+    longest: int = field(default=_DEFAULT_LIMIT, metadata=NOT_AN_OPTION)
     require_all: bool = field(default=False, compare=False, metadata=NOT_AN_OPTION)
     store: ParseStore | None = field(default=None, compare=False, metadata=NOT_AN_OPTION)
     model: Path | None = field(default=None, compare=False, metadata=NOT_AN_OPTION)
@@ -131,7 +131,7 @@ class Spice(Metric):
             check = partial(checked_choice, name, choices=choices)
             checked_different(name, getattr(self, name), "names", check)
         checked_choice("text", self.text, get_args(Text))
-        checked_integer("longest", self.longest, 1, _LONGEST_ALLOWED)
+        checked_integer("longest", self.longest, 1, _HIGHEST_LIMIT)
         if self.store is not None and not isinstance(self.store, ParseStore):
             raise OptionError(f"'store' must be a ParseStore, or None (got {self.store!r})")
         checked_path("model", self.model)
@@ -170,7 +170,7 @@ class Spice(Metric):
 
     def options(self) -> tuple[str, ...]:
         """Return the options as `name=value`; a sentence limit only if it was changed."""
-        limit = () if self.longest == _LONGEST else (f"longest={self.longest}",)
+        limit = () if self.longest == _DEFAULT_LIMIT else (f"longest={self.longest}",)
         return (*super().options(), *limit)
 
     def parsing_up_to(self, longest: int) -> Self:
@@ -194,11 +194,9 @@ class Spice(Metric):
     @property
     def unscored_fix(self) -> str:
         """The option that raises the sentence limit, if it can be raised."""
-        if self.longest == _LONGEST_ALLOWED:
+        if self.longest == _HIGHEST_LIMIT:
             return "this is the highest limit"
-        return (
-            f"raise the limit with --spice-longest N (Python: Spice(longest=N)), at most {_LONGEST_ALLOWED}"
-        )
+        return f"raise the limit with --spice-longest N (Python: Spice(longest=N)), at most {_HIGHEST_LIMIT}"
 
     def explain(self, candidate: str, references: Sequence[str]) -> ComparedGraphs:
         """Return the scene graphs of the candidate and of all references together.
@@ -225,32 +223,32 @@ class Spice(Metric):
             ResourceError: The model was not built yet.
         """
         model = self._native_model()
-        groups = self._texts(references)
-        known = self._parses(references, list(chain.from_iterable(groups)))
+        groups = self._list_texts(references)
+        known = self._get_parses(references, list(chain.from_iterable(groups)))
         has_parses = np.array(
             [all(known[text] is not None for text in group) for group in groups], dtype=bool
         )
-        self._check(references.references.image_ids, has_parses)
+        self._require_parsed(references.references.image_ids, has_parses)
         parsed_groups = [[parse for text in group if (parse := known[text]) is not None] for group in groups]
         prepared = _native.SpiceReferences(model, parsed_groups)
 
         def statistics(candidates: TokenizedCandidates) -> FloatArray:
             texts = candidates.texts() if self.text == "tokens" else candidates.captions()
-            parses = self._parses(candidates, texts, known)
+            parses = self._get_parses(candidates, texts, known)
             is_parsed = np.array([parses[text] is not None for text in texts], dtype=bool)
             is_parsed &= has_parses[candidates.positions]
-            self._check(candidates.image_ids, is_parsed)
+            self._require_parsed(candidates.image_ids, is_parsed)
             rows = np.zeros((len(texts), len(self.statistics)))
             rows[~is_parsed, -1] = 1
             places = np.flatnonzero(is_parsed)
             found = [parse for place in places.tolist() if (parse := parses[texts[place]]) is not None]
             compared = prepared.statistics(candidates.positions[places], found)
-            rows[places, :-1] = compared[:, self._places].reshape(len(places), rows.shape[1] - 1)
+            rows[places, :-1] = compared[:, self._category_indices].reshape(len(places), rows.shape[1] - 1)
             return rows
 
         return statistics
 
-    def _check(self, images: Sequence[ImageId], is_parsed: NDArray[np.bool_]) -> None:
+    def _require_parsed(self, images: Sequence[ImageId], is_parsed: NDArray[np.bool_]) -> None:
         """Raise an error for images that could not be parsed, if `require_all` is set."""
         if self.require_all and not is_parsed.all():
             missing = dict.fromkeys(images[place] for place in np.flatnonzero(~is_parsed).tolist())
@@ -275,17 +273,17 @@ class Spice(Metric):
         return spice_model() if self.model is None else opened_model(self.model)
 
     @property
-    def _places(self) -> list[int]:
+    def _category_indices(self) -> list[int]:
         """Indices of the metric's categories in `CATEGORIES`."""
         return [CATEGORIES.index(category) for category in self.categories]
 
-    def _texts(self, references: TokenizedReferences) -> list[list[str]]:
+    def _list_texts(self, references: TokenizedReferences) -> list[list[str]]:
         captions = references.references
         if self.text == "raw":
             return [captions[image] for image in captions]
         return [references.texts(image) for image in captions]
 
-    def _parses(
+    def _get_parses(
         self,
         captions: TokenizedReferences | TokenizedCandidates,
         texts: Sequence[str],
@@ -302,7 +300,7 @@ class Spice(Metric):
         missing = [text for text in texts if text not in parses]
         parses |= {text: known[text] for text in missing if text in known}
         new = [text for text in missing if text not in parses]
-        made, _ = _parsed(model, new, self.longest, self.store)
+        made, _ = _parse_captions(model, new, self.longest, self.store)
         parses |= {text: made.get(text) for text in new}
         return parses
 
@@ -311,7 +309,7 @@ def parsed(
     model: _native.SpiceModel,
     texts: Iterable[str],
     *,
-    longest: int = _LONGEST,
+    longest: int = _DEFAULT_LIMIT,
     store: ParseStore | None = None,
 ) -> dict[str, bytes]:
     """Return the parse of each distinct caption, from the store if it is cached there.
@@ -328,14 +326,14 @@ def parsed(
         LongSentenceError: A sentence is longer than `longest`.
     """
     different = list(dict.fromkeys(texts))
-    parses, too_long = _parsed(model, different, longest, store)
+    parses, too_long = _parse_captions(model, different, longest, store)
     for text in different:
         if text in too_long:
-            raise _long_sentence(text, too_long[text], longest)
+            raise _create_length_error(text, too_long[text], longest)
     return parses
 
 
-def _parsed(
+def _parse_captions(
     model: _native.SpiceModel, texts: Iterable[str], longest: int, store: ParseStore | None
 ) -> tuple[dict[str, bytes], dict[str, int]]:
     """Parse captions.
@@ -352,9 +350,9 @@ def _parsed(
     # Sentences of equal length are parsed in parallel.
     missing = sorted((text for text in different if text not in parses), key=lambda text: text.count(" "))
     done = 0
-    for chunk in _chunks(missing):
+    for chunk in _iter_chunks(missing):
         report_progress("Parsing captions", done, len(missing))
-        new = _parsed_chunk(model, chunk, longest, too_long)
+        new = _parse_chunk(model, chunk, longest, too_long)
         if store is not None and not store.write(key, new):
             # No retry with the next chunks: a different process may lock the store, or the disk may be full.
             store = None
@@ -365,7 +363,7 @@ def _parsed(
     return parses, too_long
 
 
-def _parsed_chunk(
+def _parse_chunk(
     model: _native.SpiceModel, texts: list[str], longest: int, too_long: dict[str, int]
 ) -> dict[str, bytes]:
     """Return the parses of a chunk; add captions with long sentences to `too_long`."""
@@ -381,12 +379,12 @@ def _parsed_chunk(
     middle = (position + 1 + len(texts)) // 2
     parts = texts[:position], texts[position + 1 : middle], texts[middle:]
     return {
-        text: parse for part in parts for text, parse in _parsed_chunk(model, part, longest, too_long).items()
+        text: parse for part in parts for text, parse in _parse_chunk(model, part, longest, too_long).items()
     }
 
 
 def scene_tuples(
-    captions: Sequence[str], *, longest: int = _LONGEST, store: ParseStore | None = None
+    captions: Sequence[str], *, longest: int = _DEFAULT_LIMIT, store: ParseStore | None = None
 ) -> list[list[tuple[str, ...]]]:
     """Return the tuples of each caption, in the reference implementation's order.
 
@@ -408,7 +406,7 @@ def scene_tuples(
 
 
 def sentence_stages(
-    captions: Sequence[str], *, longest: int = _LONGEST
+    captions: Sequence[str], *, longest: int = _DEFAULT_LIMIT
 ) -> list[list[_native.SentenceStages]]:
     """Analyze each sentence of each caption: tokens, tags, lemmas, tree, dependencies.
 
@@ -422,24 +420,24 @@ def sentence_stages(
     """
     model = spice_model()
     stages: list[list[_native.SentenceStages]] = []
-    for chunk in _chunks(list(captions)):
+    for chunk in _iter_chunks(list(captions)):
         report_progress("Analyzing captions", len(stages), len(captions))
-        with _naming_long_sentences(chunk, longest):
+        with _name_long_sentences(chunk, longest):
             stages += model.stages(chunk, longest)
     report_progress("Analyzing captions", len(captions), len(captions))
     return stages
 
 
 @contextmanager
-def _naming_long_sentences(texts: Sequence[str], longest: int) -> Iterator[None]:
+def _name_long_sentences(texts: Sequence[str], longest: int) -> Iterator[None]:
     try:
         yield
     except _native.SentenceTooLongError as error:
         position, words = error.args
-        raise _long_sentence(texts[position], words, longest) from None
+        raise _create_length_error(texts[position], words, longest) from None
 
 
-def _long_sentence(text: str, words: int, longest: int) -> LongSentenceError:
+def _create_length_error(text: str, words: int, longest: int) -> LongSentenceError:
     return LongSentenceError(
         f"SPICE parses sentences of up to {longest} tokens (got one of {words} in the caption"
         f" {shortened(text)}); raise the limit with the option 'longest'",
@@ -447,7 +445,7 @@ def _long_sentence(text: str, words: int, longest: int) -> LongSentenceError:
     )
 
 
-def _chunks(texts: list[str]) -> Iterator[list[str]]:
+def _iter_chunks(texts: list[str]) -> Iterator[list[str]]:
     start, size = 0, _SMALLEST_CHUNK
     while start < len(texts):
         begun = time.monotonic()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Spider"]
 
 # SPICE's own default.
-_LONGEST = 120
+_DEFAULT_LIMIT = 120
 
 
 @register
@@ -53,7 +53,7 @@ class Spider(Metric):
     frequencies: DocumentFrequencies | Literal["references", "uniform"] = field(
         default="references", metadata=NOT_AN_OPTION
     )
-    longest: int = field(default=_LONGEST, metadata=NOT_AN_OPTION)
+    longest: int = field(default=_DEFAULT_LIMIT, metadata=NOT_AN_OPTION)
     require_all: bool = field(default=False, compare=False, metadata=NOT_AN_OPTION)
     store: ParseStore | None = field(default=None, compare=False, metadata=NOT_AN_OPTION)
     model: Path | None = field(default=None, compare=False, metadata=NOT_AN_OPTION)
@@ -112,7 +112,7 @@ class Spider(Metric):
 
     def options(self) -> tuple[str, ...]:
         """Return the sentence limit as `name=value`, if it is not the default."""
-        return () if self.longest == _LONGEST else (f"longest={self.longest}",)
+        return () if self.longest == _DEFAULT_LIMIT else (f"longest={self.longest}",)
 
     def parsing_up_to(self, longest: int) -> Self:
         """Return a copy with this sentence limit, in tokens."""

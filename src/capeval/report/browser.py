@@ -122,7 +122,7 @@ def caption_browser(
         style=Markup(resource("assets/browser.css")),  # noqa: S704
         body=Markup(body),  # noqa: S704
         policy=f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
-        f"{_image_sources((pictures or {}).values())}",
+        f"{_build_image_policy((pictures or {}).values())}",
     )
 
 
@@ -161,7 +161,7 @@ def browser_data(
         )
         for system, found in zip(systems, texts, strict=True)
     ]
-    return _data(
+    return _build_data(
         ids,
         list(systems[0].report.corpus),
         said,
@@ -200,7 +200,7 @@ def captions_data(
     texts = [[text for found in references for text in found], *(list(each.captions) for each in said)]
     rows = iter(tokenize([text for each in texts for text in each], tokenizer))
     tokens = [[" ".join(next(rows)) for _ in each] for each in texts]
-    return _data(
+    return _build_data(
         ids,
         scores,
         said,
@@ -212,7 +212,7 @@ def captions_data(
     )
 
 
-def _data(
+def _build_data(
     ids: Sequence[ImageId],
     scores: Sequence[str],
     said: Sequence[SystemCaptions],
@@ -236,15 +236,15 @@ def _data(
         "ids": [str(image) for image in ids],
         "references": list(references),
         "candidates": [list(each.captions) for each in said],
-        "values": [[_whole(column) for column in each.values.T] for each in said],
-        "tokens": [_unlike(of, rows) for of, rows in zip(texts, tokens, strict=True)],
-        "domains": _domains(ids, details),
-        "constraints": _constraints(ids, details, tokenizer),
-        "pictures": None if pictures is None else _shortened([pictures.get(image) for image in ids]),
+        "values": [[_scale_scores(column) for column in each.values.T] for each in said],
+        "tokens": [_list_different_tokens(of, rows) for of, rows in zip(texts, tokens, strict=True)],
+        "domains": _encode_domains(ids, details),
+        "constraints": _encode_constraints(ids, details, tokenizer),
+        "pictures": None if pictures is None else _split_urls([pictures.get(image) for image in ids]),
     }
 
 
-def _domains(ids: Sequence[ImageId], details: ImageDetails) -> dict[str, Any] | None:
+def _encode_domains(ids: Sequence[ImageId], details: ImageDetails) -> dict[str, Any] | None:
     """Return the domain names and the index of each image's domain (-1 for none).
 
     The result is None if no image has a domain.
@@ -255,7 +255,7 @@ def _domains(ids: Sequence[ImageId], details: ImageDetails) -> dict[str, Any] | 
     return {"names": names, "of": of} if names else None
 
 
-def _constraints(
+def _encode_constraints(
     ids: Sequence[ImageId], details: ImageDetails, tokenizer: Tokenizer
 ) -> dict[str, Any] | None:
     """Return distinct constraints with tokenized phrases, and each image's indices.
@@ -275,14 +275,14 @@ def _constraints(
     return {"names": [name for name, _ in places], "phrases": phrases, "of": of}
 
 
-def _whole(values: FloatArray) -> list[int | None]:
+def _scale_scores(values: FloatArray) -> list[int | None]:
     """Return scores as scaled integers, for a small page; None for NaN."""
     known = ~np.isnan(values)
     numbers = np.rint(np.where(known, values, 0.0) * _SCALE).astype(np.int64).tolist()
     return [number if there else None for number, there in zip(numbers, known.tolist(), strict=True)]
 
 
-def _unlike(captions: Iterable[str], tokens: Iterable[str]) -> dict[int, str]:
+def _list_different_tokens(captions: Iterable[str], tokens: Iterable[str]) -> dict[int, str]:
     """Return tokens, by position, of captions that the script splits differently."""
     return {
         position: row
@@ -291,19 +291,19 @@ def _unlike(captions: Iterable[str], tokens: Iterable[str]) -> dict[int, str]:
     }
 
 
-def _shortened(addresses: Sequence[str | None]) -> dict[str, Any]:
+def _split_urls(addresses: Sequence[str | None]) -> dict[str, Any]:
     """Split URLs into their common prefix, common suffix, and the middle of each."""
     there = [address for address in addresses if address is not None]
-    before = _beginning(there)
+    before = _find_common_prefix(there)
     rest = [address[len(before) :] for address in there]
-    after = _beginning([address[::-1] for address in rest])[::-1]
+    after = _find_common_prefix([address[::-1] for address in rest])[::-1]
     middles = [
         None if address is None else address[len(before) : len(address) - len(after)] for address in addresses
     ]
     return {"before": before, "after": after, "middles": middles}
 
 
-def _beginning(texts: Sequence[str]) -> str:
+def _find_common_prefix(texts: Sequence[str]) -> str:
     """Return the common prefix."""
     first, last = min(texts, default=""), max(texts, default="")
     return first[: next((at for at, each in enumerate(first) if each != last[at : at + 1]), len(first))]
@@ -315,7 +315,7 @@ def script_json(data: Mapping[str, Any]) -> str:
     return text.replace("<", "\\u003c")
 
 
-def _image_sources(addresses: Iterable[str]) -> str:
+def _build_image_policy(addresses: Iterable[str]) -> str:
     """Return the directive of the policy that allows only the sources of the images."""
     sources = set()
     for address in addresses:

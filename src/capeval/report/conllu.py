@@ -28,30 +28,30 @@ def to_conllu(sentence: SentenceStages) -> str:
     nodes = {node for _, *ends in sentence.processed for node in ends if node[0] > 0}
     nodes |= {(number, 0) for number in range(1, len(sentence.tokens) + 1)}
     return "".join(
-        "\t".join(_columns(sentence, node, heads.get(node), processed.get(node, ()))) + "\n"
+        "\t".join(_build_columns(sentence, node, heads.get(node), processed.get(node, ()))) + "\n"
         for node in sorted(nodes)
     )
 
 
-def _columns(
+def _build_columns(
     sentence: SentenceStages, node: _Node, head: _Edge | None, edges: Sequence[_Edge]
 ) -> tuple[str, ...]:
     number, copy = node
     relations = sorted((governor, relation) for relation, governor, _ in edges)
     return (
-        _id(node),
+        _format_id(node),
         sentence.tokens[number - 1],
         sentence.lemmas[number - 1],
         _NONE,
         sentence.tags[number - 1],
         _NONE,
-        _NONE if head is None else _id(head[1]),
+        _NONE if head is None else _format_id(head[1]),
         _NONE if head is None else head[0],
-        "|".join(f"{_id(governor)}:{relation}" for governor, relation in relations) or _NONE,
+        "|".join(f"{_format_id(governor)}:{relation}" for governor, relation in relations) or _NONE,
         f"CopyOf={number}" if copy else _NONE,
     )
 
 
-def _id(node: _Node) -> str:
+def _format_id(node: _Node) -> str:
     number, copy = node
     return f"{number}.{copy}" if copy else str(number)

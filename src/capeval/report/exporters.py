@@ -35,28 +35,28 @@ def to_json(systems: Sequence[System], *, per_image: bool = False) -> str:
         systems: The systems.
         per_image: Whether to include the scores of each image.
     """
-    objects = [_object(system, per_image=per_image) for system in systems]
-    return _json(objects[0] if len(objects) == 1 else objects, lines=not per_image)
+    objects = [_build_object(system, per_image=per_image) for system in systems]
+    return _dump_json(objects[0] if len(objects) == 1 else objects, lines=not per_image)
 
 
-def _object(system: System, *, per_image: bool) -> dict[str, Any]:
+def _build_object(system: System, *, per_image: bool) -> dict[str, Any]:
     content: dict[str, Any] = {"system": system.name, **system.report.to_dict(per_image=per_image)}
     if system.intervals:
-        content["intervals"] = {name: _numbers(interval) for name, interval in system.intervals.items()}
+        content["intervals"] = {name: _replace_nan(interval) for name, interval in system.intervals.items()}
     return content
 
 
 def comparison_to_json(comparisons: Mapping[str, Comparison], a: str, b: str) -> str:
     """Return an object with the systems' names, the comparisons and any notes."""
-    metrics = {name: _numbers(each) for name, each in comparisons.items()}
+    metrics = {name: _replace_nan(each) for name, each in comparisons.items()}
     content: dict[str, Any] = {"systems": {"a": a, "b": b}, "metrics": metrics}
     notes = getattr(comparisons, "notes", ())
     if notes:
         content["notes"] = list(notes)
-    return _json(content, lines=True)
+    return _dump_json(content, lines=True)
 
 
-def _numbers(made: Interval | Comparison) -> dict[str, Any]:
+def _replace_nan(made: Interval | Comparison) -> dict[str, Any]:
     """Return the fields, with None for NaN; `higher_is_better` only if it is false."""
     numbers = {name: without_nan(value) for name, value in asdict(made).items()}
     if numbers.get("higher_is_better"):
@@ -64,7 +64,7 @@ def _numbers(made: Interval | Comparison) -> dict[str, Any]:
     return numbers
 
 
-def _json(content: object, *, lines: bool) -> str:
+def _dump_json(content: object, *, lines: bool) -> str:
     # Python writes indented JSON ten times more slowly, which matters for tens of thousands of images.
     return json.dumps(content, indent=2 if lines else None, ensure_ascii=False, allow_nan=False) + "\n"
 
@@ -101,23 +101,25 @@ def to_markdown(grid: Grid) -> str:
     """Format a GitHub-flavored Markdown table, with the best of each column in bold."""
     numbers = number_columns(grid)
     rule = ["---:" if column in numbers else "---" for column in range(len(grid.columns))]
-    body = [[_bold(_markdown(shown(cell)), cell) for cell in row] for row in grid.rows]
-    rows = [[_markdown(name) for name in grid.columns], rule, *body]
+    body = [[_mark_best(_escape_markdown(shown(cell)), cell) for cell in row] for row in grid.rows]
+    rows = [[_escape_markdown(name) for name in grid.columns], rule, *body]
     table = "".join(f"| {' | '.join(row)} |\n" for row in rows)
     # The notes are one paragraph, since Markdown renders a line end as a space.
-    return table + ("\n" + "".join(f"{_markdown(note)}\n" for note in _notes(grid)) if grid.notes else "")
+    return table + (
+        "\n" + "".join(f"{_escape_markdown(note)}\n" for note in _escape_notes(grid)) if grid.notes else ""
+    )
 
 
-def _notes(grid: Grid) -> list[str]:
+def _escape_notes(grid: Grid) -> list[str]:
     # Notes can contain names from files.
     return [printable(note) for note in grid.notes]
 
 
-def _bold(text: str, cell: Cell) -> str:
+def _mark_best(text: str, cell: Cell) -> str:
     return f"**{text}**" if cell.best else text
 
 
-def _markdown(text: str) -> str:
+def _escape_markdown(text: str) -> str:
     for character in "\\`*_[]<>|~#":
         text = text.replace(character, f"\\{character}")
     return " ".join(text.split())
@@ -128,13 +130,16 @@ def to_latex(grid: Grid) -> str:
     numbers = number_columns(grid)
     alignment = "".join("r" if column in numbers else "l" for column in range(len(grid.columns)))
     lines = ["% \\usepackage{booktabs}", f"\\begin{{tabular}}{{{alignment}}}", "\\toprule"]
-    lines += [" & ".join(_latex(name) for name in grid.columns) + r" \\", "\\midrule"]
+    lines += [" & ".join(_escape_latex(name) for name in grid.columns) + r" \\", "\\midrule"]
     for row in grid.rows:
-        cells = [rf"\textbf{{{_latex(shown(cell))}}}" if cell.best else _latex(shown(cell)) for cell in row]
+        cells = [
+            rf"\textbf{{{_escape_latex(shown(cell))}}}" if cell.best else _escape_latex(shown(cell))
+            for cell in row
+        ]
         # LaTeX would read a bracket at the start of a row as an argument of the previous row.
         lines.append(("{}" if cells[0].startswith("[") else "") + " & ".join(cells) + r" \\")
     # As comments, since authors put notes in the caption or the text of a paper.
-    notes = [f"% {note}" for note in _notes(grid)]
+    notes = [f"% {note}" for note in _escape_notes(grid)]
     return "\n".join([*lines, "\\bottomrule", "\\end{tabular}", *notes, ""])
 
 
@@ -148,7 +153,7 @@ _LATEX = {
 }
 
 
-def _latex(text: str) -> str:
+def _escape_latex(text: str) -> str:
     return "".join(_LATEX.get(character, character) for character in " ".join(text.split()))
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["to_html"]
 
-_EXAMPLES = 6
+_EXAMPLE_COUNT = 6
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +81,7 @@ def to_html(
         from capeval.report.templates import rendered
     except ImportError as error:
         raise missing_package("HTML reports need", error, "report") from None
-    figures = {} if brief else _figures(systems, published or {})
+    figures = {} if brief else _draw_figures(systems, published or {})
     grid = scores(systems, published, source=source)
     names = tuple(systems[0].report.corpus)
     by = checked_choice("examples_by", examples_by or names[-1], names)
@@ -89,8 +89,8 @@ def to_html(
     examples, browser = {}, None
     shown = [system for system in systems if system.name in (candidates or {})]
     if references is not None and candidates is not None and shown:
-        _require(tokenizer, shown)
-        examples = {} if brief else _examples(shown, by, references, candidates, tokenizer)
+        _require_tokenizer(tokenizer, shown)
+        examples = {} if brief else _select_examples(shown, by, references, candidates, tokenizer)
         browser = caption_browser(
             shown, references, candidates, tokenizer=tokenizer, by=by, pictures=pictures, details=details
         )
@@ -106,7 +106,9 @@ def to_html(
     )
 
 
-def _figures(systems: Sequence[System], published: Mapping[str, Mapping[str, float]]) -> dict[str, Markup]:
+def _draw_figures(
+    systems: Sequence[System], published: Mapping[str, Mapping[str, float]]
+) -> dict[str, Markup]:
     try:
         from capeval.report import svg_plots
     except ImportError as error:
@@ -114,7 +116,7 @@ def _figures(systems: Sequence[System], published: Mapping[str, Mapping[str, flo
     return {"bars": svg_plots.bars(systems, published), "spread": svg_plots.spread(systems)}
 
 
-def _examples(
+def _select_examples(
     systems: Sequence[System],
     by: str,
     references: References,
@@ -129,19 +131,24 @@ def _examples(
         # come last and are excluded.
         goodness = -values if by in system.report.lower_is_better else values
         order = np.argsort(-goodness, kind="stable")[: np.count_nonzero(~np.isnan(values))]
-        count = min(_EXAMPLES, len(order) // 2)
+        count = min(_EXAMPLE_COUNT, len(order) // 2)
         chosen = {"Best": order[:count], "Worst": order[len(order) - count :][::-1]}
         images = [system.report.image_ids[row] for rows in chosen.values() for row in rows]
         said = candidates[system.name]
-        graphs = _graphs(system, references.select(images), said.select(images), tokenizer) if images else {}
+        graphs = (
+            _draw_graphs(system, references.select(images), said.select(images), tokenizer) if images else {}
+        )
         examples[system.name] = {
-            label: [_example(system, int(row), float(values[row]), references, said, graphs) for row in rows]
+            label: [
+                _create_example(system, int(row), float(values[row]), references, said, graphs)
+                for row in rows
+            ]
             for label, rows in chosen.items()
         }
     return examples
 
 
-def _example(
+def _create_example(
     system: System,
     row: int,
     score: float,
@@ -159,7 +166,7 @@ def _example(
     )
 
 
-def _graphs(
+def _draw_graphs(
     system: System, references: References, candidates: Candidates, tokenizer: Tokenizer
 ) -> dict[ImageId, tuple[Markup, Markup]]:
     """Draw the scene graphs of candidates and references, if a metric compares them."""
@@ -190,7 +197,7 @@ def _graphs(
     return {}
 
 
-def _require(tokenizer: Tokenizer, systems: Sequence[System]) -> None:
+def _require_tokenizer(tokenizer: Tokenizer, systems: Sequence[System]) -> None:
     for metric, made in (scored for system in systems for scored in system.report.scores):
         if metric.reads == "tokens" and made.signature.tokenizer != str(tokenizer):
             raise MismatchError(

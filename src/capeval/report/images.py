@@ -19,12 +19,12 @@ __all__ = ["embedded", "needs_file_names", "picture_addresses"]
 _FIELDS = ("id", "file_name")
 _ENDINGS = (".avif", ".bmp", ".gif", ".jpeg", ".jpg", ".png", ".webp")
 _TYPES = {".jpg": "jpeg"}
-_NUMBER_LAST = re.compile(r"\d+$")
+_TRAILING_NUMBER = re.compile(r"\d+$")
 
 
 def needs_file_names(place: str) -> bool:
     """Return whether the file names of images help to find their pictures."""
-    return not _is_pattern(place) or "file_name" in _fields(place)
+    return not _is_pattern(place) or "file_name" in _parse_fields(place)
 
 
 def picture_addresses(
@@ -46,12 +46,12 @@ def picture_addresses(
         OSError: The folder can't be read.
     """
     if _is_pattern(place):
-        return _by_pattern(place, images, page, file_names)
+        return _format_addresses(place, images, page, file_names)
     if not Path(place).is_dir():
         raise OptionError(
             f"pictures must be a folder, or a pattern with {{id}} or {{file_name}} (got {shortened(place)})"
         )
-    return _of_folder(Path(place), images, page, file_names)
+    return _find_in_folder(Path(place), images, page, file_names)
 
 
 def embedded(addresses: Mapping[ImageId, str], page: Path) -> dict[ImageId, str]:
@@ -83,7 +83,7 @@ def _is_pattern(place: str) -> bool:
     return "{" in place
 
 
-def _fields(pattern: str) -> set[str]:
+def _parse_fields(pattern: str) -> set[str]:
     """Return the field names in a pattern."""
     try:
         fields = {name for _, name, _, _ in Formatter().parse(pattern) if name is not None}
@@ -97,11 +97,11 @@ def _fields(pattern: str) -> set[str]:
     return fields
 
 
-def _by_pattern(
+def _format_addresses(
     pattern: str, images: Sequence[ImageId], page: Path, file_names: Mapping[ImageId, str]
 ) -> dict[ImageId, str]:
     missing = [image for image in images if image not in file_names]
-    if "file_name" in _fields(pattern) and missing:
+    if "file_name" in _parse_fields(pattern) and missing:
         raise MismatchError(f"{first_few(missing)} without a 'file_name' among the references")
     formatted = any(name == "id" and form for _, name, form, _ in Formatter().parse(pattern))
     if formatted and isinstance(images[0], str):
@@ -121,16 +121,16 @@ def _by_pattern(
             raise OptionError(
                 f"the pattern {shortened(pattern)} is invalid for image {image} ({error})"
             ) from None
-        addresses[image] = made if elsewhere else _relative(Path(made), page)
+        addresses[image] = made if elsewhere else _make_relative(Path(made), page)
     return addresses
 
 
-def _of_folder(
+def _find_in_folder(
     folder: Path, images: Sequence[ImageId], page: Path, file_names: Mapping[ImageId, str]
 ) -> dict[ImageId, str]:
     found: dict[ImageId, list[str]] = {}
     for name in sorted(each.name for each in folder.iterdir() if each.suffix.lower() in _ENDINGS):
-        for image in _images_of(name):
+        for image in _list_ids(name):
             found.setdefault(image, []).append(name)
     addresses = {}
     for image in images:
@@ -141,7 +141,7 @@ def _of_folder(
                 f"{folder}: image {shortened(image)} must have one picture (got {', '.join(names)})"
             )
         if names:
-            addresses[image] = _relative(folder / names[0], page)
+            addresses[image] = _make_relative(folder / names[0], page)
     if not addresses:
         raise MismatchError(
             f"{folder}: no picture is named after an image, such as {images[0]}.jpg or"
@@ -150,15 +150,15 @@ def _of_folder(
     return addresses
 
 
-def _images_of(name: str) -> set[ImageId]:
+def _list_ids(name: str) -> set[ImageId]:
     """Return the ids that a file name can match.
 
     These are the name, the name without its suffix, and the number at its end.
     """
     stem = name.rpartition(".")[0]
-    number = _NUMBER_LAST.search(stem)
+    number = _TRAILING_NUMBER.search(stem)
     return {name, stem} | ({int(number[0])} if number else set())
 
 
-def _relative(path: Path, page: Path) -> str:
+def _make_relative(path: Path, page: Path) -> str:
     return quote(Path(os.path.relpath(path, page.parent)).as_posix())

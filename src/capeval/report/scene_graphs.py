@@ -54,7 +54,7 @@ def drawn(graph: SceneGraph, title: str) -> Markup:
     """
     if not graph.objects:
         return Markup('<p class="empty">SPICE found no objects.</p>')
-    layout = _layout(graph)
+    layout = _compute_layout(graph)
     width = int(layout.box + layout.label + 24 + _LANE * (len(graph.relations) + 1))
     height = layout.tops[-1] + layout.heights[-1] + 2
     parts = [
@@ -63,12 +63,12 @@ def drawn(graph: SceneGraph, title: str) -> Markup:
         ).format(width, height, width, int(_SMALLEST * width)),
         Markup("<title>{}</title>").format(title),
     ]
-    parts += [_relation(graph, layout, number) for number in range(len(graph.relations))]
-    parts += [_object(graph, layout, number) for number in range(len(graph.objects))]
+    parts += [_draw_relation(graph, layout, number) for number in range(len(graph.relations))]
+    parts += [_draw_object(graph, layout, number) for number in range(len(graph.objects))]
     return Markup("").join([*parts, Markup("</svg>")])
 
 
-def _layout(graph: SceneGraph) -> _Layout:
+def _compute_layout(graph: SceneGraph) -> _Layout:
     tops, heights = [], []
     starts, ends = [0] * len(graph.relations), [0] * len(graph.relations)
     top = 1
@@ -97,38 +97,38 @@ def _layout(graph: SceneGraph) -> _Layout:
     )
 
 
-def _object(graph: SceneGraph, layout: _Layout, number: int) -> Markup:
+def _draw_object(graph: SceneGraph, layout: _Layout, number: int) -> Markup:
     thing = graph.objects[number]
     top = layout.tops[number]
     box = Markup('<rect class="{}" x="1" y="{}" width="{}" height="{}" rx="6"/>').format(
-        _class(thing.matched), top, layout.box - 1, layout.heights[number]
+        _get_css_class(thing.matched), top, layout.box - 1, layout.heights[number]
     )
-    lines = [_text(thing.name, thing.matched, 10, top + _PADDING + 13, "name")]
+    lines = [_draw_text(thing.name, thing.matched, 10, top + _PADDING + 13, "name")]
     lines += [
-        _text(attribute.name, attribute.matched, 18, top + _PADDING + 13 + _LINE * row, "attribute")
+        _draw_text(attribute.name, attribute.matched, 18, top + _PADDING + 13 + _LINE * row, "attribute")
         for row, attribute in enumerate(thing.attributes, start=1)
     ]
     return Markup("").join([box, *lines])
 
 
-def _relation(graph: SceneGraph, layout: _Layout, number: int) -> Markup:
+def _draw_relation(graph: SceneGraph, layout: _Layout, number: int) -> Markup:
     relation = graph.relations[number]
     start, end = layout.starts[number], layout.ends[number]
     lane = layout.box + layout.label + 18 + _LANE * number
     path = f"M{layout.box} {start}H{lane}V{end}H{layout.box + 7}"
     head = f"M{layout.box + 8} {end - 4}L{layout.box + 1} {end}L{layout.box + 8} {end + 4}z"
     line = Markup('<path class="{0}" d="{1}"/><path class="{0} head" d="{2}"/>').format(
-        _class(relation.matched), path, head
+        _get_css_class(relation.matched), path, head
     )
-    return line + _text(relation.name, relation.matched, layout.box + 12, start - 3, "relation")
+    return line + _draw_text(relation.name, relation.matched, layout.box + 12, start - 3, "relation")
 
 
-def _text(text: str, matched: bool, x: int, y: int, kind: str) -> Markup:
+def _draw_text(text: str, matched: bool, x: int, y: int, kind: str) -> Markup:
     shown = (_TICK if matched else "") + text
     return Markup('<text class="{} {}" x="{}" y="{}">{}</text>').format(
-        kind, _class(matched), x, y, escape(shown)
+        kind, _get_css_class(matched), x, y, escape(shown)
     )
 
 
-def _class(matched: bool) -> str:
+def _get_css_class(matched: bool) -> str:
     return "matched" if matched else "unmatched"

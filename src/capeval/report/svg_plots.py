@@ -26,14 +26,14 @@ def bars(systems: Sequence[System], published: Mapping[str, Mapping[str, float]]
     with mpl.rc_context(STYLE):
         names = tuple(systems[0].report.corpus)
         count = len(systems) + len(published)
-        figure, panels = _panels(len(names), 0.9 + 0.24 * count)
+        figure, panels = _create_panels(len(names), 0.9 + 0.24 * count)
         for name, panel in zip(names, panels, strict=True):
-            _bars_of(panel, name, systems, published)
-        _legend(figure, panels[0], [*(system.name for system in systems), *published])
-        return _svg(figure, "bars", "Bar charts of the corpus scores")
+            _plot_panel(panel, name, systems, published)
+        _add_legend(figure, panels[0], [*(system.name for system in systems), *published])
+        return _render_svg(figure, "bars", "Bar charts of the corpus scores")
 
 
-def _bars_of(
+def _plot_panel(
     panel: Axes, name: str, systems: Sequence[System], published: Mapping[str, Mapping[str, float]]
 ) -> None:
     for place, system in enumerate(systems):
@@ -74,9 +74,9 @@ def spread(systems: Sequence[System]) -> Markup:
     """Plot the distribution of image scores: one panel per score, one line per system."""
     with mpl.rc_context(STYLE):
         names = tuple(systems[0].report.corpus)
-        figure, panels = _panels(len(names), 1.8)
+        figure, panels = _create_panels(len(names), 1.8)
         for name, panel in zip(names, panels, strict=True):
-            values = [_scored(system, name) for system in systems]
+            values = [_get_scores(system, name) for system in systems]
             highest = max((float(each.max()) for each in values if each.size), default=0.0)
             edges = np.linspace(0.0, highest if highest > 0 else 1.0, _BINS + 1)
             for place, each in enumerate(values):
@@ -90,17 +90,17 @@ def spread(systems: Sequence[System]) -> Markup:
             panel.set_xlim(edges[0], edges[-1])
             panel.yaxis.set_major_formatter(lambda value, _: f"{100 * value:g}%")
         if len(systems) > 1:
-            _legend(figure, panels[0], [system.name for system in systems])
-        return _svg(figure, "spread", "Histograms of the scores per image")
+            _add_legend(figure, panels[0], [system.name for system in systems])
+        return _render_svg(figure, "spread", "Histograms of the scores per image")
 
 
-def _scored(system: System, name: str) -> FloatArray:
+def _get_scores(system: System, name: str) -> FloatArray:
     """Return the scores of the scored images."""
     values = system.report.per_image[name]
     return values[~np.isnan(values)]
 
 
-def _panels(count: int, height: float) -> tuple[Figure, list[Axes]]:
+def _create_panels(count: int, height: float) -> tuple[Figure, list[Axes]]:
     # Three per row if four would leave half of the last row empty.
     columns = 3 if count in (5, 6, 9) else min(4, count)
     rows = -(-count // columns)
@@ -112,14 +112,14 @@ def _panels(count: int, height: float) -> tuple[Figure, list[Axes]]:
     return figure, panels[:count]
 
 
-def _legend(figure: Figure, panel: Axes, names: Sequence[str]) -> None:
+def _add_legend(figure: Figure, panel: Axes, names: Sequence[str]) -> None:
     handles = panel.patches
     # A dollar sign would start a formula, and a leading underscore would hide the name.
     labels = [name.replace("$", r"\$") for name in names]
     figure.legend(handles, labels, loc="outside upper left", ncols=min(4, len(names)), frameon=False)
 
 
-def _svg(figure: Figure, salt: str, label: str) -> Markup:
+def _render_svg(figure: Figure, salt: str, label: str) -> Markup:
     svg = to_svg(figure, salt).decode()
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)

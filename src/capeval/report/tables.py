@@ -84,26 +84,30 @@ def scores(
     Raises:
         MismatchError: The systems have different metrics or subsets.
     """
-    names = _names(systems)
+    names = _get_names(systems)
     subsets = tuple(systems[0].report.subsets)
     if any(tuple(system.report.subsets) != subsets for system in systems):
         raise MismatchError("systems in a table must have the same subsets")
     lower = systems[0].report.lower_is_better
     whole = [(system.name, system.report.corpus, system.intervals) for system in systems]
-    rows = _ranked(names, lower, whole)
+    rows = _rank_systems(names, lower, whole)
     for name, values in (published or {}).items():
         rows.append((Cell(value=name), *(Cell(value=values.get(metric)) for metric in names)))
-    notes = (*systems[0].report.notes(source, unscored=False), *_of_intervals(systems), *_unscored(systems))
+    notes = (
+        *systems[0].report.notes(source, unscored=False),
+        *_iter_interval_notes(systems),
+        *_iter_unscored_notes(systems),
+    )
     if not subsets:
         return Grid(columns=("System", *names), rows=tuple(rows), notes=notes)
     rows = [(row[0], Cell(value="all"), *row[1:]) for row in rows]
     for subset in subsets:
-        part = _ranked(names, lower, [(each.name, each.report.subsets[subset], {}) for each in systems])
+        part = _rank_systems(names, lower, [(each.name, each.report.subsets[subset], {}) for each in systems])
         rows += [(row[0], Cell(value=subset), *row[1:]) for row in part]
     return Grid(columns=("System", "Images", *names), rows=tuple(rows), notes=notes)
 
 
-def _of_intervals(systems: Sequence[System]) -> Iterator[str]:
+def _iter_interval_notes(systems: Sequence[System]) -> Iterator[str]:
     """Yield a note that explains intervals in brackets, if the table has any."""
     for interval in (each for system in systems for each in system.intervals.values()):
         yield (
@@ -113,7 +117,7 @@ def _of_intervals(systems: Sequence[System]) -> Iterator[str]:
         return
 
 
-def _unscored(systems: Sequence[System]) -> Iterator[str]:
+def _iter_unscored_notes(systems: Sequence[System]) -> Iterator[str]:
     """Yield notes on each system's unscored images."""
     for system in systems:
         named = f"{system.name}: " if len(systems) > 1 else ""
@@ -126,13 +130,13 @@ def per_image(systems: Sequence[System]) -> Grid:
     Raises:
         MismatchError: The systems have different metrics.
     """
-    names = _names(systems)
+    names = _get_names(systems)
     rows = []
     for system in systems:
         columns = [system.report.per_image[name].tolist() for name in names]
         for image, *values in zip(system.report.image_ids, *columns, strict=True):
             rows.append(tuple(Cell(value=value) for value in (system.name, image, *values)))
-    notes = tuple(_unscored(systems))
+    notes = tuple(_iter_unscored_notes(systems))
     return Grid(columns=("System", "image_id", *names), rows=tuple(rows), notes=notes)
 
 
@@ -158,7 +162,7 @@ def comparison(comparisons: Mapping[str, Comparison], a: str, b: str, *, notes: 
     return Grid(columns=("Metric", a, b, "Difference", "p-value"), rows=rows, notes=tuple(notes))
 
 
-def _names(systems: Sequence[System]) -> tuple[str, ...]:
+def _get_names(systems: Sequence[System]) -> tuple[str, ...]:
     if not systems:
         raise MismatchError("a table must have at least one system (got none)")
     names = tuple(systems[0].report.corpus)
@@ -167,7 +171,7 @@ def _names(systems: Sequence[System]) -> tuple[str, ...]:
     return names
 
 
-def _ranked(
+def _rank_systems(
     names: Sequence[str],
     lower: Collection[str],
     systems: Sequence[tuple[str, Mapping[str, float], Mapping[str, Interval]]],

@@ -26,25 +26,28 @@ def table(grid: Grid, title: str | None = None, *, styled: bool = False) -> str:
     right = number_columns(grid)
     header = [printable(name) for name in grid.columns]
     texts = [[shown(cell) for cell in row] for row in grid.rows]
-    widths = [max(map(_width, column)) for column in zip(header, *texts, strict=True)]
-    lines = [_line(header, widths, right, [styled] * len(header)), "─" * (sum(widths) + 3 * len(widths) - 3)]
+    widths = [max(map(_measure_width, column)) for column in zip(header, *texts, strict=True)]
+    lines = [
+        _format_line(header, widths, right, [styled] * len(header)),
+        "─" * (sum(widths) + 3 * len(widths) - 3),
+    ]
     for row, cells in zip(grid.rows, texts, strict=True):
-        lines.append(_line(cells, widths, right, [styled and cell.best for cell in row]))
+        lines.append(_format_line(cells, widths, right, [styled and cell.best for cell in row]))
     if title is not None:
         lines.insert(0, f"{_ITALIC}{title}{_PLAIN}" if styled else title)
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
-def _line(texts: Sequence[str], widths: Sequence[int], right: set[int], bold: Sequence[bool]) -> str:
+def _format_line(texts: Sequence[str], widths: Sequence[int], right: set[int], bold: Sequence[bool]) -> str:
     cells = []
     for column, (text, width) in enumerate(zip(texts, widths, strict=True)):
-        space = " " * (width - _width(text))
+        space = " " * (width - _measure_width(text))
         written = f"{_BOLD}{text}{_PLAIN}" if bold[column] and text else text
         cells.append(space + written if column in right else written + space)
     return "   ".join(cells)
 
 
-def _width(text: str) -> int:
+def _measure_width(text: str) -> int:
     """Return the width in columns: 2 for a Chinese character, 0 for an accent."""
     if text.isascii():
         return len(text)

@@ -125,15 +125,15 @@ class Evaluator:
             name: rows_of(self.references.image_ids, images, f"subset {name!r}")
             for name, images in (subsets or {}).items()
         }
-        tokens = self._checked(candidates)
+        tokens = self._match_tokens(candidates)
         scores = tuple(
             (prepared.metric, make_scores(prepared, prepared.statistics(tokens), tokens.image_ids))
             for prepared in self._prepared
         )
-        subset_scores = {name: _subset(scores, part) for name, part in rows.items()}
+        subset_scores = {name: _score_subset(scores, part) for name, part in rows.items()}
         return report_from(self.references.image_ids, scores, subset_scores)
 
-    def _checked(self, candidates: Candidates | TokenizedCandidates) -> TokenizedCandidates:
+    def _match_tokens(self, candidates: Candidates | TokenizedCandidates) -> TokenizedCandidates:
         """Return tokenized candidates in the order of the references."""
         if isinstance(candidates, Candidates):
             return self.tokenized(candidates)
@@ -187,7 +187,7 @@ def problems(references: References, candidates: Candidates) -> list[str]:
     return messages
 
 
-def _subset(scores: Sequence[tuple[Metric, Scores]], rows: list[int]) -> dict[str, float]:
+def _score_subset(scores: Sequence[tuple[Metric, Scores]], rows: list[int]) -> dict[str, float]:
     subset: dict[str, float] = {}
     for metric, part in scores:
         sums = part.statistics[rows].sum(axis=0)

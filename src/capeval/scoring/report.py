@@ -58,7 +58,7 @@ class Report:
     def __repr__(self) -> str:
         lines = [f"Report of {len(self.image_ids):,} images"]
         for metric, _ in self.scores:
-            lines.append(", ".join(f"{name} {self._shown(name)}" for name in metric.names))
+            lines.append(", ".join(f"{name} {self._format_score(name)}" for name in metric.names))
         if self.subsets:
             lines.append(f"subsets {listed(list(self.subsets))}")
         lines += self.unscored_notes()
@@ -68,7 +68,7 @@ class Report:
         """Return a table for notebooks, with one row per score and one column per subset."""
         columns = ("", f"{len(self.image_ids):,} images", *self.subsets)
         rows = [
-            (name, self._shown(name), *(shown_score(scores[name]) for scores in self.subsets.values()))
+            (name, self._format_score(name), *(shown_score(scores[name]) for scores in self.subsets.values()))
             for name in self.corpus
         ]
         signatures = [str(signature) for signature in self.signatures.values()]
@@ -91,7 +91,7 @@ class Report:
         signature = next(iter(self.signatures.values()))
         counts = signature.references.replace("-", " to ")
         references = "1 reference" if counts == "1" else f"{counts} references"
-        images = "1 image" if self._images == 1 else f"{self._images:,} images"
+        images = "1 image" if self._image_count == 1 else f"{self._image_count:,} images"
         named = f" ({source})" if source else ""
         of_metrics = dict.fromkeys(metric.note for metric, _ in self.scores if metric.note)
         return (
@@ -105,11 +105,11 @@ class Report:
         return tuple(dict.fromkeys(f"{each}." for each in self.unscored.values()))
 
     @property
-    def _images(self) -> int:
+    def _image_count(self) -> int:
         # Scores of shards have no rows, but their signatures contain the number of images.
         return next((signature.images for signature in self.signatures.values()), len(self.image_ids))
 
-    def _shown(self, name: str) -> str:
+    def _format_score(self, name: str) -> str:
         interval = self.intervals.get(name)
         score = shown_score(self.corpus[name])
         if interval is None:
@@ -168,16 +168,18 @@ class Report:
         Args:
             per_image: Whether to include the scores of each image.
         """
-        report: dict[str, Any] = {"images": self._images, "metrics": _numbers(self.corpus)}
+        report: dict[str, Any] = {"images": self._image_count, "metrics": _replace_nan(self.corpus)}
         if self.subsets:
-            report["subsets"] = {name: _numbers(scores) for name, scores in self.subsets.items()}
+            report["subsets"] = {name: _replace_nan(scores) for name, scores in self.subsets.items()}
         if self.intervals:
-            report["intervals"] = {name: _numbers(asdict(each)) for name, each in self.intervals.items()}
+            report["intervals"] = {name: _replace_nan(asdict(each)) for name, each in self.intervals.items()}
         if self.unscored:
             report["unscored"] = {
                 name: {"images": list(each.images), "note": str(each)} for name, each in self.unscored.items()
             }
-        report["signatures"] = {name: _plain(signature) for name, signature in self.signatures.items()}
+        report["signatures"] = {
+            name: _signature_to_dict(signature) for name, signature in self.signatures.items()
+        }
         if per_image:
             columns = {
                 name: [without_nan(each) for each in values.tolist()]
@@ -213,7 +215,7 @@ class Report:
             import polars as pl
         except ImportError as error:
             raise missing_package("to_polars needs", error) from None
-        return pl.DataFrame(self._columns())
+        return pl.DataFrame(self._get_columns())
 
     def to_arrow(self) -> pa.Table:
         """Return the scores per image, with one row per image.
@@ -227,9 +229,9 @@ class Report:
             import pyarrow as pa
         except ImportError as error:
             raise missing_package("to_arrow needs", error) from None
-        return pa.table(self._columns())
+        return pa.table(self._get_columns())
 
-    def _columns(self) -> dict[str, Any]:
+    def _get_columns(self) -> dict[str, Any]:
         return {"image_id": list(self.image_ids), **self.per_image}
 
     def save(self, path: str | Path, *, per_image: bool = True) -> None:
@@ -269,10 +271,10 @@ def report_from(
     )
 
 
-def _numbers(scores: Mapping[str, float]) -> dict[str, float | None]:
+def _replace_nan(scores: Mapping[str, float]) -> dict[str, float | None]:
     return {name: without_nan(score) for name, score in scores.items()}
 
 
-def _plain(signature: Signature) -> dict[str, Any]:
+def _signature_to_dict(signature: Signature) -> dict[str, Any]:
     parts = {field.name: getattr(signature, field.name) for field in fields(signature)}
     return {**parts, "digest": str(signature.digest), "text": str(signature)}

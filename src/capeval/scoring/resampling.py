@@ -20,13 +20,13 @@ _CHUNK = 2_000_000
 def draw_resamples(images: int, samples: int, seed: int) -> Iterator[FloatArray]:
     """Yield chunks of bootstrap resamples: the number of draws of each image."""
     rng = generator(seed, 0)
-    return _weights(images, samples, lambda: resample_counts(images, rng))
+    return _draw_weights(images, samples, lambda: resample_counts(images, rng))
 
 
 def draw_swaps(images: int, samples: int, seed: int) -> Iterator[FloatArray]:
     """Yield chunks of random swaps: 1 for images with swapped candidates, else 0."""
     rng = generator(seed, 1)
-    return _weights(images, samples, lambda: rng.integers(0, 2, images, dtype=bool))
+    return _draw_weights(images, samples, lambda: rng.integers(0, 2, images, dtype=bool))
 
 
 def chunk_sizes(images: int, samples: int) -> Iterator[int]:
@@ -78,7 +78,7 @@ def _sum_statistics(statistics: Sequence[FloatArray], weights: Iterator[FloatArr
     return [np.concatenate(parts) for parts in zip(*sums, strict=True)]
 
 
-def _weights(
+def _draw_weights(
     images: int, samples: int, draw: Callable[[], NDArray[np.integer | np.bool_]]
 ) -> Iterator[FloatArray]:
     for size in chunk_sizes(images, samples):

@@ -190,7 +190,7 @@ class Resampled:
             OptionError: `level` is not a number between 0 and 1.
         """
         checked_level("level", level)
-        low, high = _interval(self.values.astype(np.float64, copy=False), level)
+        low, high = _compute_interval(self.values.astype(np.float64, copy=False), level)
         return Interval(
             score=self.score,
             low=low,
@@ -224,8 +224,8 @@ def resample(
         MismatchError: The report has no scores for one of the images.
         OptionError: An option has an invalid value.
     """
-    _check(samples, seed)
-    return _resampled(report, images, seed, lambda count: draw_resamples(count, samples, seed))
+    _check_options(samples, seed)
+    return _resample_scores(report, images, seed, lambda count: draw_resamples(count, samples, seed))
 
 
 class Resampler:
@@ -242,7 +242,7 @@ class Resampler:
     """
 
     def __init__(self, *, samples: int = 1000, seed: int = 0) -> None:
-        _check(samples, seed)
+        _check_options(samples, seed)
         self.samples = samples
         self.seed = seed
         self._drawn: dict[int, NDArray[np.uint8]] = {}
@@ -261,9 +261,9 @@ class Resampler:
             MismatchError: The report has no scores for one of the images.
             OptionError: `images` is not a list, or it is empty.
         """
-        return _resampled(report, images, self.seed, self._resamples)
+        return _resample_scores(report, images, self.seed, self._draw)
 
-    def _resamples(self, images: int) -> Iterator[FloatArray]:
+    def _draw(self, images: int) -> Iterator[FloatArray]:
         if images not in self._drawn:
             # A byte is enough: the probability of drawing an image 256 times is below 1e-500.
             drawn = np.empty((self.samples, images), np.uint8)
@@ -349,13 +349,13 @@ def compare(
         OptionError: An option has an invalid value.
     """
     checked_choice("method", method, get_args(Method))
-    _check(samples, seed)
+    _check_options(samples, seed)
     checked_level("level", level)
-    metrics, first, second = _paired(a, b)
+    metrics, first, second = _pair_statistics(a, b)
     images, count = len(a.image_ids), len(metrics)
-    left_out = _left_out(a, b)
+    exclusions = _list_exclusions(a, b)
     scores_a, scores_b = (
-        (score_corpus(metrics, first), score_corpus(metrics, second)) if left_out else (a.corpus, b.corpus)
+        (score_corpus(metrics, first), score_corpus(metrics, second)) if exclusions else (a.corpus, b.corpus)
     )
     values = score_resamples([*metrics, *metrics], [*first, *second], draw_resamples(images, samples, seed))
     comparisons = Comparisons(
@@ -378,12 +378,12 @@ def compare(
         for metric, values_a, values_b in zip(metrics, values[:count], values[count:], strict=True)
         for i, name in enumerate(metric.names)
     )
-    comparisons.notes = left_out
+    comparisons.notes = exclusions
     if method == "randomization":
         swapped = score_swaps(metrics, first, second, draw_swaps(images, samples, seed))
-        for metric, under_none in zip(metrics, swapped, strict=True):
+        for metric, null_differences in zip(metrics, swapped, strict=True):
             for i, name in enumerate(metric.names):
-                p_value = _randomization_p(under_none[:, i], comparisons[name])
+                p_value = _compute_randomization_p(null_differences[:, i], comparisons[name])
                 comparisons[name] = replace(comparisons[name], p_value=p_value, method=method)
     return comparisons
 
@@ -407,7 +407,7 @@ def difference(a: Resampled, b: Resampled, *, level: float = 0.95) -> Comparison
         both = " and ".join(f"{part.name}, {len(part.values):,} samples, seed {part.seed}" for part in (a, b))
         raise MismatchError(f"resampled scores must have the same name, samples and seed (got {both})")
     first, second = (part.values.astype(np.float64, copy=False) for part in (a, b))
-    low, high = _interval(first - second, level)
+    low, high = _compute_interval(first - second, level)
     exact = all(part.values.dtype == np.float64 for part in (a, b))
     rounding = _ROUNDING if exact else _SINGLE_ROUNDING
     return Comparison(
@@ -417,7 +417,7 @@ def difference(a: Resampled, b: Resampled, *, level: float = 0.95) -> Comparison
         difference=a.score - b.score,
         low=low,
         high=high,
-        p_value=_bootstrap_p(first - second, rounding * (abs(a.score) + abs(b.score))),
+        p_value=_compute_bootstrap_p(first - second, rounding * (abs(a.score) + abs(b.score))),
         method="bootstrap",
         level=level,
         samples=len(first),
@@ -426,12 +426,12 @@ def difference(a: Resampled, b: Resampled, *, level: float = 0.95) -> Comparison
     )
 
 
-def _check(samples: object, seed: object) -> None:
+def _check_options(samples: object, seed: object) -> None:
     checked_integer("samples", samples, 1)
     checked_integer("seed", seed, 0)
 
 
-def _resampled(
+def _resample_scores(
     report: SystemScores,
     images: Iterable[ImageId] | None,
     seed: int,
@@ -460,7 +460,9 @@ def _resampled(
     return resampled
 
 
-def _paired(a: SystemScores, b: SystemScores) -> tuple[list[Metric], list[FloatArray], list[FloatArray]]:
+def _pair_statistics(
+    a: SystemScores, b: SystemScores
+) -> tuple[list[Metric], list[FloatArray], list[FloatArray]]:
     """Return the metrics and the statistics of both reports, paired by image."""
     if set(a.image_ids) != set(b.image_ids):
         only_a, only_b = set(a.image_ids) - set(b.image_ids), set(b.image_ids) - set(a.image_ids)
@@ -493,7 +495,7 @@ def _paired(a: SystemScores, b: SystemScores) -> tuple[list[Metric], list[FloatA
     return metrics, first, second
 
 
-def _left_out(a: SystemScores, b: SystemScores) -> tuple[str, ...]:
+def _list_exclusions(a: SystemScores, b: SystemScores) -> tuple[str, ...]:
     """Return one note per reason for images that were unscored for one of the systems."""
     images: dict[tuple[str, str], dict[ImageId, None]] = {}
     for each in (*a.unscored.values(), *b.unscored.values()):
@@ -503,7 +505,7 @@ def _left_out(a: SystemScores, b: SystemScores) -> tuple[str, ...]:
     )
 
 
-def _defined(values: FloatArray) -> FloatArray:
+def _drop_nan(values: FloatArray) -> FloatArray:
     """Return the values that are not NaN.
 
     A resample without tuples of a SPICE category has no score.
@@ -511,24 +513,24 @@ def _defined(values: FloatArray) -> FloatArray:
     return values[~np.isnan(values)]
 
 
-def _interval(values: FloatArray, level: float) -> tuple[float, float]:
-    values = _defined(values)
+def _compute_interval(values: FloatArray, level: float) -> tuple[float, float]:
+    values = _drop_nan(values)
     if not values.size:
         return np.nan, np.nan
     low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
 
 
-def _bootstrap_p(differences: FloatArray, rounding: float) -> float:
-    differences = _defined(differences)
+def _compute_bootstrap_p(differences: FloatArray, rounding: float) -> float:
+    differences = _drop_nan(differences)
     if not differences.size:
         return np.nan
     beyond = min(int((differences <= rounding).sum()), int((differences >= -rounding).sum()))
     return min(1.0, 2 * (beyond + 1) / (len(differences) + 1))
 
 
-def _randomization_p(differences: FloatArray, observed: Comparison) -> float:
-    differences = _defined(differences)
+def _compute_randomization_p(differences: FloatArray, observed: Comparison) -> float:
+    differences = _drop_nan(differences)
     if not differences.size:
         return np.nan
     rounding = _ROUNDING * (abs(observed.a) + abs(observed.b))

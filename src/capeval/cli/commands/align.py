@@ -34,14 +34,14 @@ def run(
     prepare_needs(["METEOR"])
     aligned = align(candidate, reference)
     if form == "json":
-        deliver(json.dumps(_plain(aligned), indent=2, ensure_ascii=False) + "\n", None)
+        deliver(json.dumps(_to_dict(aligned), indent=2, ensure_ascii=False) + "\n", None)
         return
-    render(_grid(aligned), form, None)
+    render(_create_table(aligned), form, None)
     if form == "table":
-        deliver(_summary(aligned), None)
+        deliver(_format_summary(aligned), None)
 
 
-def _grid(aligned: Alignment) -> Grid:
+def _create_table(aligned: Alignment) -> Grid:
     from capeval.report import Cell, Grid
 
     columns = ("Chunk", "Candidate", "Reference", "Stage", "Weight")
@@ -58,9 +58,9 @@ def _grid(aligned: Alignment) -> Grid:
     return Grid(columns=columns, rows=tuple(tuple(Cell(value=value) for value in row) for row in rows))
 
 
-def _summary(aligned: Alignment) -> str:
-    only_candidate = _unmatched(aligned.candidate, [match.candidate for match in aligned.matches])
-    only_reference = _unmatched(aligned.reference, [match.reference for match in aligned.matches])
+def _format_summary(aligned: Alignment) -> str:
+    only_candidate = _list_unmatched(aligned.candidate, [match.candidate for match in aligned.matches])
+    only_reference = _list_unmatched(aligned.reference, [match.reference for match in aligned.matches])
     lines = [
         f"only in the candidate: {only_candidate or '-'}",
         f"only in the reference: {only_reference or '-'}",
@@ -71,12 +71,12 @@ def _summary(aligned: Alignment) -> str:
     return "\n" + "".join(f"{line}\n" for line in lines)
 
 
-def _unmatched(words: tuple[str, ...], matched: list[range]) -> str:
+def _list_unmatched(words: tuple[str, ...], matched: list[range]) -> str:
     positions = {position for match in matched for position in match}
     return " ".join(word for position, word in enumerate(words) if position not in positions)
 
 
-def _plain(aligned: Alignment) -> dict[str, object]:
+def _to_dict(aligned: Alignment) -> dict[str, object]:
     def number(value: float) -> float | None:
         # JSON has no NaN; numbers that are undefined for an empty caption are null.
         return value if value == value else None

@@ -60,7 +60,7 @@ def run(
     also = [path for path in (domains, constraints) if path is not None]
     check_outputs([references, *results, *also], [output])
     captions, candidates = scoring.loaded(references, results, CaptionReader())
-    details = _details(domains, constraints, captions)
+    details = _load_details(domains, constraints, captions)
     pictures = None if images is None else scoring.pictures_of(images, references, captions, output)
     if embed and pictures is not None:
         pictures = embedded(pictures, output)
@@ -85,7 +85,7 @@ def run(
     deliver(f"{output}: {len(captions):,} images, {len(systems)} systems\n", None)
 
 
-def _details(domains: Path | None, constraints: Path | None, captions: References) -> ImageDetails:
+def _load_details(domains: Path | None, constraints: Path | None, captions: References) -> ImageDetails:
     """Return the domains and constraints of images with references.
 
     Raises:

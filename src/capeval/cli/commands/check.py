@@ -47,20 +47,20 @@ def run(
         file, name = opened(results)
         candidates = reading.candidates_in(file, name, expected)
     except FormatError as error:
-        _refuse([str(error)])
+        _fail([str(error)])
     if expected is not None and (messages := problems(expected, candidates)):
-        _refuse([f"{place(results)}: {message}" for message in messages])
-    notes = f"{_wordless(candidates)}{_not_strict(file)}"
+        _fail([f"{place(results)}: {message}" for message in messages])
+    notes = f"{_describe_wordless(candidates)}{_describe_format(file)}"
     deliver(f"{place(results)} is valid: {len(candidates):,} captions{notes}\n", None)
 
 
-def _refuse(messages: list[str]) -> None:
+def _fail(messages: list[str]) -> None:
     for message in messages:
         print(f"capeval: error: {message}", file=sys.stderr)
     sys.exit(2)
 
 
-def _not_strict(file: File) -> str:
+def _describe_format(file: File) -> str:
     from capeval.formats import load_candidates
 
     try:
@@ -70,7 +70,7 @@ def _not_strict(file: File) -> str:
     return ""
 
 
-def _wordless(candidates: Candidates) -> str:
+def _describe_wordless(candidates: Candidates) -> str:
     from capeval.errors.messages import first_few
     from capeval.tokenizers import tokenize
 

@@ -25,7 +25,7 @@ def run(form: FormatOption = "table") -> None:
     """List metric resources with path, size and fingerprint, or how to build them."""
     if click.get_current_context().invoked_subcommand is not None:
         return
-    rows = [*_resources(), _parses()]
+    rows = [*_list_resources(), _describe_parses()]
     if form == "json":
         deliver(json.dumps(rows, indent=2, ensure_ascii=False) + "\n", None)
         return
@@ -33,7 +33,9 @@ def run(form: FormatOption = "table") -> None:
 
     columns = ("Resource", "Path", "Size", "Fingerprint", "Missing")
     cells = [
-        tuple(Cell(value=_shown(row[key])) for key in ("name", "path", "bytes", "fingerprint", "missing"))
+        tuple(
+            Cell(value=_format_value(row[key])) for key in ("name", "path", "bytes", "fingerprint", "missing")
+        )
         for row in rows
     ]
     render(Grid(columns=columns, rows=tuple(cells)), form, None)
@@ -92,20 +94,20 @@ def parses(
     """
     from capeval.cli.toolkit.resource_setup import STORE
 
-    store = _store()
+    store = _get_store()
     if store is None:
         raise OptionError(f"the parse cache is disabled; set {STORE} to a folder, or unset it (got 'off')")
     if clear:
         store.clear()
-    deliver(f"{store.path}: {_about(store)}\n", None)
+    deliver(f"{store.path}: {_describe_store(store)}\n", None)
 
 
 def _deliver_found(found: CompiledResource | None) -> None:
     assert found is not None  # noqa: S101 - it was built or found before.
-    deliver(f"{found.path}: {_size(found.path)}, fingerprint {found.fingerprint}\n", None)
+    deliver(f"{found.path}: {_format_file_size(found.path)}, fingerprint {found.fingerprint}\n", None)
 
 
-def _resources() -> list[dict[str, str | int | None]]:
+def _list_resources() -> list[dict[str, str | int | None]]:
     from capeval.metrics import METRICS
 
     needs = dict.fromkeys(resource for make in METRICS.values() for resource in make().needs)
@@ -118,21 +120,21 @@ def _resources() -> list[dict[str, str | int | None]]:
                 "path": None if found is None else str(found.path),
                 "bytes": None if found is None else found.path.stat().st_size,
                 "fingerprint": None if found is None else found.fingerprint,
-                "missing": _missing(resource) if found is None else None,
+                "missing": _describe_missing(resource) if found is None else None,
             }
         )
     return rows
 
 
-def _missing(resource: Resource) -> str:
+def _describe_missing(resource: Resource) -> str:
     if resource.by_command:
         return resource.install
     ahead = f", or in advance by {resource.command}" if resource.command else ""
     return f"built when a metric needs it{ahead} ({resource.install})"
 
 
-def _parses() -> dict[str, str | int | None]:
-    store = _store()
+def _describe_parses() -> dict[str, str | int | None]:
+    store = _get_store()
     there = store is not None and store.path.exists()
     return {
         "name": "parsed captions",
@@ -143,7 +145,7 @@ def _parses() -> dict[str, str | int | None]:
     }
 
 
-def _store() -> ParseStore | None:
+def _get_store() -> ParseStore | None:
     from capeval.cli.toolkit.resource_setup import store_folder
     from capeval.resources.spice import store_in
 
@@ -151,22 +153,22 @@ def _store() -> ParseStore | None:
     return None if folder is None else store_in(folder)
 
 
-def _about(store: ParseStore) -> str:
+def _describe_store(store: ParseStore) -> str:
     if not store.path.exists():
         return "no parses"
-    return f"{len(store):,} parses, {_size(store.path)} of at most {store.limit / 1e6:,.0f} MB"
+    return f"{len(store):,} parses, {_format_file_size(store.path)} of at most {store.limit / 1e6:,.0f} MB"
 
 
-def _size(path: Path) -> str:
-    return _megabytes(path.stat().st_size)
+def _format_file_size(path: Path) -> str:
+    return _format_megabytes(path.stat().st_size)
 
 
-def _megabytes(count: int) -> str:
+def _format_megabytes(count: int) -> str:
     return f"{count / 1e6:,.1f} MB"
 
 
-def _shown(value: str | int | None) -> str | None:
-    return _megabytes(value) if isinstance(value, int) else value
+def _format_value(value: str | int | None) -> str | None:
+    return _format_megabytes(value) if isinstance(value, int) else value
 
 
 app = Group(

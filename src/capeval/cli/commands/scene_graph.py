@@ -63,18 +63,18 @@ def run(
     texts = captions if raw else [" ".join(words) for words in tokenize(captions)]
     with Steps(1) as steps:
         steps.next("Computing scene graphs")
-        tuples, sentences = _analyzed(texts, longest, stages, file)
+        tuples, sentences = _analyze(texts, longest, stages, file)
     if form == "jsonl":
         made = (
-            _plain(caption, found, None if sentences is None else sentences[place])
+            _to_dict(caption, found, None if sentences is None else sentences[place])
             for place, (caption, found) in enumerate(zip(captions, tuples, strict=True))
         )
         deliver("".join(json.dumps(one, ensure_ascii=False) + "\n" for one in made), output)
     else:
-        deliver("".join(map(_text, captions, tuples)), output)
+        deliver("".join(map(_format_text, captions, tuples)), output)
 
 
-def _analyzed(
+def _analyze(
     texts: list[str], longest: int, stages: bool, file: Path
 ) -> tuple[list[list[tuple[str, ...]]], list[list[SentenceStages]] | None]:
     """Return the tuples of each text and, if requested, the stages of its sentences."""
@@ -92,16 +92,16 @@ def _analyzed(
         raise CaptionError(f"{name}: line {texts.index(error.caption) + 1}: {error}") from None
 
 
-def _plain(
+def _to_dict(
     caption: str, tuples: Sequence[Sequence[str]], sentences: Sequence[SentenceStages] | None
 ) -> dict[str, Any]:
     made: dict[str, Any] = {"caption": caption, "tuples": tuples}
     if sentences is not None:
-        made["sentences"] = [_stages(sentence) for sentence in sentences]
+        made["sentences"] = [_stages_to_dict(sentence) for sentence in sentences]
     return made
 
 
-def _stages(sentence: SentenceStages) -> dict[str, Any]:
+def _stages_to_dict(sentence: SentenceStages) -> dict[str, Any]:
     from capeval.report.conllu import to_conllu
 
     return {
@@ -114,7 +114,7 @@ def _stages(sentence: SentenceStages) -> dict[str, Any]:
     }
 
 
-def _text(caption: str, tuples: Sequence[Sequence[str]]) -> str:
+def _format_text(caption: str, tuples: Sequence[Sequence[str]]) -> str:
     from capeval.report.exporters import printable
 
     lines = [f"  ({', '.join(parts)})" for parts in tuples] or ["  no tuples"]

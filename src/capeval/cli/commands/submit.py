@@ -33,7 +33,7 @@ _PAUSES = (1.0, 2.0, 3.0, 5.0)
 # The number of images of a split per request.
 _IMAGES = 10_000
 # The maximum number of consecutive failed requests while the command waits for scores.
-_MOST_FAILURES = 20
+_MAX_FAILURES = 20
 
 
 def run(
@@ -68,27 +68,29 @@ def run(
     """
     from capeval.cli.toolkit.api_client import ApiClient
 
-    token = _token(token_file)
-    declared = _declared(declare or [])
+    token = _read_token(token_file)
+    declared = _parse_fields(declare or [])
     remote = ApiClient(server, token)
     if check and wait:
         raise OptionError("--check can't be combined with --wait, because nothing is submitted")
     if not wait and (output is not None or form != "table"):
         raise OptionError("--format and --output require --wait, because only --wait shows scores")
-    files = _checked(file)
+    files = _read_results(file)
     if check:
-        deliver(_check_remotely(remote, _name(challenge), phase, files, declared), None)
+        deliver(_check_remotely(remote, _quote_name(challenge), phase, files, declared), None)
         return
-    submission = _submitted(remote, f"/challenges/{_name(challenge)}/phases/{_name(phase)}", file, declared)
+    submission = _submit(
+        remote, f"/challenges/{_quote_name(challenge)}/phases/{_quote_name(phase)}", file, declared
+    )
     place = f"{remote.address}/submissions/{submission['id']}/"
     if not wait:
         deliver(f"{place} is {submission['state']}\n", None)
         return
     print(place, file=sys.stderr)
-    _show(_finished(remote, submission), form, output)
+    _show_scores(_wait_until_finished(remote, submission), form, output)
 
 
-def _token(path: Path | None) -> str:
+def _read_token(path: Path | None) -> str:
     text = path.read_text(encoding="utf-8", errors="replace") if path else os.environ.get(TOKEN, "")
     token = text.strip()
     where = str(path) if path else f"the variable {TOKEN}"
@@ -102,7 +104,7 @@ def _token(path: Path | None) -> str:
     return token
 
 
-def _declared(fields: list[str]) -> dict[str, str]:
+def _parse_fields(fields: list[str]) -> dict[str, str]:
     declared: dict[str, str] = {}
     for text in fields:
         name, sign, value = text.partition("=")
@@ -114,13 +116,13 @@ def _declared(fields: list[str]) -> dict[str, str]:
     return declared
 
 
-def _name(text: str) -> str:
+def _quote_name(text: str) -> str:
     from urllib.parse import quote
 
     return quote(text, safe="")
 
 
-def _checked(path: Path) -> dict[str, Candidates]:
+def _read_results(path: Path) -> dict[str, Candidates]:
     """Read a result file, or each file in a zip, by name, like the server does.
 
     Only the two JSON formats that servers accept are allowed.
@@ -185,13 +187,13 @@ def _check_images(
 
     seen: dict[str, str] = {}
     for name, candidates in files.items():
-        split = _split_of(name, splits)
+        split = _find_split(name, splits)
         if split["name"] in seen:
             raise CapevalError(
                 f"{name!r}: split {split['name']!r} already has results in {seen[split['name']]!r}"
             )
         seen[split["name"]] = name
-        images = _images(remote, f"{place}/splits/{_name(split['name'])}/images")
+        images = _fetch_images(remote, f"{place}/splits/{_quote_name(split['name'])}/images")
         problem = images_problem(candidates, images, f"split {split['name']!r}", "a caption")
         if problem:
             raise CapevalError(f"{name!r}: {problem}")
@@ -203,7 +205,7 @@ def _check_images(
     return seen
 
 
-def _split_of(name: str, splits: list[dict[str, Any]]) -> dict[str, Any]:
+def _find_split(name: str, splits: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the split that matches the name of a result file."""
     import re
 
@@ -215,7 +217,7 @@ def _split_of(name: str, splits: list[dict[str, Any]]) -> dict[str, Any]:
     raise CapevalError(f"{name!r}: the file must be named {expected}")
 
 
-def _images(remote: ApiClient, path: str) -> list[int | str]:
+def _fetch_images(remote: ApiClient, path: str) -> list[int | str]:
     """Return the ids of all images of a split."""
     found: list[int | str] = []
     while True:
@@ -225,7 +227,7 @@ def _images(remote: ApiClient, path: str) -> list[int | str]:
             return found
 
 
-def _key(parts: list[bytes]) -> str:
+def _create_key(parts: list[bytes]) -> str:
     """Return an idempotency key, which is the same for each run of the same command."""
     import hashlib
 
@@ -234,12 +236,12 @@ def _key(parts: list[bytes]) -> str:
     return f"submit-{hashlib.sha256(b''.join(digests)).hexdigest()}"
 
 
-def _submitted(remote: ApiClient, place: str, file: Path, declared: dict[str, str]) -> dict[str, Any]:
+def _submit(remote: ApiClient, place: str, file: Path, declared: dict[str, str]) -> dict[str, Any]:
     """Submit a file; return the new submission, or the same command's previous one."""
     fields = [f"{name}={value}".encode() for name, value in sorted(declared.items())]
     # The file name is part of the key, since it contains the name of the method.
     name = file.name.encode(errors="surrogateescape")
-    key = _key([place.encode(), name, file.read_bytes(), *fields])
+    key = _create_key([place.encode(), name, file.read_bytes(), *fields])
     while True:
         with _Progress(file) as progress:
             status, submission = remote.upload(f"{place}/submissions", file, declared, key, progress)
@@ -252,7 +254,7 @@ def _submitted(remote: ApiClient, place: str, file: Path, declared: dict[str, st
             return submission
         print(f"the previous submission is {submission['state']}; submitting again", file=sys.stderr)
         # The key of the next submission, which is also the same for each run of the command.
-        key = _key([key.encode(), str(submission["id"]).encode()])
+        key = _create_key([key.encode(), str(submission["id"]).encode()])
 
 
 class _Progress:
@@ -284,7 +286,7 @@ class _Progress:
             self._advance(count)
 
 
-def _finished(remote: ApiClient, submission: dict[str, Any]) -> dict[str, Any]:
+def _wait_until_finished(remote: ApiClient, submission: dict[str, Any]) -> dict[str, Any]:
     """Wait until a submission is scored or has failed, and return it.
 
     Raises:
@@ -308,7 +310,7 @@ def _finished(remote: ApiClient, submission: dict[str, Any]) -> dict[str, Any]:
                 503,
                 504,
             )
-            if not temporary or failures > _MOST_FAILURES:
+            if not temporary or failures > _MAX_FAILURES:
                 raise
             current = {"state": state}
         if current["state"] not in ("waiting", "running", ""):
@@ -318,12 +320,12 @@ def _finished(remote: ApiClient, submission: dict[str, Any]) -> dict[str, Any]:
         news = (state, (current.get("wait") or {}).get("ahead"), (current.get("scoring") or {}).get("number"))
         if failures == 0 and news != told:
             told = news
-            print(_far(current), file=sys.stderr)
+            print(_describe_progress(current), file=sys.stderr)
         time.sleep(_PAUSES[min(requests, len(_PAUSES) - 1)])
         requests += 1
 
 
-def _far(submission: dict[str, Any]) -> str:
+def _describe_progress(submission: dict[str, Any]) -> str:
     """Describe a submission's state and its progress, if the server reports it."""
     wait, scoring = submission.get("wait"), submission.get("scoring")
     if wait and wait["ahead"]:
@@ -337,7 +339,7 @@ def _far(submission: dict[str, Any]) -> str:
     return str(submission["state"])
 
 
-def _show(submission: dict[str, Any], form: OutputFormat, output: Path | None) -> None:
+def _show_scores(submission: dict[str, Any], form: OutputFormat, output: Path | None) -> None:
     if submission["state"] != "scored":
         raise CapevalError(f"the submission is {submission['state']} ({submission['reason'] or 'no reason'})")
     current = [result for result in submission["results"] if not result["stale"]]
@@ -349,10 +351,10 @@ def _show(submission: dict[str, Any], form: OutputFormat, output: Path | None) -
 
         deliver(json.dumps({**submission, "results": current}, indent=2, ensure_ascii=False) + "\n", output)
     else:
-        render(_grid(current), form, output)
+        render(_create_table(current), form, output)
 
 
-def _grid(results: list[dict[str, Any]]) -> Grid:
+def _create_table(results: list[dict[str, Any]]) -> Grid:
     """Create a table of scores, with one row per split, reference set and subset."""
     from capeval.report import Cell, Grid
 

@@ -63,7 +63,7 @@ class ApiClient:
             ServerResponseError: The server returns an error.
             ServerUnreachableError: The server does not respond, or not with JSON.
         """
-        return self._answer(self._request(path))[1]
+        return self._send(self._request(path))[1]
 
     def upload(
         self, path: str, file: Path, declared: Mapping[str, str], key: str, sent: Callable[[int], None]
@@ -86,8 +86,8 @@ class ApiClient:
             OSError: The file can't be read.
         """
         boundary = secrets.token_hex(16)
-        head = b"".join(_field(boundary, name, value) for name, value in declared.items())
-        head += _file_head(boundary, file.name)
+        head = b"".join(_format_field(boundary, name, value) for name, value in declared.items())
+        head += _format_file_head(boundary, file.name)
         tail = f"\r\n--{boundary}--\r\n".encode()
         request = self._request(path)
         request.add_header("Idempotency-Key", key)
@@ -107,19 +107,19 @@ class ApiClient:
             # After `data`, because setting it removes the header; a server may reject a body without it.
             request.add_header("Content-Length", str(len(head) + size + len(tail)))
             request.method = "POST"
-            return self._answer(request)
+            return self._send(request)
 
     def _request(self, path: str) -> urllib.request.Request:
         headers = {"Authorization": f"Bearer {self._token}", "Accept": "application/json"}
         return urllib.request.Request(f"{self.address}/api{path}", headers=headers)  # noqa: S310
 
-    def _answer(self, request: urllib.request.Request) -> tuple[int, Any]:
+    def _send(self, request: urllib.request.Request) -> tuple[int, Any]:
         try:
             with self._opener.open(request, timeout=_SECONDS) as answer:
                 return answer.status, json.load(answer)
         except urllib.error.HTTPError as error:
             with error:
-                raise ServerResponseError(self._why(error), status=error.code) from None
+                raise ServerResponseError(self._describe_error(error), status=error.code) from None
         except (urllib.error.URLError, http.client.HTTPException, ConnectionError, TimeoutError) as error:
             reason = getattr(error, "reason", None) or error or type(error).__name__
             raise ServerUnreachableError(
@@ -130,7 +130,7 @@ class ApiClient:
                 f"{self.address} must be an evaluation server (got an unexpected response)"
             ) from None
 
-    def _why(self, error: urllib.error.HTTPError) -> str:
+    def _describe_error(self, error: urllib.error.HTTPError) -> str:
         """Return the reason for an error response in one line without control characters."""
         if 300 <= error.code < 400:
             place = printable(error.headers.get("Location", "elsewhere"))
@@ -145,17 +145,17 @@ class ApiClient:
         return f"{self.address}: {printable(text)}"
 
 
-def _quoted(text: str) -> str:
+def _quote_name(text: str) -> str:
     # Quoted as in browsers' forms.
     return text.replace('"', "%22").replace("\r", "%0D").replace("\n", "%0A")
 
 
-def _field(boundary: str, name: str, value: str) -> bytes:
-    head = f'--{boundary}\r\nContent-Disposition: form-data; name="{_quoted(name)}"\r\n\r\n'
+def _format_field(boundary: str, name: str, value: str) -> bytes:
+    head = f'--{boundary}\r\nContent-Disposition: form-data; name="{_quote_name(name)}"\r\n\r\n'
     return f"{head}{value}\r\n".encode()
 
 
-def _file_head(boundary: str, name: str) -> bytes:
+def _format_file_head(boundary: str, name: str) -> bytes:
     # File names on Linux are bytes, not necessarily in UTF-8.
-    head = f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="{_quoted(name)}"\r\n'
+    head = f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="{_quote_name(name)}"\r\n'
     return f"{head}Content-Type: application/octet-stream\r\n\r\n".encode(errors="surrogateescape")

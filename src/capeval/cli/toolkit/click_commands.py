@@ -27,11 +27,11 @@ class _Positional(click.Argument):
         dots = "..." if parameter.is_list else ""
         super().__init__(
             [parameter.name],
-            type=_type_of(parameter),
+            type=_get_type(parameter),
             nargs=-1 if parameter.is_list else 1,
             required=parameter.is_required,
             metavar=about.metavar or parameter.name.upper() + dots,
-            **_default_of(parameter),
+            **_get_default(parameter),
         )
         self.about = about
 
@@ -94,7 +94,7 @@ class Command(click.Command):
         found = parameters_of(function)
 
         def run(**values: Any) -> None:
-            function(**{each.name: _value_of(each, values) for each in found})
+            function(**{each.name: _get_value(each, values) for each in found})
 
         super().__init__(
             name, callback=run, params=parameters(function), help=inspect.getdoc(function), epilog=examples
@@ -163,7 +163,7 @@ class Group(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands, each with the full first paragraph of its help."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, _paragraph(text)) for name, text in self.helps(ctx)])
+            formatter.write_dl([(name, _get_first_paragraph(text)) for name, text in self.helps(ctx)])
 
     def helps(self, ctx: click.Context) -> Iterator[tuple[str, str | None]]:
         """Yield the names and help texts of the commands, in order.
@@ -185,23 +185,25 @@ class Group(click.Group):
 
 def parameters(function: Callable[..., None]) -> list[click.Parameter]:
     """Return the parameters of click for the parameters of a function."""
-    return [made for each in parameters_of(function) for made in _click_parameters(each)]
+    return [made for each in parameters_of(function) for made in _iter_click_parameters(each)]
 
 
-def _click_parameters(parameter: Parameter) -> Iterator[click.Parameter]:
+def _iter_click_parameters(parameter: Parameter) -> Iterator[click.Parameter]:
     """Yield the click parameter, or the parameters of all fields of a dataclass."""
     about = parameter.about
     if about is None:
         for each in parameters_of(parameter.kind):
-            yield from _click_parameters(each)
+            yield from _iter_click_parameters(each)
     elif isinstance(about, Argument):
         yield _Positional(parameter, about)
     else:
-        settings = _default_of(parameter)
+        settings = _get_default(parameter)
         if parameter.kind is bool:
             settings["is_flag"] = True
         else:
-            settings.update(type=_type_of(parameter), multiple=parameter.is_list, metavar=_metavar(parameter))
+            settings.update(
+                type=_get_type(parameter), multiple=parameter.is_list, metavar=_get_metavar(parameter)
+            )
         name = f"--{parameter.name.replace('_', '-')}"
         yield click.Option(
             [parameter.name, *(about.names or (name,))],
@@ -213,18 +215,18 @@ def _click_parameters(parameter: Parameter) -> Iterator[click.Parameter]:
         )
 
 
-def _value_of(parameter: Parameter, values: Mapping[str, Any]) -> Any:
+def _get_value(parameter: Parameter, values: Mapping[str, Any]) -> Any:
     """Return the value of a parameter from click's values."""
     if parameter.about is None:
         # A dataclass, which validates its values when it is created.
         fields = parameters_of(parameter.kind)
-        return parameter.kind(**{each.name: _value_of(each, values) for each in fields})
+        return parameter.kind(**{each.name: _get_value(each, values) for each in fields})
     value = values[parameter.name]
     # Click returns tuples, which are empty if the option was not used.
     return (list(value) or None) if parameter.is_list else value
 
 
-def _type_of(parameter: Parameter) -> Any:
+def _get_type(parameter: Parameter) -> Any:
     """Return the click type of a parameter."""
     about = parameter.about
     if parameter.choices:
@@ -240,14 +242,14 @@ def _type_of(parameter: Parameter) -> Any:
     return parameter.kind
 
 
-def _metavar(parameter: Parameter) -> str | None:
+def _get_metavar(parameter: Parameter) -> str | None:
     assert parameter.about is not None  # noqa: S101 - only dataclasses have no description.
     return parameter.about.metavar or ("FILE" if parameter.kind is Path else None)
 
 
-def _default_of(parameter: Parameter) -> dict[str, Any]:
+def _get_default(parameter: Parameter) -> dict[str, Any]:
     return {} if parameter.is_required else {"default": parameter.default}
 
 
-def _paragraph(text: str | None) -> str:
+def _get_first_paragraph(text: str | None) -> str:
     return " ".join((text or "").partition("\n\n")[0].split())

@@ -119,7 +119,7 @@ class CaptionReader:
         try:
             return self._references(file, name)
         except FormatError as error:
-            raise _hinted(error, partial(load_candidates, file, name=name), RESULTS_AS_REFERENCES) from None
+            raise _add_hint(error, partial(load_candidates, file, name=name), RESULTS_AS_REFERENCES) from None
 
     def candidates(self, path: Path, references: References | None = None) -> Candidates:
         """Load candidates; the error for a reference file asks if the files were swapped."""
@@ -134,13 +134,13 @@ class CaptionReader:
         except FormatError as error:
             if references is None or references.counts.max() > 1:
                 raise
-            raise _hinted(error, partial(load_references, file, name=name), SWAPPED) from None
+            raise _add_hint(error, partial(load_references, file, name=name), SWAPPED) from None
 
     def _references(self, file: File, name: str) -> References:
         return read_references(file, self.reference_columns, name=name, split=self.options.splits)
 
 
-def _hinted(error: FormatError, otherwise: Callable[[], object], hint: str) -> FormatError:
+def _add_hint(error: FormatError, otherwise: Callable[[], object], hint: str) -> FormatError:
     """Return the error with a hint if the file can be read as the other kind of file."""
     with suppress(FormatError):
         otherwise()

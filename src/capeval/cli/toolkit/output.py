@@ -109,22 +109,22 @@ def system_names(paths: Sequence[Path]) -> list[str]:
     for path in paths:
         if paths.count(path) > 1:
             raise OptionError(f"result files must be different (got {path} twice)")
-    names = ["standard input" if str(path) == "-" else _stem(path.name) for path in paths]
+    names = ["standard input" if str(path) == "-" else _strip_suffixes(path.name) for path in paths]
     return [
-        name if names.count(name) == 1 else _characters(str(path))
+        name if names.count(name) == 1 else _decode_name(str(path))
         for name, path in zip(names, paths, strict=True)
     ]
 
 
-def _stem(name: str) -> str:
+def _strip_suffixes(name: str) -> str:
     stem = name
     for ending in _ENDINGS:
         if stem.lower().endswith(ending):
             stem = stem[: -len(ending)]
-    return _characters(stem or name)
+    return _decode_name(stem or name)
 
 
-def _characters(name: str) -> str:
+def _decode_name(name: str) -> str:
     # File names on Linux are bytes, not necessarily in UTF-8.
     return os.fsencode(name).decode("utf-8", "replace")
 
@@ -143,12 +143,12 @@ class Steps:
         self._lock = threading.Lock()
         self._bar: tuple[Progress, TaskID] | None = None
         self._work: dict[str, _Work] = {}
-        self._listening: AbstractContextManager[None] = progress_to(self._told)
+        self._subscription: AbstractContextManager[None] = progress_to(self._record_progress)
         self._timer = threading.Timer(_SHOWN_AFTER, self._show)
         self._timer.daemon = True
 
     def __enter__(self) -> Steps:
-        self._listening.__enter__()
+        self._subscription.__enter__()
         if sys.stderr.isatty():
             self._timer.start()
         return self
@@ -156,7 +156,7 @@ class Steps:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._listening.__exit__(kind, error, trace)
+        self._subscription.__exit__(kind, error, trace)
         self._timer.cancel()
         with self._lock:
             self._done = self._total
@@ -171,7 +171,7 @@ class Steps:
             if self._bar is not None:
                 self._bar[0].update(self._bar[1], completed=self._done, description=text)
 
-    def _told(self, name: str, done: int, total: int) -> None:
+    def _record_progress(self, name: str, done: int, total: int) -> None:
         """Record the progress of work inside a step."""
         with self._lock:
             if done == 0 or name not in self._work:

@@ -44,12 +44,12 @@ def ready_metrics(metrics: Sequence[str | Metric], spice_longest: int | None = N
         ResourceError: The source of a resource is missing or damaged.
     """
     folder = store_folder()
-    resolved = _limited(resolve(metrics), spice_longest)
+    resolved = _limit_sentences(resolve(metrics), spice_longest)
     prepare_needs(metrics)
     return resolved if folder is None else tuple(metric.remembering(folder) for metric in resolved)
 
 
-def _limited(metrics: tuple[Metric, ...], longest: int | None) -> tuple[Metric, ...]:
+def _limit_sentences(metrics: tuple[Metric, ...], longest: int | None) -> tuple[Metric, ...]:
     """Return the metrics with a sentence limit."""
     if longest is None:
         return metrics
@@ -88,12 +88,12 @@ def prepare_needs(metrics: Sequence[str | Metric]) -> None:
     resolved = resolve(metrics)
     for resource in dict.fromkeys(resource for metric in resolved for resource in metric.needs):
         try:
-            _prepare(resource)
+            _build_resource(resource)
         except ResourceError as error:
-            raise ResourceError(f"{error}{_without(resource, metrics, resolved)}") from None
+            raise ResourceError(f"{error}{_suggest_metrics(resource, metrics, resolved)}") from None
 
 
-def _prepare(resource: Resource) -> None:
+def _build_resource(resource: Resource) -> None:
     if not sys.stderr.isatty():
         resource.prepare(lambda _: None)
         return
@@ -105,7 +105,7 @@ def _prepare(resource: Resource) -> None:
         resource.prepare(lambda done: bar.update(task, completed=done, visible=True))
 
 
-def _without(resource: Resource, metrics: Sequence[str | Metric], resolved: Sequence[Metric]) -> str:
+def _suggest_metrics(resource: Resource, metrics: Sequence[str | Metric], resolved: Sequence[Metric]) -> str:
     """Return advice to score without a resource, or "" if there is no such option."""
     names = [metric for metric in metrics if isinstance(metric, str)]
     if len(names) < len(metrics):

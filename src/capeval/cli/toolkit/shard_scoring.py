@@ -69,8 +69,8 @@ def score_folders(
     systems: list[System] = []
     failures: list[ShardFailure] = []
     for name, folder in zip(names, folders.results, strict=True):
-        scored = _scored(name, folder, folders, job)
-        systems.append(System(name=name, report=_report(scored, ready)))
+        scored = _score_folder(name, folder, folders, job)
+        systems.append(System(name=name, report=_create_report(scored, ready)))
         failures += scored.failures
     for failure in failures:
         print(f"capeval: warning: shard skipped: {failure.message}", file=sys.stderr)
@@ -78,10 +78,10 @@ def score_folders(
         deliver(to_json(systems), output)
     else:
         grid = scores(systems, source=folders.references.name)
-        render(replace(grid, notes=(*grid.notes, *_left_out(failures))), form, output)
+        render(replace(grid, notes=(*grid.notes, *_describe_failures(failures))), form, output)
 
 
-def _scored(name: str, folder: Path, folders: ShardFolders, job: ShardScoringOptions) -> ShardScores:
+def _score_folder(name: str, folder: Path, folders: ShardFolders, job: ShardScoringOptions) -> ShardScores:
     shards = shards_in(folders.references, folder)
     with Steps(2 * len(shards)) as steps:
         steps.next(f"Reading {name}")
@@ -92,7 +92,7 @@ def _scored(name: str, folder: Path, folders: ShardFolders, job: ShardScoringOpt
         return score_shards(shards, job, processes=folders.processes, skip=folders.skip, done=told)
 
 
-def _report(scored: ShardScores, metrics: Sequence[Metric]) -> Report:
+def _create_report(scored: ShardScores, metrics: Sequence[Metric]) -> Report:
     """Create a report with only corpus scores, since the rows of images are not kept."""
     sums = scored.sums
     corpus = sums.corpus
@@ -114,7 +114,7 @@ def _report(scored: ShardScores, metrics: Sequence[Metric]) -> Report:
     return replace(report, unscored=unscored)
 
 
-def _left_out(failures: Sequence[ShardFailure]) -> list[str]:
+def _describe_failures(failures: Sequence[ShardFailure]) -> list[str]:
     if not failures:
         return []
     count = "1 shard was" if len(failures) == 1 else f"{len(failures):,} shards were"
