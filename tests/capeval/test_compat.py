@@ -274,9 +274,9 @@ def test_without_spice_s_model_cocoevalcap_says_what_to_run(
     [
         ({1: ["a"]}, {2: ["a"]}, MismatchError, "image 2 is among the candidates but not"),
         ({1: ["a"], 2: ["a"]}, {1: ["a"]}, MismatchError, "image 2 is among the references but not"),
-        ({1: ["a"]}, {1: ["a", "b"]}, MismatchError, r"'res' must hold one caption for image 1 \(got 2\)"),
-        ({1: ["a"]}, {1: []}, MismatchError, r"'res' must hold one caption for image 1 \(got 0\)"),
-        ({1: ["a"]}, {1: "a"}, CaptionError, "'res' must hold a list of strings for image 1"),
+        ({1: ["a"]}, {1: ["a", "b"]}, MismatchError, r"'res' must have one caption for image 1 \(got 2\)"),
+        ({1: ["a"]}, {1: []}, MismatchError, r"'res' must have one caption for image 1 \(got 0\)"),
+        ({1: ["a"]}, {1: "a"}, CaptionError, "'res' must have a list of strings for image 1"),
         ({1: "a"}, {1: ["a"]}, CaptionError, "references of image 1 must be a list"),
         ({1: []}, {1: ["a"]}, CaptionError, "1"),
         ([["a"]], {1: ["a"]}, CaptionError, "'gts' must be a mapping"),
@@ -395,7 +395,7 @@ def test_the_name_of_a_metric_is_not_that_of_a_scorer_by_accident() -> None:
 
 def test_scorers_of_pairs_refuse_what_does_not_fit() -> None:
     scorer = BleuScorer("a dog", ["a dog runs"], n=2)
-    with pytest.raises(MismatchError, match="a BleuScorer can only be added one of the same n"):
+    with pytest.raises(MismatchError, match="only a BleuScorer with the same n can be added"):
         scorer += BleuScorer("a", ["a"], n=3)
     scorer += BleuScorer("a cat", ["a cat sits"], n=2)
     assert scorer.size() == 2
@@ -434,7 +434,7 @@ def test_ids_of_any_type_are_shown_in_messages() -> None:
         ("capeval.compat.install(); ", ""),
         (
             "import pycocoevalcap.bleu.bleu; ",
-            "install() must be called before pycocoevalcap is imported (got",
+            "capeval.compat.install() was called too late: ",
         ),
     ],
 )

@@ -59,7 +59,7 @@ def test_a_candidate_takes_one_equal_caption_a_row() -> None:
 
 def test_the_last_caption_of_an_image_is_not_taken() -> None:
     rows = b"".join(b"b.jpg\tb.jpg#%d\t1\t3\t0\n" % number for number in range(3))
-    with pytest.raises(FormatError, match=r"line 3 must have another candidate .* 'b.jpg' .*'b.jpg#2'"):
+    with pytest.raises(FormatError, match=r"line 3 must have a candidate .* 'b.jpg' .*'b.jpg#2'"):
         load_flickr8k_crowdflower(rows, CAPTIONS)
 
 
@@ -112,5 +112,5 @@ def test_wrong_ratings_are_named(text: bytes, message: str) -> None:
 
 
 def test_wrong_captions_are_named() -> None:
-    with pytest.raises(FormatError, match="line 2 must have a new caption's id"):
+    with pytest.raises(FormatError, match="line 2 must have a new caption id"):
         load_flickr8k(EXPERTS, b"a.jpg#0\tA dog .\na.jpg#0\tDogs .\n")

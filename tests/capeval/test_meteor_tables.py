@@ -44,7 +44,7 @@ def test_damaged_tables_are_made_again_by_one_of_several_processes(tmp_path: Pat
     answers, warned = zip(*(process.communicate(timeout=PATIENCE) for process in processes), strict=True)
     assert answers == (f"{path}\n",) * 3
     # Said by the one that makes them.
-    assert "".join(warned).count(f"{path} is damaged, and is made again") == 1
+    assert "".join(warned).count(f"{path} is damaged and will be compiled again") == 1
     assert [process.returncode for process in processes] == [0] * 3
     assert path.read_bytes() == sound
     assert {file.suffix for file in tmp_path.iterdir()} == {".tables", ".checked", ".lock"}
@@ -99,11 +99,12 @@ def test_tables_are_named_by_their_file(
     damaged = tmp_path / "other.tables"
     for given in (damaged, tmp_path):
         with pytest.raises(
-            ResourceError, match=r"must have METEOR's word tables \(.*\); `capeval resources meteor`"
+            ResourceError,
+            match=r"METEOR's word tables in .* \(.*\); build them with `capeval resources meteor`",
         ):
             Meteor(tables=given).prepare({1: ["a dog"]})
     damaged.write_bytes(sound[:100])
-    with pytest.raises(ResourceError, match=r"other.tables must have METEOR's word tables"):
+    with pytest.raises(ResourceError, match=r"cannot open METEOR's word tables in .*other.tables"):
         Meteor(tables=damaged).prepare({1: ["a dog"]})
     with pytest.raises(OptionError, match=r"'tables' must be a Path, or None \(got 'a'\)"):
         Meteor(tables="a")  # type: ignore[arg-type]
@@ -229,14 +230,14 @@ def installed_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, **replaced: 
 def test_damaged_paraphrases_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     installed_copy(tmp_path, monkeypatch, paraphrase=b"not gzip")
     with pytest.raises(
-        ResourceError, match=r"paraphrase-en\.gz must be the file of .*--force-reinstall pycocoevalcap"
+        ResourceError, match=r"paraphrase-en\.gz differs from the file of .*--force-reinstall pycocoevalcap"
     ):
         meteor.compiled_tables(tmp_path / "cache")
 
 
 def test_a_damaged_jar_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     installed_copy(tmp_path, monkeypatch, jar=b"PK not a zip")
-    with pytest.raises(ResourceError, match=r"meteor-1\.5\.jar must be the file of pycocoevalcap 1\.2"):
+    with pytest.raises(ResourceError, match=r"meteor-1\.5\.jar differs from the file of pycocoevalcap 1\.2"):
         meteor.compiled_tables(tmp_path / "cache")
 
 

@@ -97,12 +97,12 @@ def test_a_damaged_file_is_ignored_with_one_warning(store: ParseStore, content: 
         assert not store.write(MODEL, PARSES)
     (warning,) = warned
     message = str(warning.message)
-    assert message.startswith(f"the store of parses {store.path} is not used (file is not a database); ")
+    assert message.startswith(f"the parse store {store.path} is not used (file is not a database); ")
     assert "Delete the file" in message
     assert "CAPEVAL_STORE" in message
     assert store.path.read_bytes() == content
     with pytest.raises(
-        ResourceError, match=r"can't be used as a store of parses .*; delete it or name another"
+        ResourceError, match=r"cannot use .* as a parse store .*; delete it or choose a different"
     ):
         len(store)
     store.clear()
@@ -114,7 +114,7 @@ def test_another_database_is_left_alone(store: ParseStore) -> None:
     store.path.parent.mkdir()
     with sqlite3.connect(store.path) as database:
         database.execute("CREATE TABLE other (x)")
-    with pytest.warns(ParseStoreWarning, match=r"\(it is another SQLite file\)"):
+    with pytest.warns(ParseStoreWarning, match=r"\(it is a different SQLite database\)"):
         assert not store.write(MODEL, PARSES)
     with sqlite3.connect(store.path) as database:
         assert database.execute("SELECT name FROM sqlite_master").fetchall() == [("other",)]
@@ -147,7 +147,7 @@ def test_a_store_of_a_later_version_is_left_alone(store: ParseStore) -> None:
     with sqlite3.connect(store.path) as database:
         database.execute("PRAGMA user_version = 3")
     before = store.path.read_bytes()
-    with pytest.warns(ParseStoreWarning, match=r"it has version 3, of a later capeval; this one has 2"):
+    with pytest.warns(ParseStoreWarning, match=r"its version 3 is of a later capeval; this one supports 2"):
         assert store.read(MODEL, ["two cats"]) == {}
     assert not store.write(MODEL, PARSES)
     assert store.path.read_bytes() == before
@@ -161,7 +161,7 @@ def test_a_damaged_row_is_read_by_nobody_and_rewritten(store: ParseStore, column
         change = "(SELECT tuples FROM parses WHERE tuples = x'646f67')" if column == "key" else "x'00'"
         changed = "tuples" if column == "key" else column
         database.execute(f"UPDATE parses SET {changed} = {change} WHERE tuples = x'63617473'")
-    message = rf"1 of 3 parses in {store.path} are damaged and are computed again; if this recurs, delete"
+    message = rf"1 of 3 parses in {store.path} are damaged and will be computed again; if this recurs, delete"
     with pytest.warns(ParseStoreWarning, match=message):
         assert store.read(MODEL, list(PARSES)) == {"a dog runs": b"dog", "": b""}
     store.write(MODEL, {"two cats": b"cats"})

@@ -115,10 +115,10 @@ def test_bad_shards_stop_the_job_or_are_left_out_as_if_they_were_not_there(tmp_p
     assert messages[0].endswith(r"part-1.parquet: row 3: caption must be text (got null)")
     assert "part-2.parquet: cannot read the file as Parquet or Arrow" in messages[1]
     image = parts[0][7]["image_id"]
-    assert f"part-3.parquet: image {image} must be in one shard (it is in " in messages[2]
-    with pytest.raises(MismatchError, match=f"image {image} must be in one shard"):
+    assert f"part-3.parquet: duplicate image {image} (first seen in " in messages[2]
+    with pytest.raises(MismatchError, match=f"duplicate image {image}"):
         score_shards([shards[0], shards[3]], job(), processes=1)
-    with pytest.raises(MismatchError, match=r"no shard is left to score; the first failed: .*part-2"):
+    with pytest.raises(MismatchError, match=r"no shards remain to be scored; the first error was: .*part-2"):
         score_shards(shards[2:3], job(), processes=1, skip=True)
 
 
@@ -127,7 +127,7 @@ def test_ids_of_text_are_compared_by_themselves(tmp_path: Path) -> None:
     parts = split(everything, 30)
     parts[1].append(parts[0][0])
     shards = write(tmp_path, parts)
-    with pytest.raises(MismatchError, match=f"{everything[0]['image_id']!r} must be in one shard"):
+    with pytest.raises(MismatchError, match=f"duplicate image {everything[0]['image_id']!r}"):
         score_shards(shards, job(), processes=1)
 
 
@@ -189,7 +189,9 @@ def test_a_process_that_is_killed_counts_once(tmp_path: Path, column: str) -> No
 
 
 def test_folders_that_are_not_shards(tmp_path: Path) -> None:
-    with pytest.raises(FormatError, match=r"must have files that end in '\.parquet', .* \(got none\)"):
+    with pytest.raises(
+        FormatError, match=r"must have files with a suffix such as '\.parquet', .* \(got none\)"
+    ):
         shards_in(tmp_path, tmp_path)
     for name in ("a", "b"):
         (tmp_path / name).mkdir()

@@ -129,7 +129,7 @@ def test_each_damaged_payload_is_found(filled: ParseStore, expected: list[float]
         store.path.write_bytes(flipped(content, 8 * place + 8 * len(payload) // 2))
         parse_store._DAMAGED.clear()
         with pytest.warns(
-            ParseStoreWarning, match=r"^1 of \d+ parses in .* are damaged and are computed again"
+            ParseStoreWarning, match=r"^1 of \d+ parses in .* are damaged and will be computed again"
         ):
             assert scores(store) == expected
         # It was mended.
@@ -231,5 +231,5 @@ def test_the_command_line_warns_in_one_line(filled: ParseStore, tmp_path: Path) 
     )
     assert damaged.stdout == off.stdout
     (line,) = damaged.stderr.splitlines()
-    assert line.startswith(f"capeval: warning: the store of parses {store} is not used (")
+    assert line.startswith(f"capeval: warning: the parse store {store} is not used (")
     assert "Delete the file" in line

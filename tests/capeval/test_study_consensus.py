@@ -459,11 +459,11 @@ def test_triplets_are_read_with_the_authors_sides(tmp_path: Path) -> None:
 
 def test_wrong_triplets_are_named(tmp_path: Path) -> None:
     path, candidates = write_triplets(tmp_path)
-    with pytest.raises(FormatError, match="must have 2 rows for each pair \\(got 3 rows\\)"):
+    with pytest.raises(FormatError, match="must have 2 rows per pair \\(got 3 rows\\)"):
         load_triplets(path, candidates, references=2)
     with pytest.raises(FormatError, match="for each of 3 pairs \\(got 1\\)"):
         load_triplets(path, candidates, references=1)
-    with pytest.raises(FormatError, match=r"triplets\[0\] and the triplets after it must be of the pair"):
+    with pytest.raises(FormatError, match=r"triplets\[0\] and the next triplets must belong to the pair"):
         load_triplets(path, (candidates[1], candidates[0]), references=3)
     path, candidates = write_triplets(tmp_path, rating=2)
     with pytest.raises(FormatError, match="rating of 1 or -1"):
@@ -500,7 +500,7 @@ def test_pairwise_judgments_are_read(tmp_path: Path) -> None:
     ("changes", "message"),
     [
         ({"category": [2, 9]}, r"category\[1\] must be 1 to 4"),
-        ({"category": [2, 1, 1]}, "a row for each pair"),
+        ({"category": [2, 1, 1]}, "one row per pair"),
         ({"result": [{"result": [1, 3]}, {"result": [1, 1]}]}, r"result\[0\] must have votes of 1 or -1"),
         ({"result": [{"votes": [1]}, {"votes": [1]}]}, "must have 'result'"),
     ],

@@ -176,7 +176,7 @@ def test_wrong_files_of_open_images_are_named(open_images: Path) -> None:
         ("ImageID\nx\n", "column 'LabelName'"),
         ("", "column 'ImageID' \\(got ''"),
         ("ImageID,LabelName\nx\n", "line 2 must have 2 columns"),
-        ("ImageID,LabelName\nx,/m/9\n", "line 2: 'LabelName' must be a label that has a name \\(got '/m/9'"),
+        ("ImageID,LabelName\nx,/m/9\n", "line 2: 'LabelName' must be a label with a name \\(got '/m/9'"),
     ):
         path.write_text(text)
         with pytest.raises(FormatError, match=message):

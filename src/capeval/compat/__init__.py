@@ -1,7 +1,7 @@
-"""pycocoevalcap's names, arguments and results over capeval's metrics: change one import.
+"""Drop-in replacement for pycocoevalcap: the same names, arguments and results.
 
-Modules have the same paths below `capeval.compat` as below `pycocoevalcap`: `capeval.compat.bleu.bleu.Bleu`
-for `pycocoevalcap.bleu.bleu.Bleu`.
+To migrate, change one import. Module paths in `capeval.compat` mirror those in `pycocoevalcap`:
+`capeval.compat.bleu.bleu.Bleu` replaces `pycocoevalcap.bleu.bleu.Bleu`.
 """
 
 from capeval.compat.bleu.bleu import Bleu

@@ -1,4 +1,4 @@
-"""The evaluation of a pair of pycocotools `COCO` objects under pycocoevalcap's name."""
+"""Evaluation of a pair of pycocotools `COCO` objects, under pycocoevalcap's name."""
 
 from __future__ import annotations
 
@@ -19,35 +19,35 @@ __all__ = ["Bleu", "COCOEvalCap", "Cider", "Meteor", "PTBTokenizer", "Rouge", "S
 
 
 class _Coco(Protocol):
-    """The part of `pycocotools.coco.COCO` that is used."""
+    """The required part of the interface of `pycocotools.coco.COCO`."""
 
     @property
     def imgToAnns(self) -> Mapping[Any, Sequence[Mapping[str, Any]]]:  # noqa: N802
         """The annotations of each image."""
 
     def getImgIds(self) -> Iterable[Any]:  # noqa: N802
-        """The ids of the images."""
+        """Return the ids of the images."""
 
 
 class COCOEvalCap:
     """BLEU-1 to BLEU-4, METEOR, ROUGE-L, CIDEr-D and SPICE of results in COCO's format.
 
     Nothing is printed; the scores are in the attributes. As in pycocoevalcap, `evaluate` looks up the
-    tokenizer and the scorers as names of this module, and gives what it computed to `setEval`,
-    `setImgToEvalImgs` and `setEvalImgs`, so scripts can replace all of these.
+    tokenizer and the scorers as names of this module, and passes its results to `setEval`, `setImgToEvalImgs`
+    and `setEvalImgs`, so scripts can replace all of these.
 
     Attributes:
-        params: `params["image_id"]` holds the images to score: all, unless it is changed.
-        eval: The corpus scores, by pycocoevalcap's keys, after `evaluate`.
+        params: `params["image_id"]` contains the images to score; by default all images.
+        eval: The corpus scores by pycocoevalcap's keys, after `evaluate`.
         imgToEval: The scores of each image, with its `image_id`.
-        evalImgs: The same as a list.
+        evalImgs: The values of `imgToEval` as a list.
 
     Args:
         coco: The references, a `pycocotools.coco.COCO`.
-        cocoRes: The results, as its `loadRes` returns them.
-        spice: Whether to score with SPICE too, which needs its model.
-        store: Where SPICE's parses are kept between runs; nowhere by default.
-        spice_longest: The longest sentence that SPICE parses, in tokens; its default if it is None.
+        cocoRes: The results, as returned by its `loadRes`.
+        spice: Whether to also compute SPICE, which requires its model.
+        store: The store that caches SPICE's parses between runs; none by default.
+        spice_longest: The maximum length of a sentence for SPICE, in tokens; None for SPICE's default.
     """
 
     def __init__(
@@ -70,21 +70,20 @@ class COCOEvalCap:
         self._spice_longest = spice_longest
 
     def evaluate(self) -> None:
-        """Tokenizes, scores, and fills `eval`, `imgToEval` and `evalImgs`.
+        """Tokenize and score the captions; fill `eval`, `imgToEval` and `evalImgs`.
 
         Raises:
-            CaptionError: An annotation has no caption, or it is not a string.
-            MismatchError: An image has references and no result or several, or a result and no
-                references.
-            ResourceError: METEOR's word tables or SPICE's model are missing or damaged; the message says
-                what to run. Without SPICE's model, `spice=False` leaves it out.
+            CaptionError: An annotation has no caption, or the caption is not a string.
+            MismatchError: An image has references but not exactly one result, or a result but no references.
+            ResourceError: METEOR's word tables or SPICE's model are missing or damaged; the message names the
+                command to run. `spice=False` excludes SPICE.
         """
         images = list(self.params["image_id"])
         tokenizer = PTBTokenizer()
         gts = tokenizer.tokenize({image: self.coco.imgToAnns.get(image, ()) for image in images})
         res = tokenizer.tokenize({image: self.cocoRes.imgToAnns.get(image, ()) for image in images})
         for (scorer, method), (score, scores) in _scored(self._scorers(), gts, res):
-            # SPICE sorts the images; pycocoevalcap gives its scores to the images as they come.
+            # SPICE returns scores in the order of sorted ids. pycocoevalcap assigns them in the given order.
             of = sorted(gts) if isinstance(scorer, spice.Spice) else list(gts)
             if isinstance(method, list):
                 for name, part, parts in zip(method, score, scores, strict=False):
@@ -103,33 +102,33 @@ class COCOEvalCap:
             (Cider(), "CIDEr"),
         ]
         if self._spice:
-            # Only with options that were given, since a script may have replaced the class by its own.
+            # Pass only the given options, because a script may have replaced the class.
             options: dict[str, Any] = {"store": self._store, "longest": self._spice_longest}
             given = {name: value for name, value in options.items() if value is not None}
             scorers.append((Spice(**given), "SPICE"))
         return scorers
 
     def setEval(self, score: Any, method: str) -> None:  # noqa: N802
-        """Keeps a corpus score."""
+        """Store a corpus score."""
         self.eval[method] = score
 
     def setImgToEvalImgs(self, scores: Iterable[Any], imgIds: Iterable[Any], method: str) -> None:  # noqa: N802, N803
-        """Keeps the scores of images."""
+        """Store the scores of images."""
         for image, score in zip(imgIds, scores, strict=False):
             self.imgToEval.setdefault(image, {"image_id": image})[method] = score
 
     def setEvalImgs(self) -> None:  # noqa: N802
-        """Lists the scores of all images."""
+        """Store the scores of all images as a list."""
         self.evalImgs = list(self.imgToEval.values())
 
 
 def _scored(
     scorers: Sequence[tuple[Any, Any]], gts: Captions, res: Captions
 ) -> Iterable[tuple[tuple[Any, Any], tuple[Any, Any]]]:
-    """Each scorer, and what its `compute_score` returns.
+    """Yield each scorer with the result of its `compute_score`.
 
-    Captions are read once for all scorers of this package. Others, which a script put in the place of one,
-    get the captions themselves.
+    Captions are read once for all scorers of this package. Scorers with which a script replaced them receive
+    the captions themselves.
     """
     images: list[Hashable] = list(gts)
     ours = [scorer for scorer, _ in scorers if _is_ours(scorer)]
@@ -143,5 +142,5 @@ def _scored(
 
 
 def _is_ours(scorer: object) -> bool:
-    # A subclass in a script may have a `compute_score` of its own.
+    # A subclass in a script may override `compute_score`.
     return isinstance(scorer, Scorer) and type(scorer).__module__.startswith("capeval.compat.")

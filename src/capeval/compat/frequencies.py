@@ -1,4 +1,4 @@
-"""Document frequencies as the forks of CIDEr for self-critical training name them."""
+"""The argument `df` of CIDEr forks for self-critical training."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ Df = str | Path | DocumentFrequencies
 
 
 def frequencies_of(df: Df) -> DocumentFrequencies | Literal["references"]:
-    """The document frequencies of an argument `df`.
+    """Return the document frequencies for an argument `df`.
 
     Args:
-        df: `corpus` for those of the references that are scored against; the path of a pickle, with or
-            without its `.p`; or `DocumentFrequencies`.
+        df: `corpus` for the references used for scoring; the path of a pickle, with or without its `.p`; or
+            `DocumentFrequencies`.
 
     Raises:
-        FormatError: The file has something else.
-        OptionError: The pickle does not have the number of images.
+        FormatError: The file is invalid.
+        OptionError: The pickle lacks the number of images.
         OSError: The file can't be read.
     """
     if isinstance(df, DocumentFrequencies):

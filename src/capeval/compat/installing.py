@@ -1,4 +1,4 @@
-"""Puts capeval under pycocoevalcap's name, for libraries that can't be edited."""
+"""Substitution of capeval for pycocoevalcap in libraries that can't be edited."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _NAME = "pycocoevalcap"
 
 
 def install() -> None:
-    """Makes `import pycocoevalcap` and imports from its modules give those of `capeval.compat`.
+    """Redirect imports of `pycocoevalcap` and its modules to `capeval.compat`.
 
-    It is for libraries that can't be edited, holds in this process alone, and goes before their import.
-    Called again, it does nothing.
+    Use it for libraries that can't be edited, and call it before they are imported. It affects only this
+    process. Further calls have no effect.
 
     Raises:
-        MismatchError: A module of pycocoevalcap is imported already.
+        MismatchError: A module of pycocoevalcap was already imported.
     """
     package = import_module("capeval.compat")
     modules = {_NAME: _alias(package)} | {
@@ -34,14 +34,17 @@ def install() -> None:
     if imported and getattr(sys.modules[imported[0]], "install", None) is install:
         return
     if imported:
-        raise MismatchError(f"install() must be called before pycocoevalcap is imported (got {imported[0]})")
+        raise MismatchError(
+            f"capeval.compat.install() was called too late: {imported[0]!r} is already imported; move the"
+            " call above that import"
+        )
     sys.modules.update(modules)
 
 
 def _alias(package: ModuleType) -> ModuleType:
     alias = ModuleType(_NAME, package.__doc__)
     alias.__dict__.update({name: value for name, value in vars(package).items() if not name.startswith("__")})
-    # METEOR's words are still looked for in the folder of the installed package, by its spec.
+    # The spec still leads to the installed package, which contains METEOR's words.
     alias.__spec__ = importlib.util.find_spec(_NAME) or ModuleSpec(_NAME, None, is_package=True)
     alias.__path__ = []
     return alias

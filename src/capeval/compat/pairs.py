@@ -1,4 +1,4 @@
-"""Shared by `BleuScorer` and `CiderScorer`: pairs of a candidate and its references, added one by one."""
+"""Base class of `BleuScorer` and `CiderScorer`, which collect pairs incrementally."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ __all__ = ["Pairs"]
 
 
 class Pairs:
-    """Candidates with their references, as tokens joined by spaces.
+    """Pairs of a candidate and its references, as tokens joined by spaces.
 
     Attributes:
-        ctest: The candidates; None where one is missing.
-        crefs: The references of each.
+        ctest: The candidates; None for a missing one.
+        crefs: The references of each candidate.
     """
 
     def __init__(self, test: str | None = None, refs: Sequence[str] | None = None) -> None:
@@ -27,16 +27,16 @@ class Pairs:
         self.cook_append(test, refs)
 
     def cook_append(self, test: str | None, refs: Sequence[str] | None) -> None:
-        """Adds a candidate and its references; nothing where there are no references."""
+        """Add a candidate and its references, unless `refs` is None."""
         if refs is not None:
             self.crefs.append(list(refs))
             self.ctest.append(test)
 
     def __iadd__(self, other: tuple[str, Sequence[str]] | Pairs) -> Self:
-        """Adds a candidate with its references, or all pairs of another scorer.
+        """Add a candidate with its references, or all pairs of a different scorer.
 
         Raises:
-            MismatchError: The other scorer is not of the same kind.
+            MismatchError: The other scorer is not compatible.
         """
         if isinstance(other, tuple):
             self.cook_append(*other)
@@ -44,23 +44,21 @@ class Pairs:
             self.ctest.extend(other.ctest)
             self.crefs.extend(other.crefs)
         else:
-            raise MismatchError(
-                f"a {type(self).__name__} can only be added one of the same n (got {other!r})"
-            )
+            raise MismatchError(f"only a {type(self).__name__} with the same n can be added (got {other!r})")
         return self
 
     def compatible(self, other: object) -> bool:
-        """Whether pairs of another scorer can be added."""
+        """Return whether pairs of a different scorer can be added."""
         return isinstance(other, type(self))
 
     def copy(self) -> Self:
-        """A scorer with the same pairs."""
+        """Return a scorer with the same pairs."""
         new = type(self)()
         new.__dict__.update(self.__dict__, ctest=list(self.ctest), crefs=list(self.crefs))
         return new
 
     def size(self) -> int:
-        """The number of pairs."""
+        """Return the number of pairs."""
         return len(self.crefs)
 
     def _report(self, metric: Metric) -> Report:

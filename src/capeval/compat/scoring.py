@@ -1,4 +1,4 @@
-"""Shared by the scorers: scores tokenized captions with one metric."""
+"""Base classes of the scorers for tokenized captions."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from capeval.tokenizers import Tokenizer
 __all__ = ["Captions", "Scorer", "SingleScorer", "report_of"]
 
 Captions = Mapping[Any, list[str]]
-"""Image id, of any type, to captions that are tokens joined by spaces."""
+"""A mapping of image ids, of any type, to captions of tokens joined by spaces."""
 
 
 def report_of(metrics: list[Metric], gts: Captions, res: Captions) -> Report:
-    """Scores captions that are tokens joined by spaces; rows are in the order of `gts`.
+    """Score captions of tokens joined by spaces; rows are in the order of `gts`.
 
     Args:
-        metrics: What to score with.
+        metrics: The metrics.
         gts: The references of each image.
-        res: A list with the one candidate of each image of `gts`, in any order.
+        res: A list with the candidate of each image in `gts`, in any order.
 
     Raises:
         CaptionError: An argument is not a mapping of image ids to lists of strings.
-        MismatchError: The images differ, or an image has no candidate or several.
+        MismatchError: The images differ, or an image does not have exactly one candidate.
     """
     for name, captions in (("gts", gts), ("res", res)):
         if not isinstance(captions, Mapping):
@@ -41,22 +41,22 @@ def report_of(metrics: list[Metric], gts: Captions, res: Captions) -> Report:
     for image, candidates in res.items():
         if not isinstance(candidates, list | tuple):
             raise CaptionError(
-                f"'res' must hold a list of strings for image {image!r} (got {type(candidates).__name__})"
+                f"'res' must have a list of strings for image {image!r} (got {type(candidates).__name__})"
             )
         if len(candidates) != 1:
-            raise MismatchError(f"'res' must hold one caption for image {image!r} (got {len(candidates)})")
+            raise MismatchError(f"'res' must have one caption for image {image!r} (got {len(candidates)})")
     if _has_other_ids(gts) or _has_other_ids(res):
         names = {image: repr(image) for image in (*gts, *res)}
         if len(set(names.values())) < len(names):
-            raise CaptionError("image ids must have a different 'repr' each (got two with the same)")
+            raise CaptionError("each image id must have a unique 'repr' (got two equal ones)")
         gts, res = ({names[image]: texts for image, texts in part.items()} for part in (gts, res))
     return evaluate(References(gts), Candidates(res), metrics, tokenizer=Tokenizer(kind="none"))
 
 
 def _has_other_ids(captions: Captions) -> bool:
-    """Whether image ids are not all integers or all strings, such as tuples of dense captioning.
+    """Return whether image ids are not all integers or all strings.
 
-    They are scored by their `repr`, which messages show too.
+    Dense captioning, for example, has tuples as ids. Such ids are replaced by their `repr`, also in messages.
     """
     return {type(image) for image in captions} not in ({int}, {str}, set())
 
@@ -65,7 +65,7 @@ class Scorer:
     """A metric with pycocoevalcap's `compute_score`.
 
     Attributes:
-        metric: What it scores with.
+        metric: The metric.
     """
 
     _name: ClassVar[str]
@@ -74,39 +74,39 @@ class Scorer:
         self.metric = metric
 
     def compute_score(self, gts: Captions, res: Captions) -> tuple[Any, Any]:
-        """Scores tokenized captions.
+        """Score tokenized captions.
 
         Args:
-            gts: The references of each image: lists of tokens joined by spaces.
-            res: The candidate of each image: a list of one.
+            gts: The references of each image: a list of strings of tokens joined by spaces.
+            res: The candidate of each image: a list of one such string.
 
         Returns:
-            The corpus score, and the scores of the images of `gts`.
+            The corpus score, and the scores of the images in `gts`.
 
         Raises:
             CaptionError: An argument is not a mapping of image ids to lists of strings.
-            MismatchError: The images differ, or an image has no candidate or several.
+            MismatchError: The images differ, or an image does not have exactly one candidate.
         """
         return self.result(report_of([self.metric], gts, res), list(gts))
 
     def result(self, report: Report, images: list[Hashable]) -> tuple[Any, Any]:
-        """What `compute_score` returns, from a report that has the scorer's metric.
+        """Return the result of `compute_score`, extracted from a report.
 
         Args:
-            report: The report.
+            report: The report, which must contain the scorer's metric.
             images: The image of each row.
         """
         raise NotImplementedError
 
     def method(self) -> str:
-        """The name of the scores."""
+        """Return the name of the scores."""
         return self._name
 
 
 class SingleScorer(Scorer):
-    """A scorer that gives one score an image."""
+    """A scorer with one score per image."""
 
     def result(self, report: Report, images: list[Hashable]) -> tuple[np.float64, FloatArray]:  # noqa: ARG002
-        """The corpus score and those of the images, as numpy gives them."""
+        """Return the corpus score and the scores of the images, as numpy types."""
         (name,) = self.metric.names
         return np.float64(report.corpus[name]), report.per_image[name]

@@ -1,1 +1,1 @@
-"""Benchmarks: their data, splits and rules."""
+"""Benchmark datasets: data, splits and rules."""

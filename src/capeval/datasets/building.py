@@ -1,8 +1,8 @@
-"""Building a dataset of captions: its splits, and what is public.
+"""Construction of caption datasets: public and private splits.
 
-COCO and nocaps were built this way (Chen et al. 2015, section 2; nocaps, section 3.1): every split has a
-number of references per image (c5), some images of a split have many (c40), and of each image with private
-captions one more caption is held out as the human baseline.
+The procedure follows COCO and nocaps (Chen et al. 2015, section 2; nocaps, section 3.1). Each split has a
+number of references per image (c5), and some images of a split have many (c40). One additional caption of
+each image with private captions is held out as the human baseline.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = [
     "random_splits",
 ]
 
-# The fields of a plan in a file, with the types that each may have.
+# The fields of a plan in a file, with their allowed types.
 _FIELDS: dict[str, tuple[type, ...]] = {
     "images": (int, list),
     "references": (int, type(None)),
@@ -45,12 +45,12 @@ class SplitPlan:
     """The plan of a split.
 
     Attributes:
-        images: Its images.
-        references: How many references each image has (c5); None for all captions.
-        private: Whether the captions are private, as those of a test set are.
-        held_out: Whether one more caption of each image is held out, as the human baseline.
-        many: How many references some of the images have in a second set (c40); None for no such set.
-        many_images: How many images have them.
+        images: The images.
+        references: The number of references per image (c5); None for all captions.
+        private: Whether the captions are private, as in a test set.
+        held_out: Whether one additional caption of each image is held out as the human baseline.
+        many: The number of references per image in a second, larger set (c40); None for no such set.
+        many_images: The number of images in the larger set.
     """
 
     images: tuple[ImageId, ...]
@@ -66,10 +66,10 @@ class BuiltSplit:
     """A split with its captions.
 
     Attributes:
-        private: Whether its captions are private.
+        private: Whether the captions are private.
         references: The references of every image.
-        many: The references of the images that have many; None where the split has no such set.
-        human: The caption held out of each image; None where none are held out.
+        many: The references of the images in the larger set; None if there is no such set.
+        human: The held-out caption of each image; None if none are held out.
     """
 
     private: bool
@@ -84,8 +84,8 @@ class Dataset:
 
     Attributes:
         splits: The splits by name.
-        unused: The captions that no split took, by image.
-        seed: The seed that captions and images were drawn with.
+        unused: The captions in no split, by image.
+        seed: The seed of the draws of captions and images.
     """
 
     splits: Mapping[str, BuiltSplit]
@@ -96,7 +96,7 @@ class Dataset:
 def random_splits(
     images: Sequence[ImageId], sizes: Mapping[str, int], *, seed: int = 0
 ) -> dict[str, tuple[ImageId, ...]]:
-    """Assigns images to splits at random; the images of a split stay in their order.
+    """Assign images to splits at random; each split keeps the original order.
 
     Raises:
         OptionError: A size is below 1, or an image occurs twice.
@@ -106,30 +106,30 @@ def random_splits(
         checked_integer(split, size, 1)
     checked_integer("seed", seed, 0)
     if len(set(images)) < len(images):
-        raise OptionError("images must be different (got one twice)")
+        raise OptionError("'images' must not contain duplicates")
     if sum(sizes.values()) != len(images):
         total = sum(sizes.values())
         raise MismatchError(
-            f"sizes of splits must add up to the {len(images):,} images to assign (got {total:,})"
+            f"the sizes of splits must add up to the {len(images):,} images to assign (got {total:,})"
         )
     dealt = deal(images, list(sizes.values()), seed=seed)
     return {name: tuple(group) for name, group in zip(sizes, dealt, strict=True)}
 
 
 def load_plans(path: str | Path, images: Sequence[ImageId], *, seed: int = 0) -> dict[str, SplitPlan]:
-    """Reads plans from JSON: `{"SPLIT": {"images": 500, "references": 5, ...}, ...}`.
+    """Read plans from JSON such as `{"SPLIT": {"images": 500, "references": 5, ...}, ...}`.
 
-    `images` is a list of ids, or how many to deal out at random among those that no split lists; the other
-    fields are those of `SplitPlan`.
+    `images` is a list of ids, or the number of images to draw at random from those that no split lists. The
+    other fields are the attributes of `SplitPlan`.
 
     Args:
         path: The file.
-        images: All images that have captions.
-        seed: The seed of the deal.
+        images: All images with captions.
+        seed: The seed of the random assignment.
 
     Raises:
-        FormatError: The file is something else.
-        MismatchError: The numbers don't add up to the images that no split lists.
+        FormatError: The file is invalid.
+        MismatchError: The numbers don't add up to the number of images that no split lists.
         OptionError: A number is below 1.
         OSError: The file can't be read.
     """
@@ -153,36 +153,38 @@ def _plans_of(path: Path) -> dict[str, dict[str, Any]]:
     with naming(path):
         content = read_json(path)
     if not isinstance(content, dict) or not content:
-        raise wrong("the file must be an object of splits, at least one (got something else)")
+        raise wrong("the file must be a JSON object with at least one split")
     for name, plan in content.items():
         if not isinstance(plan, dict) or "images" not in plan:
             raise wrong(f'split {name!r} must be an object with "images" (got {plan!r:.60})')
         unknown = plan.keys() - _FIELDS.keys()
         if unknown:
-            raise wrong(f"split {name!r}: unknown field {min(unknown)!r}; there are {', '.join(_FIELDS)}")
+            raise wrong(
+                f"split {name!r}: unknown field {min(unknown)!r}; the fields are {', '.join(_FIELDS)}"
+            )
         for field, value in plan.items():
             if type(value) not in _FIELDS[field]:
-                raise wrong(f"split {name!r}: {field!r} must have another type (got {value!r:.60})")
+                raise wrong(f"split {name!r}: {field!r} has the wrong type (got {value!r:.60})")
         if isinstance(plan["images"], list) and any(type(i) not in (int, str) for i in plan["images"]):
             raise wrong(f'split {name!r}: "images" must be integers or strings')
     return content
 
 
 def build_dataset(captions: ReferencesLike, splits: Mapping[str, SplitPlan], *, seed: int = 0) -> Dataset:
-    """Assigns the collected captions to splits.
+    """Assign the collected captions to splits.
 
-    The captions of an image are put in random order: the first is held out where the plan says so, the next
-    are its references, and those of the larger set begin with these, so that c5 is part of c40. The draw
-    of an image depends only on the seed and the image: other splits don't change it.
+    The captions of an image are shuffled. If the plan holds out a caption, it is the first one; the next ones
+    are the references. The larger set starts with the same references, so c5 is part of c40. The draw of an
+    image depends only on the seed and the image, not on other splits.
 
     Args:
-        captions: All captions collected, in the order in which they are in the files.
-        splits: What each split is to have.
+        captions: All collected captions, in the order in which the files will contain them.
+        splits: The plan of each split.
         seed: The seed of the draws.
 
     Raises:
-        MismatchError: An image is in two splits, has no captions, or has too few.
-        OptionError: A plan or the seed has a value that is not allowed.
+        MismatchError: An image is in two splits, or has no captions or too few.
+        OptionError: A plan or the seed has an invalid value.
     """
     checked_integer("seed", seed, 0)
     if not splits:
@@ -217,11 +219,11 @@ def _split(
         wanted = max(few, plan.many or 0) if image in with_many else few
         if len(left) < wanted:
             raise MismatchError(
-                f"split {name!r}: image {image!r} must have at least {wanted + len(held)} captions "
-                f"(got {len(texts)})"
+                f"split {name!r}: image {image!r} must have at least {wanted + len(held)} captions"
+                f" (got {len(texts)})"
             )
         human.update((image, texts[position]) for position in held)
-        # In the order in which they were collected.
+        # Restore the order in which they were collected.
         references[image] = [texts[position] for position in sorted(left[:few])]
         if image in with_many:
             many[image] = [texts[position] for position in sorted(left[: plan.many])]
@@ -242,8 +244,8 @@ def _require_apart(splits: Mapping[str, SplitPlan]) -> None:
         for image in plan.images:
             if image in homes:
                 raise MismatchError(
-                    f"every image must be in one split, once (got image {image!r} in {homes[image]!r} "
-                    f"and {name!r})"
+                    f"each image must occur once, in one split (got image {image!r} in {homes[image]!r}"
+                    f" and {name!r})"
                 )
             homes[image] = name
 
@@ -252,7 +254,8 @@ def _check_plan(name: str, plan: SplitPlan) -> None:
     plain = name.replace("-", "").replace("_", "")
     if not plain.isalnum() or name.endswith("_many"):
         raise OptionError(
-            f"a split's name must be letters, digits, '-' and '_', and not end in '_many' (got {name!r})"
+            "a split's name must consist of letters, digits, '-' and '_', and must not end in '_many'"
+            f" (got {name!r})"
         )
     for field, value in (("references", plan.references), ("many", plan.many)):
         if value is not None:
@@ -261,10 +264,10 @@ def _check_plan(name: str, plan: SplitPlan) -> None:
         raise OptionError(f"split {name!r} must have at least one image (got none)")
     if (plan.many is None) != (plan.many_images == 0) or not 0 <= plan.many_images <= len(plan.images):
         raise OptionError(
-            f"split {name!r}: 'many' must come with 'many_images', from 1 to the split's "
-            f"{len(plan.images):,} images (got {plan.many} and {plan.many_images})"
+            f"split {name!r}: 'many' requires 'many_images' from 1 to the split's {len(plan.images):,} images"
+            f" (got {plan.many} and {plan.many_images})"
         )
     if plan.many is not None and plan.references is not None and plan.many < plan.references:
         raise OptionError(
-            f"split {name!r}: 'many' must be at least the {plan.references} 'references' (got {plan.many})"
+            f"split {name!r}: 'many' must be at least 'references', {plan.references} (got {plan.many})"
         )

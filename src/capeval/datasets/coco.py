@@ -20,7 +20,7 @@ _ARCHIVE = "spice/spice-1.0.jar"
 
 
 def captions(split: Split = "val2014") -> References:
-    """All captions of a split, read from the installed `pycocoevalcap`.
+    """Read all captions of a split from the installed `pycocoevalcap`.
 
     Args:
         split: `val2014` (40,504 images) or `train2014` (82,783 images).
@@ -37,5 +37,5 @@ def captions(split: Split = "val2014") -> References:
             data = archive.read(member)
         return References.from_native(_native.read_annotations(data))
     except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, OSError, FormatError) as error:
-        reason = f"{path} must hold {member} ({error}); to install it again: {REINSTALL}"
+        reason = f"cannot read {member} from {path} ({error}); to reinstall it, run `{REINSTALL}`"
         raise ResourceError(reason) from None

@@ -1,4 +1,4 @@
-"""Which objects are in which image, and COCO's annotations of them."""
+"""Objects in images, from COCO's instance annotations."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from capeval.formats.io.sources import LIMIT, File, naming
 __all__ = ["Objects", "load_coco_objects"]
 
 Objects = dict[ImageId, dict[str, int]]
-"""The number of instances of each class, by image and the class's name."""
+"""The number of instances of each class, by image and class name."""
 
 
 def load_coco_objects(file: File, *, limit: int = LIMIT) -> Objects:
-    """The objects of images from a file of COCO instances (`instances_val2017.json`).
+    """Read the objects in images from COCO instance annotations (`instances_val2017.json`).
 
-    Images without an annotation have no class. A crowd counts as one instance.
+    Images without annotations have no classes. A crowd counts as one instance.
 
     Args:
         file: The path of the file, or its bytes.
-        limit: The most bytes that the file may have, also unpacked.
+        limit: The maximum size of the file in bytes, also after decompression.
 
     Raises:
-        FormatError: The file is something else; the error says which entry.
+        FormatError: The file is invalid; the error names the entry.
         OSError: The file can't be read.
     """
     with naming(file):
@@ -35,7 +35,7 @@ def load_coco_objects(file: File, *, limit: int = LIMIT) -> Objects:
         for entry, row in annotations:
             for field, known in (("image_id", objects), ("category_id", names)):
                 if row[field] not in known:
-                    message = f"{entry}.{field} must be an id that the file lists (got {row[field]!r})"
+                    message = f"{entry}.{field} must be an id defined in the file (got {row[field]!r})"
                     raise FormatError(message, kind=FormatErrorKind.UNKNOWN_CLASS, entry=entry, field=field)
             counts, name = objects[row["image_id"]], names[row["category_id"]]
             counts[name] = counts.get(name, 0) + 1

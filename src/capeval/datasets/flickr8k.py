@@ -1,4 +1,4 @@
-"""The captions and ratings of Flickr8K as their authors publish them (Hodosh, Young and Hockenmaier 2013)."""
+"""Original captions and ratings of Flickr8K (Hodosh, Young and Hockenmaier 2013)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from capeval.formats.judgments.ratings import Ratings, require_ratings
 __all__ = ["load_flickr8k", "load_flickr8k_crowdflower", "load_flickr8k_expert"]
 
 _SCALE = ("1", "2", "3", "4")
-# The file has 15 digits of each share.
+# Shares in the file have 15 digits.
 _ROUNDING = 1e-9
 
 
@@ -24,7 +24,7 @@ class _Captions:
     """The captions of all images.
 
     Attributes:
-        texts: Each caption by its id, such as `image.jpg#0`.
+        texts: The captions by id, such as `image.jpg#0`.
         of_image: The captions of each image.
     """
 
@@ -34,7 +34,7 @@ class _Captions:
 
 @dataclass(frozen=True)
 class _Row:
-    """A line of a file of ratings: an image, the id of a caption, and three numbers."""
+    """A line of a rating file: an image, the id of a caption, and three numbers."""
 
     line: int
     image: str
@@ -43,20 +43,20 @@ class _Row:
 
 
 def load_flickr8k(ratings: File, captions: File) -> tuple[References, Ratings]:
-    """The expert ratings or the CrowdFlower judgments of Flickr8K, whichever the file has.
+    """Read expert ratings or CrowdFlower judgments of Flickr8K, depending on the file.
 
-    No line fits both forms: three ratings of experts are each 1, 2, 3 or 4; of a share and two numbers of
-    votes, a share of 1 comes with 0 votes against.
+    No line is valid in both formats. The three ratings of experts are each 1, 2, 3 or 4. In a CrowdFlower
+    line, a share of 1 requires 0 votes against.
 
     Args:
-        ratings: `ExpertAnnotations.txt` or `CrowdFlowerAnnotations.txt`. The path of the file, or its bytes.
-        captions: `Flickr8k.token.txt`.
+        ratings: `ExpertAnnotations.txt` or `CrowdFlowerAnnotations.txt`: the path of the file, or its bytes.
+        captions: `Flickr8k.token.txt`: the path of the file, or its bytes.
 
     Returns:
-        As `load_flickr8k_expert` or `load_flickr8k_crowdflower` does.
+        The result of `load_flickr8k_expert` or `load_flickr8k_crowdflower`.
 
     Raises:
-        FormatError: A file is something else; the error says which line.
+        FormatError: A file is invalid; the error names the line.
         OSError: A file can't be read.
     """
     texts = _captions(captions)
@@ -67,25 +67,26 @@ def load_flickr8k(ratings: File, captions: File) -> tuple[References, Ratings]:
             return _expert(rows, texts, own=False)
         if _share(first.numbers) is not None:
             return _crowdflower(rows, texts)
-        expected = "three ratings from 1 to 4, or the share of yes, the number of yes and of no"
+        expected = "three ratings from 1 to 4; or the share of yes, the number of yes and the number of no"
         raise wrong_line(first.line, expected, ", ".join(first.numbers))
 
 
 def load_flickr8k_expert(ratings: File, captions: File, *, own: bool = False) -> tuple[References, Ratings]:
-    """The expert ratings of Flickr8K.
+    """Read the expert ratings of Flickr8K.
 
     Args:
-        ratings: `ExpertAnnotations.txt`: image, caption's id, three ratings from 1 to 4, with tabs. The
-            path of the file, or its bytes.
-        captions: `Flickr8k.token.txt`: caption's id (`IMAGE#NUMBER`) and caption, with a tab.
-        own: Whether to keep candidates that are one of the image's own captions. Published
-            correlations leave them out.
+        ratings: `ExpertAnnotations.txt`, the path of the file or its bytes. Its columns, separated by tabs,
+            are the image, the caption id, and three ratings from 1 to 4.
+        captions: `Flickr8k.token.txt`. Its columns, separated by tabs, are the caption id (`IMAGE#NUMBER`)
+            and the caption.
+        own: Whether to include candidates that are captions of the same image. Published correlations exclude
+            them.
 
     Returns:
         All captions of the rated images as references, and the ratings.
 
     Raises:
-        FormatError: A file is something else; the error says which line.
+        FormatError: A file is invalid; the error names the line.
         OSError: A file can't be read.
     """
     texts = _captions(captions)
@@ -94,22 +95,24 @@ def load_flickr8k_expert(ratings: File, captions: File, *, own: bool = False) ->
 
 
 def load_flickr8k_crowdflower(ratings: File, captions: File) -> tuple[References, Ratings]:
-    """The CrowdFlower judgments of Flickr8K.
+    """Read the CrowdFlower judgments of Flickr8K.
 
-    A row is one rating: the share of people who said that the caption describes the image. As in published
-    correlations, a candidate is not among its references: from the first row to the last, a candidate
-    that equals a caption that its image still has takes one such caption from the image's references.
+    Each row has one rating: the share of people who confirmed that the caption describes the image. As in
+    published correlations, candidates are excluded from their references: in the order of the rows, each
+    candidate that equals a remaining caption of its image removes one such caption from the image's
+    references.
 
     Args:
-        ratings: `CrowdFlowerAnnotations.txt`: image, caption's id, share of yes, number of yes, number of no,
-            with tabs. The path of the file, or its bytes.
-        captions: `Flickr8k.token.txt`: caption's id (`IMAGE#NUMBER`) and caption, with a tab.
+        ratings: `CrowdFlowerAnnotations.txt`, the path of the file or its bytes. Its columns, separated by
+            tabs, are the image, the caption id, the share of yes, the number of yes, and the number of no.
+        captions: `Flickr8k.token.txt`. Its columns, separated by tabs, are the caption id (`IMAGE#NUMBER`)
+            and the caption.
 
     Returns:
         The remaining captions of the rated images as references, and the ratings.
 
     Raises:
-        FormatError: A file is something else, or no caption of an image remains; the error says which line.
+        FormatError: A file is invalid, or no caption of an image remains; the error names the line.
         OSError: A file can't be read.
     """
     texts = _captions(captions)
@@ -123,7 +126,7 @@ def _captions(file: File) -> _Captions:
     with naming(file):
         for line, (name, caption) in _tabbed(file, 2):
             if "#" not in name or name in texts:
-                raise wrong_line(line, "a new caption's id such as image.jpg#0", repr(name))
+                raise wrong_line(line, "a new caption id such as image.jpg#0", repr(name))
             texts[name] = caption
             of_image.setdefault(_image(name), []).append(caption)
     return _Captions(texts, of_image)
@@ -134,7 +137,7 @@ def _rows(file: File, captions: _Captions) -> list[_Row]:
     for line, (image, caption, *numbers) in _tabbed(file, 5):
         if image not in captions.of_image or caption not in captions.texts:
             unknown = caption if image in captions.of_image else image
-            raise wrong_line(line, "an image and a caption of the other file", repr(unknown))
+            raise wrong_line(line, "an image and a caption of the captions file", repr(unknown))
         rows.append(_Row(line, image, caption, numbers))
     require_ratings([row.image for row in rows])
     return rows
@@ -156,14 +159,14 @@ def _crowdflower(rows: Sequence[_Row], captions: _Captions) -> tuple[References,
     for row in rows:
         share = _share(row.numbers)
         if share is None:
-            expected = "the share of yes, the number of yes and of no"
+            expected = "the share of yes, the number of yes and the number of no"
             raise wrong_line(row.line, expected, ", ".join(row.numbers))
         shares.append([share])
         candidate, left = captions.texts[row.caption], references[row.image]
         if candidate in left:
             left.remove(candidate)
         if not left:
-            expected = f"another candidate than the last caption that {row.image!r} still has"
+            expected = f"a candidate that is not the last remaining caption of {row.image!r}"
             raise wrong_line(row.line, expected, repr(row.caption))
     return References(references), _ratings(rows, captions, shares)
 
@@ -181,7 +184,7 @@ def _is_expert(numbers: Sequence[str]) -> bool:
 
 
 def _share(numbers: Sequence[str]) -> float | None:
-    """The share of yes; None where the numbers are not a share and the two numbers of votes it is of."""
+    """Return the share of yes, or None if it does not match the two numbers of votes."""
     try:
         share, yes, no = float(numbers[0]), int(numbers[1]), int(numbers[2])
     except ValueError:
@@ -196,9 +199,9 @@ def _image(caption: str) -> str:
 
 
 def _tabbed(file: File, count: int) -> Iterator[tuple[int, list[str]]]:
-    """The fields of each line, which tabs separate and nothing quotes, with the line's number."""
+    """Yield the number of each line, and its fields, separated by tabs and not quoted."""
     for number, line in text_lines(file):
         fields = line.split("\t")
         if len(fields) != count:
-            raise wrong_line(number, f"{count} columns with tabs between them", str(len(fields)))
+            raise wrong_line(number, f"{count} columns separated by tabs", str(len(fields)))
         yield number, fields

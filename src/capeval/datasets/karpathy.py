@@ -1,4 +1,7 @@
-"""The Karpathy splits of COCO (Karpathy and Fei-Fei 2015): 5,000 images of val2014 each for val and test."""
+"""Karpathy splits of COCO (Karpathy and Fei-Fei 2015).
+
+The splits val and test each have 5,000 images of val2014.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +16,12 @@ __all__ = ["load_images", "references"]
 
 
 def load_images(file: File) -> list[int]:
-    """The ids of the images in a list.
+    """Read the image ids in an image list.
 
-    Each line has an image's path and its id: `val2014/COCO_val2014_000000391895.jpg 391895`.
+    Each line contains an image's path and its id, such as `val2014/COCO_val2014_000000391895.jpg 391895`.
 
     Raises:
-        FormatError: The file is something else, or names an image twice; the error says which line.
+        FormatError: The file is invalid, or contains an image twice; the error names the line.
         OSError: The file can't be read.
     """
     images: dict[int, None] = {}
@@ -26,24 +29,24 @@ def load_images(file: File) -> list[int]:
         for number, line in text_lines(file):
             path, _, image = line.rpartition(" ")
             if not path or not (image.isascii() and image.isdigit() and len(image) < 19):
-                message = f"line {number} must have an image's path and its id (got {line[:60]!r})"
+                message = f"line {number} must contain an image's path and its id (got {line[:60]!r})"
                 raise FormatError(message, kind=FormatErrorKind.WRONG_TYPE, line=number)
             if int(image) in images:
-                message = f"line {number} must name another image than the lines before (got {line[:60]!r})"
+                message = f"line {number}: duplicate image id (got {line[:60]!r})"
                 raise FormatError(message, kind=FormatErrorKind.DUPLICATE_IMAGE, line=number)
             images[int(image)] = None
         if not images:
-            message = "the file must name at least one image (got none)"
+            message = "the file must contain at least one image (got none)"
             raise FormatError(message, kind=FormatErrorKind.NO_IMAGES)
     return list(images)
 
 
 def references(file: File) -> References:
-    """The references of the images in a list, from the installed `pycocoevalcap`.
+    """Read the references of the images in a list from the installed `pycocoevalcap`.
 
     Raises:
         FormatError: The file is not such a list.
-        MismatchError: An image is not one of val2014.
+        MismatchError: An image does not belong to val2014.
         ResourceError: `pycocoevalcap` is not installed, or its file is damaged.
         OSError: The file can't be read.
     """

@@ -1,4 +1,4 @@
-"""nocaps (Agrawal et al. 2019): its domains, from its files or from the objects in the images."""
+"""Domains of nocaps (Agrawal et al. 2019), from its files or from objects in the images."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 DOMAINS = ("in-domain", "near-domain", "out-domain")
-"""Images with COCO classes alone, with COCO and novel classes, with novel classes alone (section 3.3)."""
+"""Images with only COCO classes, with COCO and novel classes, and with only novel classes (section 3.3)."""
 
 Domains = dict[str, list[ImageId]]
 """The images of each domain, in the order of `DOMAINS`."""
@@ -46,7 +46,7 @@ ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "hair drier": ("Hair dryer",),
         "keyboard": ("Computer keyboard",),
         "microwave": ("Microwave oven",),
-        # Open Images also has Mouse, the animal.
+        # In Open Images, Mouse is the animal.
         "mouse": ("Computer mouse",),
         "orange": ("Orange (fruit)",),
         "potted plant": ("Houseplant",),
@@ -56,9 +56,9 @@ ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "tv": ("Television",),
     }
 )
-"""The Open Images classes of COCO classes whose names differ, or mean something else.
+"""Open Images classes of COCO classes with different names, or with names of a different meaning.
 
-The paper has no such table; this one was made for capeval.
+The paper has no such table; this one was created for capeval.
 """
 
 # fmt: off
@@ -86,19 +86,19 @@ def map_classes(
     below: Mapping[str, Collection[str]] | None = None,
     aliases: Mapping[str, Collection[str]] = ALIASES,
 ) -> dict[str, str]:
-    """Maps Open Images classes to COCO classes.
+    """Map Open Images classes to COCO classes.
 
-    Classes are the same when their names are equal, apart from case, unless `aliases` names others.
+    Classes are equal if their names are equal, ignoring case, unless `aliases` contains different ones.
 
     Args:
         open_images: The names of all Open Images classes.
         coco: The names of COCO classes.
-        below: All classes below each class. Where given, what is below a mapped class is mapped too
-            (Man is a person, Goose a bird), to the nearest one of the mapped classes above.
-        aliases: The Open Images classes of COCO classes whose names differ.
+        below: All descendants of each class. If given, the descendants of a mapped class are also mapped, to
+            the nearest mapped ancestor: Man is a person, and Goose a bird.
+        aliases: The Open Images classes of COCO classes with different names.
 
     Returns:
-        The COCO class of each Open Images class that is one; the others are novel.
+        The COCO class of each mapped Open Images class; the other classes are novel.
 
     Raises:
         OptionError: A COCO class has no Open Images class.
@@ -115,7 +115,7 @@ def map_classes(
     if below is None:
         return mapped
     inherited: dict[str, str] = {}
-    # From the largest class to the smallest, so that the nearest class overwrites the others.
+    # From the largest class to the smallest, so that the nearest ancestor overwrites the others.
     for name in sorted(mapped, key=lambda each: (-len(below.get(each, ())), each)):
         inherited.update(dict.fromkeys(below.get(name, ()), mapped[name]))
     return {**inherited, **mapped}
@@ -128,33 +128,33 @@ def assign_domains(
     classes: Collection[str],
     ignored: Collection[str] = (),
 ) -> Domains:
-    """Finds the domain of each image from the classes of the objects in it (section 3.3).
+    """Assign each image to a domain by the classes of its objects (section 3.3).
 
     Args:
         objects: The names of the Open Images classes in each image.
         mapped: The Open Images classes that are COCO classes.
         classes: All Open Images classes.
-        ignored: Classes that do not count, such as parts of objects.
+        ignored: Classes to ignore, such as parts of objects.
 
     Returns:
-        The images of each domain; a domain without images is left out.
+        The images of each domain, without empty domains.
 
     Raises:
-        OptionError: A class is not known.
-        MismatchError: An image has no object that counts.
+        OptionError: A class is unknown.
+        MismatchError: An image has only ignored objects, or none.
     """
     for name in (*mapped, *ignored):
         if name not in classes:
-            raise OptionError(f"a mapped or ignored class must be one of Open Images (got {name!r})")
+            raise OptionError(f"a mapped or ignored class must be an Open Images class (got {name!r})")
     domains: Domains = {name: [] for name in DOMAINS}
     for image, classes_in_image in objects.items():
         names = set(classes_in_image)
         unknown = names.difference(classes)
         if unknown:
-            raise OptionError(f"image {image!r} must have known classes (got {min(unknown)!r})")
+            raise OptionError(f"image {image!r} has the unknown class {min(unknown)!r}")
         names.difference_update(ignored)
         if not names:
-            raise MismatchError(f"image {image!r} must have an object to have a domain (got none)")
+            raise MismatchError(f"image {image!r} must have at least one object to have a domain (got none)")
         familiar = sum(name in mapped for name in names)
         place = 0 if familiar == len(names) else 1 if familiar else 2
         domains[DOMAINS[place]].append(image)
@@ -169,17 +169,19 @@ def domains_of_boxes(
     hierarchy: str | Path | None = None,
     image_info: str | Path | None = None,
 ) -> Domains:
-    """The domain of each image, from the Open Images boxes in it.
+    """Assign each image to a domain by its Open Images boxes.
 
     Args:
         images: The images.
-        boxes: CSV of the boxes.
-        class_names: CSV of the names of the classes.
-        hierarchy: JSON of the hierarchy of classes; with it, classes below a COCO class are COCO's too.
-        image_info: nocaps's image information, where `images` are its ids and not those of Open Images.
+        boxes: The CSV file of boxes.
+        class_names: The CSV file of class names.
+        hierarchy: The JSON file of the class hierarchy; with it, descendants of a COCO class also count as
+            COCO classes.
+        image_info: The file of nocaps's image information, if `images` are nocaps ids instead of Open Images
+            ids.
 
     Raises:
-        FormatError: A file is something else.
+        FormatError: A file is invalid.
         MismatchError: An image has no box.
         OSError: A file can't be read.
     """
@@ -195,12 +197,12 @@ def domains_of_boxes(
 
 
 def load_captions(path: str | Path) -> References:
-    """The reference captions in a file of nocaps.
+    """Read the reference captions in a file of nocaps.
 
-    Ids such as `17.jpg`, which one common form of the file has, become the 17 that results name.
+    Ids such as `17.jpg`, which occur in a common form of the file, become integers such as 17, as in results.
 
     Raises:
-        FormatError: The file has no captions.
+        FormatError: The file contains no captions.
         OSError: The file can't be read.
     """
     references = load_references(path)
@@ -211,16 +213,16 @@ def load_captions(path: str | Path) -> References:
 
 
 def load_domains(path: str | Path, *, images: Iterable[ImageId] | None = None) -> Domains:
-    """The domain of each image, from a file.
+    """Read the domain of each image from a file.
 
     Args:
-        path: Captions or image information with a `domain` (or `split`, `subset`) for each image, or a
-            mapping of domains to image ids. Domains may be written `in_domain`, `in-domain`, `in`.
-        images: The images whose domains are returned, each of which must have one; all by default.
+        path: Captions or image information with a `domain` (or `split`, `subset`) of each image, or a mapping
+            of domains to image ids. Domains may be written `in_domain`, `in-domain` or `in`.
+        images: The images to return, each of which must have a domain; by default all images.
 
     Raises:
-        FormatError: The file is something else, or a domain is not known.
-        MismatchError: An image has no domain, or two.
+        FormatError: The file is invalid, or a domain is unknown.
+        MismatchError: An image has no domain, or two domains.
         OSError: The file can't be read.
     """
     domains: Domains = {name: [] for name in DOMAINS}
@@ -233,21 +235,21 @@ def load_domains(path: str | Path, *, images: Iterable[ImageId] | None = None) -
         every = list(numbers.values())
     if len(set(every)) < len(every):
         twice = next(image for image in every if every.count(image) > 1)
-        raise MismatchError(f"{path}: an image must have one domain (got image {twice!r} twice)")
+        raise MismatchError(f"{path}: each image must have one domain (got image {twice!r} twice)")
     if images is not None:
         wanted, known = dict.fromkeys(images), set(every)
         missing = [image for image in wanted if image not in known]
         if missing:
-            raise MismatchError(f"{path}: {first_few(missing)} without a domain")
+            raise MismatchError(f"{path}: {first_few(missing)} missing a domain")
         domains = {name: [image for image in ids if image in wanted] for name, ids in domains.items()}
     return {name: ids for name, ids in domains.items() if ids}
 
 
 def load_image_ids(path: str | Path) -> dict[ImageId, ImageId]:
-    """The ids of images by their Open Images ids, from a file of nocaps's image information.
+    """Read nocaps ids by Open Images id from a file of nocaps's image information.
 
     Raises:
-        FormatError: The file is something else.
+        FormatError: The file is invalid.
         OSError: The file can't be read.
     """
     with naming(path):
@@ -256,7 +258,7 @@ def load_image_ids(path: str | Path) -> dict[ImageId, ImageId]:
         ids = {row["open_images_id"]: row["id"] for _, row in rows}
         if not ids:
             raise FormatError(
-                "the file must list at least one image (got none)", kind=FormatErrorKind.NO_IMAGES
+                "the file must contain at least one image (got none)", kind=FormatErrorKind.NO_IMAGES
             )
     return ids
 
@@ -265,13 +267,13 @@ def _domain(label: str, path: str | Path) -> str:
     plain = label.lower().replace("_", "-").replace("out-of-", "out-").removesuffix("-domain")
     name = f"{plain}-domain"
     if name not in DOMAINS:
-        message = f"a domain must be one of {', '.join(DOMAINS)} (got {label!r})"
+        message = f"unknown domain {label!r}; the domains are {', '.join(DOMAINS)}"
         raise FormatError(message, kind=FormatErrorKind.UNKNOWN_DOMAIN, path=path)
     return name
 
 
 def _numbers(images: Iterable[ImageId]) -> dict[ImageId, int] | None:
-    """The numbers in ids such as `17.jpg`; None where an id has another form."""
+    """Return the numbers in ids such as `17.jpg`, or None if an id has a different form."""
     numbers = {}
     for image in images:
         match = _SUFFIX.fullmatch(image) if isinstance(image, str) else None

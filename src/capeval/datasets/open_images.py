@@ -1,4 +1,4 @@
-"""The files of Open Images: boxes, image rotations, names of classes and their hierarchy."""
+"""Open Images files: boxes, image rotations, class names and the class hierarchy."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class ObjectAnnotations:
     Attributes:
         image_ids: The images with at least one box.
         classes: The labels of classes, such as `/m/01g317`, or their names.
-        image: The position, in `image_ids`, of the image of each pair of an image and a class in it.
-        label: The position, in `classes`, of the class of each pair.
-        instances: The boxes of each pair. A box around a group counts as one.
+        image: For each pair of an image and a class in it, the position of the image in `image_ids`.
+        label: For each pair, the position of the class in `classes`.
+        instances: For each pair, the number of boxes. A box around a group counts as one.
     """
 
     image_ids: tuple[str, ...]
@@ -44,7 +44,7 @@ class ObjectAnnotations:
     instances: NDArray[np.int64]
 
     def by_image(self) -> Objects:
-        """The number of instances of each class, by image."""
+        """Return the number of instances of each class, by image."""
         objects: Objects = {image: {} for image in self.image_ids}
         pairs = zip(self.image.tolist(), self.label.tolist(), self.instances.tolist(), strict=True)
         for image, label, instances in pairs:
@@ -57,19 +57,19 @@ class ObjectAnnotations:
 def load_boxes(
     file: File, names: Mapping[str, str] | None = None, *, limit: int = LIMIT
 ) -> ObjectAnnotations:
-    """Reads a file of boxes, such as `test-annotations-bbox.csv`: columns `ImageID` and `LabelName`.
+    """Read a file of boxes, such as `test-annotations-bbox.csv`.
 
-    Images are in the order of the file, classes in alphabetical order of their labels, and pairs by image,
-    then class.
+    The required columns are `ImageID` and `LabelName`. In the result, images are in the order of the file,
+    classes in alphabetical order of their labels, and pairs sorted by image and class.
 
     Args:
         file: The path of the file, or its bytes.
-        names: The names of the classes by their labels; without them, classes are labels.
-        limit: The most bytes that the file may have, also unpacked.
+        names: The names of the classes by label; by default, classes are labels.
+        limit: The maximum size of the file in bytes, also after decompression.
 
     Raises:
-        FormatError: The file is something else, a label has no name, or there is no box; the error says
-            which line.
+        FormatError: The file is invalid, a label has no name, or there are no boxes; the error names the
+            line.
         OSError: The file can't be read.
     """
     images: dict[str, int] = {}
@@ -78,7 +78,7 @@ def load_boxes(
     with naming(file):
         for line, (image, label) in columns(file, ("ImageID", "LabelName"), limit):
             if names is not None and label not in names:
-                message = f"line {line}: 'LabelName' must be a label that has a name (got {label!r})"
+                message = f"line {line}: 'LabelName' must be a label with a name (got {label!r})"
                 raise FormatError(message, kind=FormatErrorKind.UNKNOWN_CLASS, line=line, field="LabelName")
             image_labels.append(
                 (images.setdefault(image, len(images)), labels.setdefault(label, len(labels)))
@@ -100,26 +100,28 @@ def load_boxes(
 
 
 def load_rotations(file: File, *, limit: int = LIMIT) -> dict[str, float | None]:
-    """Reads a file of images, such as `test-images-with-rotation.csv`: columns `ImageID` and `Rotation`.
+    """Read a file of image rotations, such as `test-images-with-rotation.csv`.
+
+    The required columns are `ImageID` and `Rotation`.
 
     Returns:
-        Image to its rotation in degrees; None where the rotation is not known.
+        The rotation of each image in degrees; None if unknown.
 
     Raises:
-        FormatError: The file is something else, a rotation is not a number, or an image occurs twice; the
-            error says which line.
+        FormatError: The file is invalid, a rotation is not a number, or an image occurs twice; the error
+            names the line.
         OSError: The file can't be read.
     """
     rotations: dict[str, float | None] = {}
     with naming(file):
         for line, (image, text) in columns(file, ("ImageID", "Rotation"), limit):
             if image in rotations:
-                message = f"line {line}: 'ImageID' must be different on every line (got {image!r} again)"
+                message = f"line {line}: duplicate 'ImageID' {image!r}"
                 raise FormatError(message, kind=FormatErrorKind.DUPLICATE, line=line)
             try:
                 rotations[image] = float(text) if text else None
             except ValueError:
-                message = f"line {line}: 'Rotation' must be degrees or empty (got {text!r})"
+                message = f"line {line}: 'Rotation' must be a number of degrees or empty (got {text!r})"
                 raise FormatError(
                     message, kind=FormatErrorKind.WRONG_TYPE, field="Rotation", line=line
                 ) from None
@@ -127,12 +129,15 @@ def load_rotations(file: File, *, limit: int = LIMIT) -> dict[str, float | None]
 
 
 def load_class_names(file: File, *, limit: int = LIMIT) -> dict[str, str]:
-    """The names of Open Images classes by their labels, from `class-descriptions-boxable.csv`.
+    """Read the names of Open Images classes from `class-descriptions-boxable.csv`.
 
-    The file's columns are the label (`/m/...`) and the name; a header line is optional.
+    The columns are the label (`/m/...`) and the name; a header is optional.
+
+    Returns:
+        The name of each class by label.
 
     Raises:
-        FormatError: The file is something else; the error says which line.
+        FormatError: The file is invalid; the error names the line.
         OSError: The file can't be read.
     """
     names: dict[str, str] = {}
@@ -148,27 +153,27 @@ def load_class_names(file: File, *, limit: int = LIMIT) -> dict[str, str]:
                 raise FormatError(message, kind=FormatErrorKind.WRONG_TYPE, line=line)
             names[row[0]] = row[1]
         if not names:
-            raise FormatError("the file must name at least one class (got none)", kind=FormatErrorKind.EMPTY)
+            raise FormatError("the file must have at least one class (got none)", kind=FormatErrorKind.EMPTY)
     return names
 
 
 def load_class_hierarchy(
     file: File, names: Mapping[str, str], *, limit: int = LIMIT
 ) -> dict[str, frozenset[str]]:
-    """All classes below each class of Open Images, from `bbox_labels_600_hierarchy.json`.
+    """Read the descendants of each Open Images class from `bbox_labels_600_hierarchy.json`.
 
-    Only `Subcategory` counts: a `Part`, such as a person's nose, is not a kind of what it is part of.
+    Only `Subcategory` counts, not `Part`: a person's nose, for example, is not a kind of person.
 
     Args:
         file: The path of the file, or its bytes.
-        names: The names of the classes by their labels.
-        limit: The most bytes that the file may have, also unpacked.
+        names: The names of the classes by label.
+        limit: The maximum size of the file in bytes, also after decompression.
 
     Returns:
-        The names of the classes below each class, by its name; the root has no name and is left out.
+        The names of the classes below each class, by its name. The root has no name and is excluded.
 
     Raises:
-        FormatError: The file is something else, or has a label without a name.
+        FormatError: The file is invalid, or contains a label without a name.
         OSError: The file can't be read.
     """
     below: dict[str, set[str]] = {}
@@ -191,13 +196,13 @@ def load_class_hierarchy(
 
 
 def subcategories(node: Any) -> Sequence[Any]:
-    """The classes right below a class of the file of the hierarchy.
+    """Return the direct children of a class in the hierarchy file.
 
     Raises:
-        FormatError: The class is not what it must be.
+        FormatError: The class is invalid.
     """
     children = node.get("Subcategory", []) if isinstance(node, dict) else None
     if not isinstance(children, list) or not isinstance(node.get("LabelName"), str):
-        message = "every class must be an object with LabelName, and Subcategory a list"
+        message = "every class must be an object with 'LabelName', and 'Subcategory' must be a list"
         raise FormatError(message, kind=FormatErrorKind.WRONG_TYPE)
     return children

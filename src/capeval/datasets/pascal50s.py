@@ -1,4 +1,4 @@
-"""PASCAL-50S and ABSTRACT-50S as their authors publish them (Vedantam, Zitnick and Parikh 2015)."""
+"""Original files of PASCAL-50S and ABSTRACT-50S (Vedantam, Zitnick and Parikh 2015)."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ _PASCAL_PAIRS = "pair_pascal.mat"
 
 
 def has_abstract50s(folder: Path) -> bool:
-    """Whether a folder has the judgments of ABSTRACT-50S."""
+    """Return whether a folder contains the judgments of ABSTRACT-50S."""
     return (folder / _ABSTRACT_TRIPLETS).exists()
 
 
 def has_pascal50s(folder: Path) -> bool:
-    """Whether a folder has the judgments of PASCAL-50S."""
+    """Return whether a folder contains the judgments of PASCAL-50S."""
     return (folder / _PASCAL_PAIRS).exists()
 
 
 def load_abstract50s(folder: Path) -> tuple[Pair, ...]:
-    """The pairs of ABSTRACT-50S with the votes of the triplet protocol, from a folder of its files.
+    """Read the pairs of ABSTRACT-50S with the votes of the triplet protocol.
 
-    The files are `consensus_abstract.mat`, `abstract_candsB.json` and `abstract_candsC.json`; JSON may be in
-    gzip.
+    The files in the folder are `consensus_abstract.mat`, `abstract_candsB.json` and `abstract_candsC.json`;
+    JSON files may be compressed with gzip.
 
     Raises:
-        FormatError: A file is something else, or the files are not of the same pairs.
+        FormatError: A file is invalid, or the files contain different pairs.
         DependencyError: scipy is not installed.
         OSError: A file can't be read.
     """
@@ -55,15 +55,15 @@ def load_abstract50s(folder: Path) -> tuple[Pair, ...]:
 
 
 def load_pascal50s(folder: Path) -> tuple[tuple[Pair, ...], tuple[Pair, ...]]:
-    """The pairs of PASCAL-50S, from a folder of its files.
+    """Read the pairs of PASCAL-50S from a folder.
 
-    The files are `pascal_50s_5refs.json`, which may be in gzip, and `pair_pascal.mat`.
+    The files are `pascal_50s_5refs.json`, which may be compressed with gzip, and `pair_pascal.mat`.
 
     Returns:
-        The pairs as triplets judged them, with references; and as people who saw the image judged them.
+        The pairs judged with the triplet protocol, with references; and the pairs judged with the image.
 
     Raises:
-        FormatError: A file is something else.
+        FormatError: A file is invalid.
         DependencyError: scipy is not installed.
         OSError: A file can't be read.
     """
@@ -76,27 +76,27 @@ def _plain_or_gzip(folder: Path, name: str) -> Path:
 
 
 def load_triplets(triplets: File, candidates: tuple[File, File], *, references: int = 48) -> tuple[Pair, ...]:
-    """The judgments of the triplet protocol: `consensus_abstract.mat` or `consensus_pascal.mat`.
+    """Read judgments of the triplet protocol from `consensus_abstract.mat` or `consensus_pascal.mat`.
 
-    The file has a triplet in each row: sentences A, B and C and a rating, 1 where most people found B closer
-    to A and -1 where they found C closer. The triplets of a pair are consecutive rows. Its B is the sentence
-    of the authors' second file of candidates (`candsC`), its C that of the first; here, as in the paper, the
-    `first` is the authors' B.
+    Each row of the file is a triplet: sentences A, B and C and a rating, 1 if most people found B closer to A
+    and -1 if most found C closer. The triplets of a pair are consecutive rows. B in the file is the sentence
+    in the authors' second file of candidates (`candsC`), and C the sentence in the first. In the result, as
+    in the paper, `first` is the authors' B.
 
     Args:
         triplets: The path of the MATLAB file, or its bytes.
-        candidates: The two JSON files of candidates, `candsB` and `candsC`, which name the images.
-        references: How many triplets each pair has.
+        candidates: The two JSON files of candidates, `candsB` and `candsC`, which contain the image ids.
+        references: The number of triplets per pair.
 
     Raises:
-        FormatError: A file is something else, or the files are not of the same pairs.
+        FormatError: A file is invalid, or the files contain different pairs.
         DependencyError: scipy is not installed.
         OSError: A file can't be read.
     """
     with naming(triplets):
         rows = _field(_matlab(triplets), "triplets")
         if not len(rows) or len(rows) % references:
-            message = f"'triplets' must have {references} rows for each pair (got {len(rows):,} rows)"
+            message = f"'triplets' must have {references} rows per pair (got {len(rows):,} rows)"
             raise FormatError(message, kind=FormatErrorKind.WRONG_LENGTH, field="triplets")
     first, second = (_candidates(file, len(rows) // references) for file in candidates)
     with naming(triplets):
@@ -108,12 +108,12 @@ def load_triplets(triplets: File, candidates: tuple[File, File], *, references: 
 
 
 def _judged(first: tuple[str, str], second: tuple[str, str], block: Sequence[tuple[str, Any]]) -> Pair:
-    """A pair with its votes, from the candidates (each with its image) and the triplets of the pair."""
+    """Create a pair with its votes from its triplets and its candidates, each with its image."""
     triplets = [_triplet(row, entry) for entry, row in block]
     sides = {(_squeezed(b), _squeezed(c)) for _, b, c, _ in triplets}
     if sides != {(_squeezed(second[1]), _squeezed(first[1]))}:
         entry = block[0][0]
-        message = f"{entry} and the triplets after it must be of the pair {second[1]!r} and {first[1]!r}"
+        message = f"{entry} and the next triplets must belong to the pair {second[1]!r} and {first[1]!r}"
         raise FormatError(message, kind=FormatErrorKind.MISMATCH, entry=entry)
     return Pair(
         image=first[0],
@@ -125,14 +125,15 @@ def _judged(first: tuple[str, str], second: tuple[str, str], block: Sequence[tup
 
 
 def load_pascal_pairs(file: File) -> tuple[Pair, ...]:
-    """The pairwise judgments of PASCAL-50S: `pair_pascal.mat`, with the votes of eleven people a pair.
+    """Read the pairwise judgments of PASCAL-50S from `pair_pascal.mat`: eleven votes per pair.
 
-    People saw the image and two sentences and chose the better one (appendix I). There, 1 is for the first
-    sentence of a row, which is the authors' C; here `first` is the authors' B. Systems are numbered as
-    in the file: 1 to 5 are machines, 6 is a person, 7 a person who described another image.
+    People saw the image and two sentences, and chose the better sentence (appendix I). In the file, 1 is a
+    vote for the first sentence of a row, which is the authors' C. In the result, `first` is the authors' B.
+    Systems are numbered as in the file: 1 to 5 are machines, 6 is a person, and 7 is a person who described a
+    different image.
 
     Raises:
-        FormatError: The file is something else.
+        FormatError: The file is invalid.
         DependencyError: scipy is not installed.
         OSError: The file can't be read.
     """
@@ -140,14 +141,14 @@ def load_pascal_pairs(file: File) -> tuple[Pair, ...]:
         content = _matlab(file)
         columns = [_field(content, name) for name in ("new_input", "new_data", "category", "result")]
         if len({len(column) for column in columns}) > 1:
-            message = "'new_input', 'new_data', 'category' and 'result' must have a row for each pair"
+            message = "'new_input', 'new_data', 'category' and 'result' must have one row per pair"
             raise FormatError(message, kind=FormatErrorKind.WRONG_LENGTH)
         return tuple(_pairwise(row, *fields) for row, fields in enumerate(zip(*columns, strict=True)))
 
 
 def _pairwise(row: int, text: Any, system: Any, kind: Any, result: Any) -> Pair:
     if kind not in (1, 2, 3, 4):
-        message = f"category[{row}] must be 1 to 4 (got {kind})"
+        message = f"category[{row}] must be an integer from 1 to 4 (got {kind})"
         raise FormatError(message, kind=FormatErrorKind.WRONG_VALUE, entry=f"category[{row}]")
     votes = np.atleast_1d(_member(result, "result", f"result[{row}]")).astype(int)
     if not votes.size or set(votes.tolist()) - {1, -1}:
@@ -166,20 +167,21 @@ def _pairwise(row: int, text: Any, system: Any, kind: Any, result: Any) -> Pair:
 
 
 def load_pascal_preferences(file: File) -> tuple[Pair, ...]:
-    """Pairs of PASCAL-50S with references and the consensus preference, as later work publishes them.
+    """Read pairs of PASCAL-50S with references and the consensus preference from JSON.
 
-    JSON: an object of the classes, each a list of `{"image", "captions": [two], "label", "references"}`,
-    where `label` is 0 or 1, the position of the caption that most triplets chose. Each pair gets this one
-    vote. As in `load_pascal_pairs`, the second of `captions` is `first` here, the authors' B.
+    Later work publishes the pairs in this form. The file is an object with the classes as keys, each with a
+    list of `{"image", "captions": [two], "label", "references"}`. `label` is 0 or 1, the position of the
+    caption that most triplets chose, and becomes the only vote of the pair. As in `load_pascal_pairs`, the
+    second of `captions`, the authors' B, becomes `first`.
 
     Raises:
-        FormatError: The file is something else.
+        FormatError: The file is invalid.
         OSError: The file can't be read.
     """
     with naming(file):
         content = read_json(file)
         if not isinstance(content, dict) or not content or set(content) - set(CLASSES):
-            message = f"the file must be an object whose keys are among {', '.join(CLASSES)}"
+            message = f"the file must be an object with keys among {', '.join(CLASSES)}"
             raise FormatError(message, kind=FormatErrorKind.WRONG_TYPE)
         for kind, entries in content.items():
             if not isinstance(entries, list):
@@ -199,7 +201,7 @@ def _preference(entry: Any, kind: str, name: str) -> Pair:
         if not isinstance(texts, list) or not texts or not all(isinstance(text, str) for text in texts):
             refuse(name, "a list of strings, at least one", texts, field=field)
     if len(captions) != 2 or isinstance(label, bool) or label not in (0, 1) or not isinstance(image, str):
-        message = f"{name} must have two captions, an image's name, and a label of 0 or 1"
+        message = f"{name} must have two captions, an image name, and a label of 0 or 1"
         raise FormatError(message, kind=FormatErrorKind.WRONG_VALUE, entry=name)
     return Pair(
         image=image.rsplit("/", 1)[-1],
@@ -220,12 +222,12 @@ def _triplet(row: Any, name: str) -> tuple[str, str, str, int]:
 
 
 def _candidates(file: File, count: int) -> list[tuple[str, str]]:
-    """The image and the candidate of each pair."""
+    """Read the image and the candidate of each pair."""
     with naming(file):
         fields = {"image_id": IMAGE_ID, "caption": TEXT}
         rows = [row for _, row in json_rows(read_json(file), None, fields)]
         if len(rows) != count:
-            message = f"there must be a candidate for each of {count:,} pairs (got {len(rows):,})"
+            message = f"there must be one candidate for each of {count:,} pairs (got {len(rows):,})"
             raise FormatError(message, kind=FormatErrorKind.WRONG_LENGTH)
     return [(str(row["image_id"]), row["caption"]) for row in rows]
 
@@ -249,7 +251,7 @@ def _matlab(file: File) -> Mapping[str, Any]:
     data = io.BytesIO(read_source(file).data)
     try:
         content: Mapping[str, Any] = loadmat(data, simplify_cells=True)
-    # Damaged files make scipy's parser raise any exception, also OSError.
+    # With damaged files, scipy's parser can raise any exception, including OSError.
     except Exception as error:
         message = f"the file must be a MATLAB file ({error})"
         raise FormatError(message, kind=FormatErrorKind.NOT_MATLAB) from None

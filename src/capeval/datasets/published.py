@@ -1,4 +1,4 @@
-"""Numbers that papers published, each with the paper and the table or section that has it."""
+"""Published numbers, with the paper and the table or section of each."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Published(Generic[_Values]):
 
     Attributes:
         values: The numbers.
-        source: The paper, and the table or section.
+        source: The paper and the table or section.
     """
 
     values: _Values
@@ -46,7 +46,7 @@ COCO_HUMAN: Published[Mapping[str, float]] = Published(
     ),
     source="Chen et al. 2015, Microsoft COCO Captions, Table 1 (c5)",
 )
-"""The scores of people on COCO's test set with five references."""
+"""Human scores on COCO's test set with five references."""
 
 NOCAPS_HUMAN: Published[Mapping[str, Mapping[str, Mapping[str, float]]]] = Published(
     values=MappingProxyType(
@@ -74,7 +74,7 @@ NOCAPS_HUMAN: Published[Mapping[str, Mapping[str, Mapping[str, float]]]] = Publi
     ),
     source="Agrawal et al. 2019, nocaps, Tables 2 (val) and 3 (test)",
 )
-"""The scores of people, by split, domain and metric."""
+"""Human scores by split, domain and metric."""
 
 UNIQUE_NGRAMS: Published[Mapping[str, tuple[int, ...]]] = Published(
     values=MappingProxyType({"COCO": (6913, 46664, 92946, 119582), "nocaps": (8291, 59714, 116765, 144577)}),
@@ -93,10 +93,10 @@ ABSTRACT50S_ACCURACY: Published[Mapping[str, Mapping[str, float]]] = Published(
     ),
     source="Vedantam et al. 2015, CIDEr, Table 1 (ABSTRACT-50S)",
 )
-"""On how many percent of the pairs of a class a metric chooses as people do, by metric and class."""
+"""Percentage of pairs on which a metric agrees with people, by metric and class of pairs."""
 
 RANK_CORRELATION: Published[Mapping[tuple[str, str], float]] = Published(
     values=MappingProxyType({("CIDEr", "CIDEr-D"): 0.94}),
     source="Vedantam et al. 2015, CIDEr, section 8",
 )
-"""Spearman's rho between the scores that two metrics give the references."""
+"""Spearman's rho between the scores of references by two metrics."""

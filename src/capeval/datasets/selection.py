@@ -1,10 +1,10 @@
-"""Choosing the images of a benchmark (nocaps, section 3.1): images with many classes, and all classes evenly.
+"""Selection of benchmark images with many classes, evenly distributed (nocaps, section 3.1).
 
-Each image counts once for each class in it, and the entropy over classes is that of the counts of the chosen
-images. With T counts in all and n_c of class c it is `log T - (sum of n_c log n_c) / T`. The images of one
-pool have the same number of classes, so the best image of a sample is the one whose classes make that sum
-grow least, and the growth is a sum of one number for each class of the image. A choice among n sampled images
-of s classes costs O(n s), whatever the number of candidates and of classes.
+Each image counts once for each class in it, and the entropy over classes is computed from the counts of the
+chosen images. With T counts in total and n_c for class c, it is `log T - (sum of n_c log n_c) / T`. The
+images of one pool have the same number of classes. The best image of a sample is therefore the one with
+classes that increase this sum least, and the increase is a sum of one number per class of the image. A choice
+among n sampled images of s classes takes O(n s), for any number of candidates and classes.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ __all__ = [
 ]
 
 _POOLS = range(2, 7)
-# Progress is reported after this many choices.
+# The number of choices between progress reports.
 _REPORTED_EVERY = 1000
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Chosen:
-    """The images chosen.
+    """The chosen images.
 
     Attributes:
-        positions: Their positions among the annotations' images: first all with more than six classes, then
-            in the order in which they were chosen.
+        positions: Their positions among the annotations' images: first all images with more than six classes,
+            and then the others in the order of choice.
         candidates: The positions of the images that could be chosen.
-        excluded: How many images were not candidates, by reason.
-        complex_images: How many have more than six classes, and were taken without choice.
+        excluded: The number of images that were not candidates, by reason.
+        complex_images: The number of images with more than six classes, which are always chosen.
     """
 
     positions: NDArray[np.int64]
@@ -94,17 +94,17 @@ class ChoiceStudy:
     statistics: Mapping[str, ChoiceStatistics]
 
     def class_counts(self, name: str) -> NDArray[np.int64]:
-        """How many images of a set have each class."""
+        """Return the number of images in a set with each class."""
         pairs = np.isin(self.annotations.image, self.positions[name])
         return np.bincount(self.annotations.label[pairs], minlength=len(self.annotations.classes))
 
 
 def study_choice(annotations: ObjectAnnotations, chosen: Chosen, *, seed: int = 0) -> ChoiceStudy:
-    """Compares the chosen images with a random choice of the same number and with all candidates.
+    """Compare the chosen images with an equally large random choice and with all candidates.
 
     Args:
         annotations: The objects in each image.
-        chosen: The images that `choose_images` chose from them.
+        chosen: The images chosen by `choose_images`.
         seed: The seed of the random choice.
 
     Raises:
@@ -128,26 +128,26 @@ def choose_images(
     seed: int = 0,
     progress: Callable[[str], object] = lambda _: None,
 ) -> Chosen:
-    """Chooses images as nocaps did.
+    """Choose images with the procedure of nocaps.
 
     Images with unknown or non-zero rotation, and images with a single class, are not candidates. All images
-    with more than six classes are chosen. Then pools of images with 2, 3, 4, 5 and 6 classes take turns: of
-    `sample` images drawn from the pool, the one that gives the highest entropy over classes is chosen; of
-    equally good ones, the first drawn. A pool with fewer images left offers all of them; an empty pool is
-    skipped.
+    with more than six classes are chosen. Then the pools of images with 2, 3, 4, 5 and 6 classes alternate:
+    of `sample` images drawn from the pool, the image with the highest resulting entropy over classes is
+    chosen; of equally good images, the first drawn. A pool with fewer images draws all of them; an empty pool
+    is skipped.
 
     Args:
         annotations: The objects in each image.
-        wanted: How many images to choose.
-        rotations: The rotation of each image; without it, no image is excluded for its rotation.
-        sample: The number of images drawn for each choice, which the paper does not give.
-        seed: The seed of the draws. The same seed and annotations give the same images.
-        progress: Called now and then with how many are chosen.
+        wanted: The number of images to choose.
+        rotations: The rotation of each image; None to exclude no image for its rotation.
+        sample: The number of images drawn for each choice, which the paper does not state.
+        seed: The seed of the draws. The same seed and annotations yield the same images.
+        progress: A callback that regularly receives a message with the number of chosen images.
 
     Raises:
-        MismatchError: An image has no entry among the rotations, or there are fewer candidates than wanted,
-            or more images with more than six classes.
-        OptionError: `wanted` or `sample` is not 1 or more, or the seed is negative.
+        MismatchError: An image is missing from the rotations, there are fewer candidates than wanted, or more
+            than `wanted` images have more than six classes.
+        OptionError: `wanted` or `sample` is below 1, or the seed is negative.
     """
     checked_integer("wanted", wanted, 1)
     checked_integer("sample", sample, 1)
@@ -159,8 +159,8 @@ def choose_images(
     taken = candidates[sizes[candidates] > _POOLS[-1]]
     if len(taken) > wanted:
         raise MismatchError(
-            f"all {len(taken):,} images of more than six classes are chosen, so 'wanted' must be at least "
-            f"that (got {wanted:,})"
+            f"'wanted' must be at least {len(taken):,}, the number of images with more than six classes, which"
+            f" are always chosen (got {wanted:,})"
         )
     counts = np.bincount(
         annotations.label[np.isin(annotations.image, taken)], minlength=len(annotations.classes)
@@ -183,7 +183,7 @@ def choose_images(
 
 
 def choose_randomly(chosen: Chosen, *, seed: int = 0) -> NDArray[np.int64]:
-    """The same number of candidates, drawn at random.
+    """Draw the same number of candidates at random.
 
     Raises:
         OptionError: The seed is negative.
@@ -193,13 +193,13 @@ def choose_randomly(chosen: Chosen, *, seed: int = 0) -> NDArray[np.int64]:
 
 
 def choice_statistics(annotations: ObjectAnnotations, positions: NDArray[np.int64]) -> ChoiceStatistics:
-    """The statistics of the images at some positions.
+    """Compute the statistics of the images at some positions.
 
     Raises:
-        MismatchError: There is no image.
+        MismatchError: There are no positions.
     """
     if not len(positions):
-        raise MismatchError("statistics need at least one image (got none)")
+        raise MismatchError("statistics require at least one image (got none)")
     pairs = np.isin(annotations.image, positions)
     counts = np.bincount(annotations.label[pairs], minlength=len(annotations.classes))
     shares = counts[counts > 0] / counts.sum()
@@ -238,7 +238,7 @@ def _candidates(
 
 
 class _Growth:
-    """How much the sum of n log n grows when a class is counted once more."""
+    """The increase in the sum of n log n if a class is counted once more."""
 
     def __init__(self, counts: NDArray[np.int64]) -> None:
         self._counts = counts.astype(np.float64)
@@ -250,13 +250,13 @@ class _Growth:
 
 
 def _growth(counts: FloatArray) -> FloatArray:
-    # Rounded, so that classes with equal counts tie whatever the platform's logarithm.
+    # Rounded, so that classes with equal counts tie on every platform, despite differences in `log`.
     grown: FloatArray = (counts + 1) * np.log(counts + 1) - counts * np.log(np.maximum(counts, 1))
     return np.round(grown, 12)
 
 
 class _Pool:
-    """The images of one number of classes that are left."""
+    """The remaining images with a certain number of classes."""
 
     def __init__(
         self,
@@ -273,7 +273,7 @@ class _Pool:
         self.left = len(images)
 
     def choose(self, growth: _Growth, sample: int, rng: np.random.Generator) -> int:
-        """Takes the image of a sample that gives the highest entropy."""
+        """Remove and return the image of a sample with the highest resulting entropy."""
         if sample < self.left:
             drawn = rng.choice(self.left, sample, replace=False, shuffle=False)
         else:

@@ -1,4 +1,4 @@
-"""Versions of a dataset that never change: COCO JSON, and the checksum of every file."""
+"""Frozen dataset versions: COCO JSON files with checksums."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from capeval.formats.io.json import json_bytes, read_json, write_json
 __all__ = ["ImageInfo", "freeze", "verify"]
 
 ImageInfo = Mapping[int, Mapping[str, Any]] | Mapping[str, Mapping[str, Any]]
-"""Fields of images in the files, such as `file_name`, `width` and `height`, by image id."""
+"""Additional fields of images, such as `file_name`, `width` and `height`, by image id."""
 
 _MANIFEST = "manifest.json"
 
@@ -29,18 +29,21 @@ def freeze(
     description: str = "",
     image_info: ImageInfo | None = None,
 ) -> Path:
-    """Writes a version of a dataset, as COCO JSON, with the checksum of every file.
+    """Write a version of a dataset as COCO JSON, with a checksum of every file.
 
-    Below `folder/version`: `public/` has `captions_SPLIT.json` of public splits and `image_info_SPLIT.json`
-    of private ones; `private/` has the captions of private splits, `captions_SPLIT_many.json` and
-    `human_SPLIT.json` (COCO results). `manifest.json` is written last: a version without it is incomplete.
+    The files in `folder/version` are:
+
+    - `public/`: `captions_SPLIT.json` of public splits, and `image_info_SPLIT.json` of private splits;
+    - `private/`: the captions of private splits, `captions_SPLIT_many.json`, and `human_SPLIT.json` (COCO
+      results);
+    - `manifest.json`, which is written last: a version without it is incomplete.
 
     Args:
         dataset: The dataset.
         folder: The folder of all versions.
         version: The version's name, such as `1.0`.
         description: The description in each file's `info`.
-        image_info: What files say of an image, such as `file_name`, `width` and `height`.
+        image_info: Additional fields of images, such as `file_name`, `width` and `height`.
 
     Returns:
         The version's folder.
@@ -50,12 +53,12 @@ def freeze(
         OSError: A file can't be written.
     """
     if not version or version.startswith(".") or not version.replace(".", "").replace("-", "").isalnum():
-        raise OptionError(f"'version' must be letters, digits, '.' and '-' (got {version!r})")
+        raise OptionError(f"'version' must consist of letters, digits, '.' and '-' (got {version!r})")
     target = Path(folder) / version
     if target.exists():
-        raise OptionError(f"'version' must be new, since versions never change (got {target}, which exists)")
+        raise OptionError(f"'version' must be new, because {target} exists and versions never change")
     if any("id" in each for each in (image_info or {}).values()):
-        raise OptionError("'image_info' must not have a field 'id': the key of an image is its id")
+        raise OptionError("'image_info' must not have a field 'id'; the image id is the key")
     about = {"description": description, "version": version}
     files = _files(dataset, about, image_info or {})
     for part in ("public", "private"):
@@ -72,7 +75,7 @@ def freeze(
 
 
 def verify(folder: str | Path) -> int:
-    """Checks that the files of a version are unchanged since it was frozen.
+    """Verify that the files of a version are unchanged since it was frozen.
 
     Returns:
         The number of files.
@@ -88,32 +91,32 @@ def verify(folder: str | Path) -> int:
         sums = {name: str(entry["sha256"]) for name, entry in files.items()}
     except FileNotFoundError:
         raise FormatError(
-            "a version must have a manifest (got none: it was never finished)",
+            "a version must have a manifest (got none; freezing it was not completed)",
             kind=FormatErrorKind.MISSING,
             path=manifest,
         ) from None
     except (ValueError, KeyError, TypeError):
         raise FormatError(
-            "a manifest must name files and their sha256 (got something else)",
+            "the manifest must contain files and their sha256 (got different content)",
             kind=FormatErrorKind.NOT_A_MANIFEST,
             path=manifest,
         ) from None
     existing = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
     for name in sorted(existing - {_MANIFEST} - sums.keys()):
         raise FormatError(
-            "the file must be in the manifest (got one that is not)",
+            "the file is not in the manifest",
             kind=FormatErrorKind.UNKNOWN,
             path=folder / name,
         )
     for name, expected in sums.items():
         if name not in existing:
             raise FormatError(
-                "the file must exist (got no such file)", kind=FormatErrorKind.MISSING, path=folder / name
+                "the file is in the manifest but missing", kind=FormatErrorKind.MISSING, path=folder / name
             )
         actual = hashlib.sha256((folder / name).read_bytes()).hexdigest()
         if actual != expected:
             raise FormatError(
-                f"the file must have the sha256 {expected} (got {actual})",
+                f"the file changed: its sha256 must be {expected} (got {actual})",
                 kind=FormatErrorKind.CHANGED,
                 path=folder / name,
             )

@@ -1,6 +1,7 @@
-"""Exact scores of parts: counts and sums of parts of the images, which add up to those of the whole.
+"""Distributed scoring: partial results of shards that merge to exact scores.
 
-Plain functions and classes on Arrow. Engines such as Spark and Ray are in the documents, not here.
+The functions and classes are based on Arrow, without a dependency on an engine. The documentation describes
+their use with engines such as Spark and Ray.
 """
 
 from capeval.distributed.partial_frequencies import PartialFrequencies

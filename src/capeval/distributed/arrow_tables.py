@@ -1,4 +1,4 @@
-"""Arrow tables out and in; pyarrow is imported when the first is made or read."""
+"""Reading and writing of Arrow tables; pyarrow is imported on first use."""
 
 from __future__ import annotations
 
@@ -20,29 +20,32 @@ __all__ = ["arrow", "column", "lists", "numbers", "read_table", "wrong"]
 
 
 def arrow(purpose: str) -> Any:
-    """The module pyarrow.
+    """Import and return pyarrow.
+
+    Args:
+        purpose: The purpose in the error message, such as `sums`.
 
     Raises:
-        DependencyError: It is not installed.
+        DependencyError: pyarrow is not installed.
     """
     try:
         import pyarrow
     except ImportError as error:
-        raise missing_package(f"{purpose} needs", error) from None
+        raise missing_package(f"for {purpose}, install", error) from None
     return pyarrow
 
 
 def read_table(table: object, types: Mapping[str, str], what: str) -> pa.Table:
-    """A table with some columns, of the types that are expected.
+    """Read some columns of a table with expected types.
 
     Args:
-        table: A table or batch of Arrow, a data frame of pandas, or anything with an Arrow stream.
-        types: The columns, and the type of each as Arrow writes it.
-        what: What the table holds, for messages.
+        table: An Arrow table or record batch, a pandas data frame, or any object with an Arrow stream.
+        types: The columns, with the type of each in Arrow's notation.
+        what: Name of the table's content in messages.
 
     Raises:
         DependencyError: pyarrow is not installed.
-        FormatError: It is no table, a column is missing or of another type, or a value is null.
+        FormatError: `table` is not a table, a column is missing or has the wrong type, or a value is null.
     """
     pa = arrow(what)
     try:
@@ -58,16 +61,16 @@ def read_table(table: object, types: Mapping[str, str], what: str) -> pa.Table:
 
 
 def column(table: pa.Table, name: str, kind: str, what: str) -> pa.Array:
-    """A column in one piece, of the type that is expected, without nulls.
+    """Return a column as one chunk with the expected type, without nulls.
 
     Raises:
-        FormatError: The column is of another type, has a number that is too large, or a null.
+        FormatError: The column has the wrong type, or contains a number that is too large, or a null.
     """
     pa = arrow(what)
     found = table.column(name)
     if kind != "any":
         if not _is_of(found.type, kind):
-            raise wrong(f"{what}: column {name!r} must be of {kind} (got {found.type})", field=name)
+            raise wrong(f"{what}: column {name!r} must have the type {kind} (got {found.type})", field=name)
         wanted = {
             "list<double>": pa.large_list(pa.float64()),
             "string": pa.large_string(),
@@ -76,15 +79,15 @@ def column(table: pa.Table, name: str, kind: str, what: str) -> pa.Array:
         try:
             found = found.cast(wanted[kind])
         except pa.ArrowInvalid as error:
-            raise wrong(f"{what}: column {name!r} must be of {kind} ({error})", field=name) from None
+            raise wrong(f"{what}: column {name!r} must have the type {kind} ({error})", field=name) from None
     if found.null_count:
         row = next(row for row, valid in enumerate(found.is_valid().to_pylist()) if not valid)
-        raise wrong(f"{what}: row {row} has no {name!r} (got null)", field=name, row=row)
+        raise wrong(f"{what}: row {row} must have a {name!r} (got null)", field=name, row=row)
     return found.combine_chunks() if found.num_chunks != 1 else found.chunk(0)
 
 
 def _is_of(found: Any, kind: str) -> bool:
-    """Whether a type is of a kind: not all that can be cast is meant."""
+    """Return whether an Arrow type matches a kind; not every type that can be cast does."""
     of = arrow("a table").types
     if kind == "string":
         return bool(of.is_string(found) or of.is_large_string(found) or of.is_string_view(found))
@@ -95,17 +98,20 @@ def _is_of(found: Any, kind: str) -> bool:
 
 
 def lists(rows: FloatArray) -> pa.Array:
-    """Rows of numbers as lists of doubles, which every engine takes: Spark has no lists of a fixed size."""
+    """Return rows of numbers as lists of doubles.
+
+    Every engine supports these; Spark, for example, has no lists of a fixed size.
+    """
     pa = arrow("a table of statistics")
     offsets = np.arange(len(rows) + 1, dtype=np.int32) * rows.shape[1]
     return pa.ListArray.from_arrays(pa.array(offsets), pa.array(np.ascontiguousarray(rows).reshape(-1)))
 
 
 def numbers(array: pa.Array, width: int, name: str, what: str) -> FloatArray:
-    """Lists of doubles as rows of numbers.
+    """Return lists of doubles as rows of numbers.
 
     Raises:
-        FormatError: A list has another length, or a null.
+        FormatError: A list has the wrong length, or contains a null.
     """
     lengths: NDArray[np.int64] = array.value_lengths().to_numpy(zero_copy_only=False)
     other = np.flatnonzero(lengths != width)
@@ -120,6 +126,6 @@ def numbers(array: pa.Array, width: int, name: str, what: str) -> FloatArray:
 
 
 def wrong(message: str, *, field: str | None = None, row: int | None = None) -> FormatError:
-    """The error of a table that is not what it must be."""
+    """Return the error for an invalid table."""
     entry = None if row is None else f"row {row}"
     return FormatError(message, kind=FormatErrorKind.WRONG_VALUE, field=field, entry=entry)

@@ -1,4 +1,4 @@
-"""Document frequencies of a part of the images, which add up to those of all images."""
+"""Partial document frequencies, which merge to the frequencies of all images."""
 
 from __future__ import annotations
 
@@ -23,24 +23,27 @@ __all__ = ["PartialFrequencies"]
 _ORDERS = (1, 2, 3, 4)
 _COLUMNS = {"ngram": "string", "images": "int64"}
 _WHAT = "partial document frequencies"
-# Begins the text of the row that has the number of images. No n-gram begins with a space.
+# Prefix of the row with the number of images. No n-gram starts with a space.
 _MARK = " counted"
-# So many n-grams are made into texts at once, which stays far below the two gibibytes of a column of texts.
+# The number of n-grams per record batch, far below the limit of two gibibytes for a column of strings.
 _ROWS = 2**18
-# Small parts wait as tokens, which take less memory than n-grams, and are counted together once they have so
-# many words: their counts would have most n-grams in common, and adding those takes as long as counting.
+# Small parts are kept as tokens, which take less memory than n-grams, and are counted together when they
+# reach this number of words. Their counts would share most n-grams, and adding counts takes as long as
+# counting.
 _WAITING = 2**20
-# Counts are put together when they have half as many n-grams as what was put together before, and this many:
-# so each n-gram is moved about three times, however many parts there are, and what waits takes little memory.
+# Counts are merged when the unmerged ones have at least half as many n-grams as the merged ones, and at least
+# this number. Each n-gram is therefore moved about three times, for any number of parts, and the unmerged
+# counts take little memory.
 _PENDING = 2**21
 _MOST_IMAGES = 2**32 - 1
 
 
 class PartialFrequencies:
-    """The number of images of a part that have each n-gram, to be added to those of the other parts.
+    """The number of images with each n-gram, in a part of the images.
 
-    `DocumentFrequencies` leave out n-grams of one image, so those of parts don't add up. Here all are kept:
-    any split of the images, added up in any order, gives the counts of the whole. They can be pickled.
+    `DocumentFrequencies` of parts don't add up, because they exclude n-grams of only one image. Partial
+    frequencies include all n-grams: any partition of the images, added in any order, yields the counts of the
+    whole. They can be pickled.
 
     Attributes:
         images: The number of images counted.
@@ -65,7 +68,7 @@ class PartialFrequencies:
             counted = (_sum(counted),)
         self._counted = counted
         self._waiting = waiting
-        # Of those that wait.
+        # The number of words in the waiting parts.
         self._words = words
         self.images = images
         self.stem = stem
@@ -79,18 +82,17 @@ class PartialFrequencies:
         tokenizer: Tokenizer | None = None,
         stem: bool = False,
     ) -> Self:
-        """Counts the n-grams of the references of a part of the images.
+        """Count the n-grams in the references of a part of the images.
 
         Args:
             references: The captions of each image of the part.
-            tokenizer: How to tokenize them. `Tokenizer(context="caption")` gives the same tokens in any
-                split.
-            stem: Whether to count stems, as `Cider` compares them.
+            tokenizer: The tokenizer. `Tokenizer(context="caption")` yields the same tokens for any partition.
+            stem: Whether to count stems, which `Cider` compares, instead of words.
 
         Raises:
             CaptionError: The references are not captions by image.
-            OptionError: `tokenizer` is not a `Tokenizer`, or not that of tokenized references; `stem` is not
-                True or False.
+            OptionError: `tokenizer` is not a `Tokenizer`, or differs from the tokenizer of tokenized
+                references; or `stem` is not True or False.
         """
         checked_flag("stem", stem)
         tokens = tokenized(references, tokenizer)
@@ -101,22 +103,21 @@ class PartialFrequencies:
         return f"<PartialFrequencies: {self.images:,} images, stem={self.stem}, tokenizer={self.tokenizer}>"
 
     def __add__(self, other: object) -> Self:
-        """The counts of both parts, which must have no image in common.
+        """Return the counts of both parts, which must be disjoint.
 
         Raises:
-            MismatchError: They were counted with another tokenizer, or one of words and the other of stems.
+            MismatchError: The parts have different tokenizers, one counts words and the other stems, or there
+                are too many images.
         """
         if not isinstance(other, PartialFrequencies):
             return NotImplemented
         for name in ("tokenizer", "stem"):
             mine, theirs = getattr(self, name), getattr(other, name)
             if mine != theirs:
-                raise MismatchError(
-                    f"{_WHAT} that are added must have the same {name} (got {mine} and {theirs})"
-                )
+                raise MismatchError(f"added {_WHAT} must have the same {name} (got {mine} and {theirs})")
         images = self.images + other.images
         if images > _MOST_IMAGES:
-            raise MismatchError(f"{_WHAT} must be of at most {_MOST_IMAGES:,} images (got {images:,})")
+            raise MismatchError(f"{_WHAT} must have at most {_MOST_IMAGES:,} images (got {images:,})")
         counted, waiting = self._counted + other._counted, self._waiting + other._waiting
         words = self._words + other._words
         return type(self)(counted, waiting, words, images=images, stem=self.stem, tokenizer=self.tokenizer)
@@ -129,15 +130,16 @@ class PartialFrequencies:
         return _restored, (type(self), self._merged().to_arrays(), self.images, self.stem, self.tokenizer)
 
     def finish(self, name: str = "corpus", *, digest: str | None = None) -> DocumentFrequencies:
-        """The document frequencies, once the parts of all images are added.
+        """Return the document frequencies, after the parts of all images are added.
 
         Args:
-            name: What to call the corpus in signatures.
-            digest: What signatures have in place of the fingerprint of the counts. It is for selections of
-                the n-grams of one count that is too large for one machine: all selections get the same.
+            name: The name of the corpus in signatures.
+            digest: The digest in signatures, instead of the fingerprint of the counts. Use it for selections
+                of n-grams from counts that are too large for one machine, with the same digest for all
+                selections.
 
         Raises:
-            OptionError: `name` or `digest` is no string.
+            OptionError: `name` or `digest` is not a string.
         """
         checked_text("name", name)
         native = self._merged().finish()
@@ -146,11 +148,11 @@ class PartialFrequencies:
         return DocumentFrequencies(native, name=name, stem=self.stem, digest=digest)
 
     def to_arrow(self) -> pa.Table:
-        """A table of n-grams, of words joined by single spaces, and the number of images with each.
+        """Return a table of n-grams and the number of images with each.
 
-        Tables of parts can be put one below the other, and the numbers of the rows with the same `ngram` can
-        be added by any engine. One row, whose `ngram` begins with a space, says how the n-grams were counted
-        and has the number of all images.
+        The words of an n-gram are joined by single spaces. Tables of parts can be concatenated, and any
+        engine can add the numbers of rows with the same `ngram`. One row with an `ngram` that starts with a
+        space contains the settings of the count and the total number of images.
 
         Raises:
             DependencyError: pyarrow is not installed.
@@ -167,18 +169,17 @@ class PartialFrequencies:
 
     @classmethod
     def from_arrow(cls, table: object) -> Self:
-        """Reads tables of `to_arrow`: one, several below each other, or added up by n-gram.
+        """Read one table of `to_arrow`, concatenated ones, or ones added by n-gram.
 
-        Rows may be missing, such as those of n-grams that only one image has.
+        Rows may be missing, such as n-grams of only one image.
 
         Args:
-            table: A table or batch of Arrow, a data frame of pandas, or anything with an Arrow stream.
+            table: An Arrow table or record batch, a pandas data frame, or any object with an Arrow stream.
 
         Raises:
             DependencyError: pyarrow is not installed.
-            FormatError: It is something else; the message says which row.
-            MismatchError: Its parts were counted with different tokenizers, or some of words and some of
-                stems.
+            FormatError: The table is invalid; the message names the row.
+            MismatchError: The parts have different tokenizers, or some count words and others stems.
         """
         read = read_table(table, _COLUMNS, _WHAT)
         images = read.column("images").chunk(0).to_numpy(zero_copy_only=False)
@@ -189,7 +190,7 @@ class PartialFrequencies:
         stem, tokenizer = _about(abouts, places.tolist())
         total = int(images[places].sum())
         if not 0 < total <= _MOST_IMAGES:
-            raise wrong(f"{_WHAT} must be of 1 to {_MOST_IMAGES:,} images (got {total:,})", field="images")
+            raise wrong(f"{_WHAT} must have 1 to {_MOST_IMAGES:,} images (got {total:,})", field="images")
         native = _read(read, images, places, total)
         return cls((native,), images=total, stem=stem, tokenizer=tokenizer)
 
@@ -221,7 +222,8 @@ def _count(waiting: tuple[_native.TokenizedReferences, ...], *, stem: bool) -> _
 
 
 def _sum(counted: tuple[_native.PartialFrequencies, ...]) -> _native.PartialFrequencies:
-    # So that what counting took does not stay beside what adding takes, nor this beside a pickle of the sum.
+    # Freed memory is released before and after adding, so that the allocator does not retain the memory of
+    # counting while counts are added, or the memory of adding while the sum is pickled.
     large = sum(_size(part) for part in counted) >= _PENDING
     if large:
         _native.release_memory()
@@ -242,19 +244,19 @@ def _compute() -> Any:
 
 
 def _about(abouts: list[str], places: list[int]) -> tuple[bool, str]:
-    """Whether stems were counted, and by which tokenizer, from the rows that say it."""
+    """Parse the rows with settings into whether stems were counted, and the tokenizer."""
     if not abouts:
-        raise wrong(f"{_WHAT} must have a row that begins with {_MARK!r} (got none)", field="ngram")
+        raise wrong(f"{_WHAT} must have a row that starts with {_MARK!r} (got none)", field="ngram")
     different = sorted(set(abouts))
     if len(different) > 1:
         found = " and ".join(each.removeprefix(f"{_MARK}|") for each in different[:2])
-        raise MismatchError(f"{_WHAT} of one table must have been counted alike (got {found})")
+        raise MismatchError(f"{_WHAT} in one table must have the same settings (got {found})")
     mark, *parts = different[0].split("|")
     said: Mapping[str, str] = dict(part.partition("=")[::2] for part in parts)
     if mark != _MARK or said.keys() != {"stem", "tokenizer"} or said["stem"] not in ("True", "False"):
         place = places[0]
         raise wrong(
-            f"{_WHAT}: row {place} must be an n-gram, or begin with {_MARK!r} (got {different[0]!r:.60})",
+            f"{_WHAT}: row {place} must be an n-gram, or start with {_MARK!r} (got {different[0]!r:.60})",
             field="ngram",
             row=place,
         )
@@ -262,7 +264,7 @@ def _about(abouts: list[str], places: list[int]) -> tuple[bool, str]:
 
 
 def _read(table: pa.Table, images: Any, marks: Any, total: int) -> _native.PartialFrequencies:
-    """The n-grams of a table; `marks` are the rows that are none."""
+    """Read the n-grams of a table; `marks` are the rows without an n-gram."""
     pa = arrow(_WHAT)
     kept = np.ones(len(images), dtype=bool)
     kept[marks] = False
@@ -287,7 +289,5 @@ def _row_error(error: ValueError, rows: Any, table: pa.Table, total: int) -> For
     if field == "ngram":
         message = f"row {row} must have one to four words joined by single spaces (got {ngram!r:.60})"
     else:
-        message = (
-            f"row {row}: {ngram!r:.60} must be in 0 to {total:,} images, that is of all (got {images:,} here)"
-        )
+        message = f"row {row}: {ngram!r:.60} must be in 0 to {total:,} images, the total (got {images:,})"
     return wrong(f"{_WHAT}: {message}", field=field, row=row)

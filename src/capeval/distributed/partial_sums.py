@@ -1,4 +1,4 @@
-"""Sums of statistics over a part of the images, which add up to those of all images, and score."""
+"""Partial sums of statistics, which merge to the sums and scores of all images."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ _COLUMNS = {
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Sums:
-    """The statistics of a part of the images, summed: all that the corpus scores need.
+    """The summed statistics of a part of the images, sufficient for corpus scores.
 
-    Sums of parts without a common image add up to those of all images; so do the numbers of images and the
-    digests in their signatures. They are small, can be pickled, and hold neither captions nor document
+    Sums of disjoint parts add up to the sums of all images, and so do the numbers of images and the digests
+    in their signatures. Sums are small and can be pickled. They contain neither captions nor document
     frequencies.
 
     Attributes:
-        metrics: The metrics, without what they were given besides options, such as document frequencies.
-        signatures: What the scores of each metric depend on, by the metric's key.
-        statistics: The sum of the rows of each metric.
+        metrics: The metrics with only their options, without data such as document frequencies.
+        signatures: The signature of each metric's scores, by the metric's key.
+        statistics: The sum of each metric's rows of statistics.
     """
 
     metrics: tuple[Metric, ...]
@@ -54,10 +54,10 @@ class Sums:
 
     @classmethod
     def of(cls, report: Report) -> Self:
-        """The sums of the images of a report."""
+        """Return the sums of the images of a report."""
         return cls(
             metrics=tuple(_without_data(metric) for metric, _ in report.scores),
-            # A digest that was not read yet would keep the captions.
+            # A digest that was not computed yet would keep the captions in memory.
             signatures={
                 key: replace(signature, digest=Digest.of_total(signature.digest.total))
                 for key, signature in report.signatures.items()
@@ -88,17 +88,17 @@ class Sums:
         return next(iter(self.signatures.values()))
 
     def __add__(self, other: object) -> Self:
-        """The sums of both parts, which must have no image in common.
+        """Return the sums of both parts, which must be disjoint.
 
         Raises:
-            MismatchError: They are of other metrics, options, tokenizers, document frequencies or versions;
-                or a metric takes document frequencies of the references, which are others in each part.
+            MismatchError: The parts have different metrics, options, tokenizers, document frequencies or
+                versions; or a metric uses document frequencies of the references, which differ between parts.
         """
         if not isinstance(other, Sums):
             return NotImplemented
         if self.signatures.keys() != other.signatures.keys():
             mine, theirs = (listed(list(each.signatures)) for each in (self, other))
-            raise MismatchError(f"sums that are added must have the same metrics (got {mine}, and {theirs})")
+            raise MismatchError(f"added sums must have the same metrics (got {mine}, and {theirs})")
         added = {key: _added(key, one, other.signatures[key]) for key, one in self.signatures.items()}
         return replace(
             self,
@@ -107,15 +107,15 @@ class Sums:
         )
 
     def __radd__(self, other: object) -> Self:
-        # `sum` begins with 0.
+        # `sum` starts with 0.
         return self if other == 0 and isinstance(other, int) else NotImplemented
 
     def to_arrow(self) -> pa.Table:
-        """A table of one row. Tables of parts can be put one below the other, for `from_arrow`.
+        """Return a table with one row; tables of parts can be concatenated for `from_arrow`.
 
         Raises:
             DependencyError: pyarrow is not installed.
-            OptionError: A metric is not registered, so that it could not be made again.
+            OptionError: A metric is not registered, so it could not be created again.
         """
         pa = arrow(_WHAT)
         least, most = _counts(self._one)
@@ -137,7 +137,7 @@ class Sums:
         return pa.table(list(values), schema=schema)
 
     def _scored(self) -> str:
-        """What was scored and how, as JSON, from which metrics and signatures can be made again."""
+        """Return a JSON description from which metrics and signatures can be created again."""
         parts = []
         for metric, signature in zip(self.metrics, self.signatures.values(), strict=True):
             name = type(metric).__name__
@@ -148,14 +148,14 @@ class Sums:
 
     @classmethod
     def from_arrow(cls, table: object) -> Self:
-        """The sum of all rows of a table that `to_arrow` made, or of several below each other.
+        """Return the sum of all rows of a table from `to_arrow`, or of concatenated tables.
 
         Args:
-            table: A table or batch of Arrow, a data frame of pandas, or anything with an Arrow stream.
+            table: An Arrow table or record batch, a pandas data frame, or any object with an Arrow stream.
 
         Raises:
             DependencyError: pyarrow is not installed.
-            FormatError: It is something else; the message says where.
+            FormatError: The table is invalid; the message names the place.
             MismatchError: Rows can't be added; see `+`.
         """
         read = read_table(table, _COLUMNS, _WHAT)
@@ -185,7 +185,7 @@ class Sums:
             ]
         except (ValueError, KeyError, TypeError, OptionError) as error:
             raise wrong(
-                f"{_WHAT}: row {row} has no metrics that can be read ({error})", field="scored", row=row
+                f"{_WHAT}: cannot read the metrics of row {row} ({error})", field="scored", row=row
             ) from None
         widths = [len(metric.statistics) for metric in metrics]
         chunk = read.column("sums").chunk(0)
@@ -198,7 +198,7 @@ class Sums:
 
 
 def alike(signature: Signature) -> dict[str, Any]:
-    """What must be the same for two scores to be added."""
+    """Return the signature fields that must match before sums are merged."""
     return {
         "family": signature.metric,
         "signed": list(signature.options),
@@ -209,7 +209,7 @@ def alike(signature: Signature) -> dict[str, Any]:
 
 
 def described(signature: Signature) -> str:
-    """The same in one line, as signatures write it."""
+    """Return the fields of `alike` as one line, in the format of signatures."""
     frequencies = signature.document_frequencies
     parts = [signature.metric, *signature.options, f"tokenizer={signature.tokenizer}"]
     parts += [f"df={frequencies}"] * (frequencies is not None)
@@ -219,14 +219,13 @@ def described(signature: Signature) -> str:
 def _added(key: str, a: Signature, b: Signature) -> Signature:
     if alike(a) != alike(b):
         raise MismatchError(
-            f"sums of {key} that are added must have the same metric, options, tokenizer, document"
-            f" frequencies and version (got {described(a)}, and {described(b)})"
+            f"added sums of {key} must have the same metric, options, tokenizer, document frequencies and"
+            f" version (got {described(a)}, and {described(b)})"
         )
     if a.document_frequencies == "references":
         raise MismatchError(
-            f"sums of {key} that are added must have the same document frequencies (got those of the"
-            " references of each part): count those of all references with PartialFrequencies, and give them"
-            " to the metric"
+            f"added sums of {key} must have the same document frequencies (got the frequencies of each part's"
+            " references); count those of all references with PartialFrequencies, and pass them to the metric"
         )
     ranges = zip(_counts(a), _counts(b), strict=True)
     least, most = (choose(pair) for choose, pair in zip((min, max), ranges, strict=True))
@@ -239,13 +238,13 @@ def _added(key: str, a: Signature, b: Signature) -> Signature:
 
 
 def _counts(signature: Signature) -> tuple[int, int]:
-    """The smallest and the largest number of references of an image."""
+    """Return the smallest and the largest number of references per image."""
     least, _, most = signature.references.partition("-")
     return int(least), int(most or least)
 
 
 def _signed(total: int) -> int:
-    """A number of 64 bits as Arrow's engines have it: not all know numbers without a sign."""
+    """Convert an unsigned 64-bit number to a signed one, because not all engines support unsigned ones."""
     return total - 2**64 if total >= 2**63 else total
 
 
@@ -254,7 +253,7 @@ def _is_option(field: Any) -> bool:
 
 
 def _without_data(metric: Metric) -> Metric:
-    """The metric with its options alone: what it was given besides is large, and sums don't need it."""
+    """Strip the metric of large data, such as document frequencies, that sums don't need."""
     if not is_dataclass(metric):
         return metric
     data = [field for field in fields(metric) if not _is_option(field) and field.default is not MISSING]
@@ -268,6 +267,6 @@ def _options(metric: Metric) -> dict[str, Any]:
 
 def _made(name: str, options: Mapping[str, Any]) -> Metric:
     if name not in CLASSES:
-        raise OptionError(f"there is no metric {name!r}")
+        raise OptionError(f"unknown metric {name!r}")
     given = {key: tuple(value) if isinstance(value, list) else value for key, value in options.items()}
     return CLASSES[name](**given)

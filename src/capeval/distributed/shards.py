@@ -1,4 +1,4 @@
-"""Folders of shards, scored by several processes, each of which has one shard in memory at a time."""
+"""Scoring of folders of shards in several processes, with one shard per process in memory."""
 
 from __future__ import annotations
 
@@ -51,17 +51,17 @@ __all__ = [
 ]
 
 _ENDINGS = (".parquet", ".arrow", ".arrows", ".feather")
-# How often processes may be killed before the job is given up.
+# The number of attempts before a job with killed processes fails.
 _ATTEMPTS = 3
-# A process gets a group of shards at once, and sends their counts as one. There are more groups than
-# processes, so that none waits long for the last one, and few shards in each, which are quickly done again.
+# A process receives a group of shards, and returns their merged counts. There are several groups per process,
+# to balance the load at the end; groups are small, so that they can be repeated quickly.
 _GROUPS = 4
 _LARGEST = 64
 
 
 @dataclass(frozen=True, kw_only=True)
 class Shard:
-    """A part of the images: a file with their references, and one, which may be the same, with candidates."""
+    """A part of the images: a reference file and a candidate file, which may be the same."""
 
     references: Path
     candidates: Path
@@ -69,14 +69,14 @@ class Shard:
 
 @dataclass(frozen=True, kw_only=True)
 class ShardScoringOptions:
-    """What is done with each shard.
+    """Options of scoring a shard.
 
     Attributes:
         metrics: The metrics.
-        tokenizer: How to tokenize.
+        tokenizer: The tokenizer.
         references: The columns of references.
         candidates: The columns of candidates.
-        split: The splits of the references that are read; all where there are none.
+        split: The splits of the references to read; empty for all.
     """
 
     metrics: tuple[Metric, ...]
@@ -86,10 +86,10 @@ class ShardScoringOptions:
     split: tuple[str, ...] = ()
 
     def load(self, shard: Shard) -> tuple[References, Candidates]:
-        """The captions of a shard.
+        """Read the captions of a shard.
 
         Raises:
-            FormatError: A file is not what it must be.
+            FormatError: A file is invalid.
             MismatchError: The images of the references and of the candidates differ.
             OSError: A file can't be read.
         """
@@ -103,7 +103,7 @@ class ShardScoringOptions:
         return references, candidates
 
     def weighed_by(self, counts: Mapping[Counted, DocumentFrequencies]) -> ShardScoringOptions:
-        """The job with document frequencies, where metrics have none yet."""
+        """Return the options with document frequencies for metrics that lack them."""
         metrics = (
             each if each.counts is None else each.weighed_by(counts[each.counts]) for each in self.metrics
         )
@@ -112,20 +112,20 @@ class ShardScoringOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class ShardFailure:
-    """A shard that can't be scored, and the error that says why."""
+    """A shard that can't be scored, and the error."""
 
     shard: Shard
     error: CapevalError | OSError
 
     @property
     def message(self) -> str:
-        """The error, with the file."""
+        """The error message, with the file."""
         text = str(self.error)
         named = any(str(path) in text for path in (self.shard.references, self.shard.candidates))
         return text if named else f"{self.shard.candidates}: {text}"
 
     def stop(self) -> NoReturn:
-        """Raises the error."""
+        """Raise the error."""
         if isinstance(self.error, FormatError | OSError):
             raise self.error
         raise MismatchError(self.message) from self.error
@@ -133,7 +133,7 @@ class ShardFailure:
 
 @dataclass(frozen=True, kw_only=True)
 class ShardTiming:
-    """How a shard went: its images, the processor seconds it took, the most memory of its process yet."""
+    """The timing of a shard: images, processor seconds, and peak memory of its process so far."""
 
     shard: Shard
     images: int
@@ -143,12 +143,12 @@ class ShardTiming:
 
 @dataclass(frozen=True, kw_only=True)
 class ShardScores:
-    """The sums of all shards that could be scored, and the shards that could not.
+    """The sums of all scored shards, and the shards that could not be scored.
 
     Attributes:
         sums: The sums.
         failures: The shards that could not be scored.
-        unscored: The images of scored shards that a metric could not score, in order, one for each reason.
+        unscored: The images of scored shards that a metric could not score, in order; one warning per reason.
     """
 
     sums: Sums
@@ -157,18 +157,18 @@ class ShardScores:
 
 
 def shards_in(references: Path, candidates: Path) -> list[Shard]:
-    """The shards of two folders that have files of the same names, or of one folder given twice.
+    """List the shards of two folders with equal file names, or of one folder passed twice.
 
     Raises:
-        FormatError: A folder has no Parquet or Arrow file.
-        MismatchError: One folder has files that the other has not.
+        FormatError: A folder has no Parquet or Arrow files.
+        MismatchError: A file exists in only one folder.
         OSError: A folder can't be read.
     """
     names, others = _names(candidates), _names(references)
     if names != others:
         missing, folder = (names - others, references) if names - others else (others - names, candidates)
         raise MismatchError(
-            f"folders of references and of results must have shards of the same names ({folder} must have"
+            f"folders of references and results must have shards with the same names ({folder} is missing"
             f" {min(missing)})"
         )
     return [Shard(references=references / name, candidates=candidates / name) for name in sorted(names)]
@@ -177,7 +177,9 @@ def shards_in(references: Path, candidates: Path) -> list[Shard]:
 def _names(folder: Path) -> set[str]:
     names = {path.name for path in folder.iterdir() if path.name.lower().endswith(_ENDINGS)}
     if not names:
-        message = f"a folder of shards must have files that end in {listed(list(_ENDINGS))} (got none)"
+        message = (
+            f"a folder of shards must have files with a suffix such as {listed(list(_ENDINGS))} (got none)"
+        )
         raise FormatError(message, kind="Empty", path=folder)
     return names
 
@@ -190,24 +192,25 @@ def score_shards(
     skip: bool = False,
     done: Callable[[str, ShardTiming], object] = lambda _, __: None,
 ) -> ShardScores:
-    """Scores shards in several processes.
+    """Score shards in several processes.
 
-    All shards are read twice: they are checked, and the document frequencies of their references counted; and
-    then they are scored with the counts of all. What a process that is killed had not finished is done again,
-    so each shard counts once. Sums are added in the order of the shards: the number of processes changes no
-    digit. To find images that are in two shards, 16 bytes are kept for each image.
+    All shards are read twice. In the first pass, they are validated and the document frequencies of their
+    references are counted. In the second pass, they are scored with the counts of all shards. If a process is
+    killed, its unfinished work is repeated, so each shard counts once. Sums are added in the order of the
+    shards, so the result does not depend on the number of processes, to the last digit. To find images in two
+    shards, 16 bytes per image are kept in memory.
 
     Args:
         shards: The shards.
-        job: What is done with each.
-        processes: The number of processes; one for each processor by default.
-        skip: Whether to go on without shards that can't be scored. Scores are then those of the others, as if
-            these were not there: where one fails after it was counted, all is done again without it.
-        done: Is called with `checked` or `scored`, and how it went, when a shard is done.
+        job: The options of scoring a shard.
+        processes: The number of processes; by default one per processor.
+        skip: Whether to skip shards that can't be scored. The scores are then the scores of the other shards;
+            if a shard fails after it was counted, everything is repeated without it.
+        done: A callback that receives `checked` or `scored`, and the timing, for each completed shard.
 
     Raises:
-        CapevalError: A shard can't be scored, an image is in two shards, no shard is left, or processes are
-            killed again and again; the message names the shard.
+        CapevalError: A shard can't be scored, an image is in two shards, no shards remain, or processes are
+            killed repeatedly; the message names the shard.
         OSError: A shard can't be read.
     """
     run = _Run(processes=processes or len(os.sched_getaffinity(0)), skip=skip, done=done)
@@ -226,18 +229,18 @@ def score_shards(
 
 
 def _counted(run: _Run, shards: list[Shard], job: ShardScoringOptions) -> dict[Counted, DocumentFrequencies]:
-    """The document frequencies of all shards but those that fail: they are checked on the way."""
+    """Validate the shards, and count the document frequencies of all that do not fail."""
     of_groups: dict[int, dict[Shard, NDArray[np.int64]]] = {}
     counts: dict[Counted, PartialFrequencies] = {}
-    # Added up while other groups are counted, and in any order: it changes no count, and all groups' counts
-    # together would take more memory than anything else.
+    # Counts are added in order of completion, while other groups are counted. The order does not change the
+    # sum, and keeping the counts of all groups would take most of the memory.
     for number, (of_group, parts) in run.of_groups(_check, shards, job, "checked"):
         of_groups[number] = of_group
         for kind in list(parts):
             counts[kind] = counts.get(kind, 0) + parts.pop(kind)
     ids = {shard: found for _, group in sorted(of_groups.items()) for shard, found in group.items()}
     if not ids:
-        raise MismatchError(f"no shard is left to score; the first failed: {run.failures[0].message}")
+        raise MismatchError(f"no shards remain to be scored; the first error was: {run.failures[0].message}")
     twice = list(_twice(ids, job))
     for failure in twice:
         run.failed(failure)
@@ -248,31 +251,31 @@ def _counted(run: _Run, shards: list[Shard], job: ShardScoringOptions) -> dict[C
 
 def _finished(counts: PartialFrequencies) -> DocumentFrequencies:
     frequencies = counts.finish("references")
-    # Here once, and not in each process.
+    # Compute the digest once here instead of in each process.
     _ = frequencies.digest
     return frequencies
 
 
 def _twice(ids: dict[Shard, NDArray[np.int64]], job: ShardScoringOptions) -> Iterator[ShardFailure]:
-    """Shards with an image that is in an earlier one too."""
+    """Yield the shards that repeat an image of an earlier shard."""
     every = np.concatenate(list(ids.values()))
     every.sort()
     again = np.unique(every[1:][every[1:] == every[:-1]])
     seen: dict[ImageId, Shard] = {}
     for shard, of_shard in ids.items():
         places = np.flatnonzero(np.isin(of_shard, again)) if again.size else ()
-        # The ids themselves, since those of text are only known by their hashes.
+        # Read the ids again, because only hashes of string ids were kept.
         images = job.load(shard)[0].image_ids if len(places) else ()
         for image in (images[place] for place in places):
             first = seen.setdefault(image, shard)
             if first is not shard:
-                message = f"image {image!r} must be in one shard (it is in {first.references} too)"
+                message = f"duplicate image {image!r} (first seen in {first.references})"
                 yield ShardFailure(shard=shard, error=MismatchError(f"{shard.references}: {message}"))
                 break
 
 
 def _id_keys(image_ids: tuple[ImageId, ...]) -> NDArray[np.int64]:
-    """A number for each image: its id, or a hash of it."""
+    """Return a number for each image: its id, or a hash of it."""
     if not isinstance(image_ids[0], str):
         return np.array(image_ids, dtype=np.int64)
     hashes = b"".join(blake2b(str(image).encode(), digest_size=8).digest() for image in image_ids)
@@ -283,7 +286,7 @@ _Checked = tuple[dict[Shard, NDArray[np.int64]], dict[Counted, PartialFrequencie
 
 
 def _check(job: ShardScoringOptions, group: _Group) -> _Checked:
-    """The ids and the counts of a group of shards."""
+    """Return the image ids of each shard of a group, and the counts of the group."""
     kinds = {metric.counts for metric in job.metrics if metric.counts is not None}
     ids: dict[Shard, NDArray[np.int64]] = {}
     counts: dict[Counted, PartialFrequencies] = {}
@@ -294,13 +297,13 @@ def _check(job: ShardScoringOptions, group: _Group) -> _Checked:
             tokens = TokenizedReferences(references, job.tokenizer) if kinds else references
             parts = {kind: PartialFrequencies.of(tokens, stem=kind == "stems") for kind in kinds}
             ids[shard] = _id_keys(references.image_ids)
-            # After everything that can fail, so that a shard counts whole or not at all.
+            # After everything that can fail, so that a shard counts completely or not at all.
             counts |= {kind: counts[kind] + part if kind in counts else part for kind, part in parts.items()}
     return ids, counts
 
 
 def _score(job: ShardScoringOptions, group: _Group) -> dict[Shard, Sums]:
-    """The sums of each shard of a group."""
+    """Return the sums of each shard of a group."""
     sums = {}
     for shard in group:
         with group.timed(shard) as images:
@@ -312,7 +315,7 @@ def _score(job: ShardScoringOptions, group: _Group) -> dict[Shard, Sums]:
 
 
 class _Group:
-    """The shards that a process gets at once, and how they went."""
+    """The shards that a process receives at once, with their timings and failures."""
 
     def __init__(self, shards: Sequence[Shard], *, skip: bool) -> None:
         self._shards = shards
@@ -328,7 +331,10 @@ class _Group:
 
     @contextmanager
     def timed(self, shard: Shard) -> Iterator[list[int]]:
-        """Notes how a shard goes, or that it can't be scored. Its number of images is put into the list."""
+        """Record the timing or the failure of a shard.
+
+        The `with` block appends the shard's number of images to the list.
+        """
         images: list[int] = []
         start = time.process_time()
         try:
@@ -341,12 +347,12 @@ class _Group:
 
 
 def _peak() -> float:
-    """The most memory of this process, in megabytes."""
+    """Return the peak memory of this process, in megabytes."""
     status = Path("/proc/self/status")
     if status.exists():
         lines = (line.split() for line in status.read_text().splitlines())
         return next(float(line[1]) for line in lines if line[0] == "VmHWM:") / 1024
-    # On Linux this would be that of the process that started this one, where it had more.
+    # On Linux, this would include the peak memory of the parent process.
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
@@ -361,7 +367,7 @@ class _Done:
 
 
 _Work = Callable[[ShardScoringOptions, _Group], Any]
-# What the processes of a pool are given once, when they start.
+# The options of a worker process, set once when it starts.
 _job: ShardScoringOptions | None = None
 
 
@@ -387,7 +393,7 @@ def _work(work: _Work, group: _Group) -> _Done:
 
 @dataclass(kw_only=True)
 class _Run:
-    """Processes, and the shards that failed in them."""
+    """The state of a run: its processes, failures and warnings."""
 
     processes: int
     skip: bool
@@ -401,17 +407,17 @@ class _Run:
         return [shard for shard in shards if shard not in failed]
 
     def has_all(self, shards: Sequence[Shard]) -> bool:
-        """Whether none of these shards has failed."""
+        """Return whether none of these shards has failed."""
         return len(self.without_failures(shards)) == len(shards)
 
     def failed(self, failure: ShardFailure) -> None:
-        """Notes that a shard can't be scored, or raises its error."""
+        """Record a shard that can't be scored or, without `skip`, raise its error."""
         if not self.skip:
             failure.stop()
         self.failures.append(failure)
 
     def all_unscored(self) -> tuple[UnscoredWarning, ...]:
-        """Return the images of all shards without a score: one warning for each reason."""
+        """Return one warning per reason about the unscored images of all shards."""
         images: dict[tuple[str, str], set[ImageId]] = {}
         for each in self.unscored:
             images.setdefault((each.reason, each.fix), set()).update(each.images)
@@ -419,7 +425,7 @@ class _Run:
         return tuple(UnscoredWarning(sorted(found), *why) for why, found in images.items())
 
     def _warn(self, warning: CapevalWarning) -> None:
-        """Repeat a warning of another process in this one, once for all processes."""
+        """Repeat a warning of a worker process in this process, once for all workers."""
         if isinstance(warning, UnscoredWarning):
             # Merged over all shards at the end.
             self.unscored.append(warning)
@@ -430,7 +436,10 @@ class _Run:
     def of_groups(
         self, work: _Work, shards: list[Shard], job: ShardScoringOptions, step: str
     ) -> Iterator[tuple[int, Any]]:
-        """The number and the result of each group of shards, as they are done: once, whatever is killed."""
+        """Yield the number and the result of each completed group of shards.
+
+        Each group is yielded once, even if processes are killed.
+        """
         size = max(1, min(_LARGEST, len(shards) // (_GROUPS * self.processes)))
         groups = [shards[first : first + size] for first in range(0, len(shards), size)]
         waiting = dict(enumerate(groups))
@@ -449,15 +458,15 @@ class _Run:
         if waiting:
             names = listed([group[0].candidates.name for group in waiting.values()])
             raise ResourceError(
-                f"processes were killed {_ATTEMPTS} times, perhaps for want of memory: make shards smaller or"
-                f" take fewer processes (what is left begins with {names})"
+                f"processes were killed {_ATTEMPTS} times, possibly for lack of memory; use smaller shards or"
+                f" fewer processes (the remaining groups start with {names})"
             )
 
     def _results(
         self, work: _Work, groups: dict[int, list[Shard]], job: ShardScoringOptions
     ) -> Iterator[tuple[int, _Done]]:
-        """What processes make of groups, until one of them is killed."""
-        # Spawned and not forked: threads of this process may hold locks.
+        """Yield the results of groups until a process is killed."""
+        # Spawned instead of forked, because threads of this process may hold locks.
         pool = ProcessPoolExecutor(
             min(self.processes, len(groups)), get_context("spawn"), initializer=_start, initargs=(job,)
         )
@@ -467,9 +476,9 @@ class _Run:
                 for number, group in groups.items():
                     futures[pool.submit(_work, work, _Group(group, skip=self.skip))] = number
             for future in as_completed(futures):
-                # When one is killed, the pool ends the others too; what they had finished stays.
+                # If a process is killed, the pool ends the others; their completed results remain valid.
                 if not isinstance(future.exception(), BrokenProcessPool):
-                    # Popped, so that the result does not stay until all are there.
+                    # Popped, so that the result is freed before all results are complete.
                     yield futures.pop(future), future.result()
         finally:
             pool.shutdown(cancel_futures=True)

@@ -1,4 +1,4 @@
-"""The statistics of each image as a table, and the report that such tables make."""
+"""Tables of per-image statistics, and reports from such tables."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _WHAT = "a table of statistics"
 
 
 def statistics(report: Report) -> pa.Table:
-    """The numbers of each image that add up to the corpus scores: a row an image.
+    """Return the statistics that add up to the corpus scores: one row per image.
 
-    The columns are `image_id`; for each metric the list of its statistics, such as `bleu` and `cider_d`;
-    `references`, how many the image has; `digest`, a fingerprint of the image and its references; and
-    `settings`, one of the metrics with their options, document frequencies and tokenizer. Every engine takes
-    such names and types. Tables of parts can be put one below the other, for `report_of`.
+    The columns are `image_id`; the list of each metric's statistics, such as `bleu` and `cider_d`;
+    `references`, the number of references; `digest`, a fingerprint of the image and its references; and
+    `settings`, a fingerprint of the metrics with their options, document frequencies and tokenizer. All
+    engines support these names and types. Tables of parts can be concatenated for `report_of`.
 
     Args:
         report: The scores of a part of the images.
@@ -60,20 +60,20 @@ def statistics(report: Report) -> pa.Table:
 def report_of(
     table: object, metrics: Iterable[str | Metric] = DEFAULT, *, tokenizer: Tokenizer | None = None
 ) -> Report:
-    """The report of the images of a table that `statistics` made, or of several below each other.
+    """Return the report of the images in a table from `statistics`, or in concatenated tables.
 
     Args:
-        table: A table or batch of Arrow, a data frame of pandas, or anything with an Arrow stream; of all
-            images or of some, in any order.
-        metrics: The metrics that the table was made with, with their options and document frequencies.
-        tokenizer: The tokenizer that it was made with.
+        table: An Arrow table or record batch, a pandas data frame, or any object with an Arrow stream; with
+            all images or some, in any order.
+        metrics: The metrics of the table, with their options and document frequencies.
+        tokenizer: The tokenizer of the table.
 
     Raises:
         DependencyError: pyarrow is not installed.
-        FormatError: The table is something else; the message says where.
-        MismatchError: It was made with other metrics, options, document frequencies, another tokenizer or
-            version, or has an image twice.
-        OptionError: A metric is not known, or given twice.
+        FormatError: The table is invalid; the message names the place.
+        MismatchError: The table has different metrics, options, document frequencies, tokenizer or version,
+            or contains an image twice.
+        OptionError: A metric is unknown, or occurs twice.
     """
     resolved = resolve(metrics)
     names = column_names(resolved)
@@ -106,15 +106,15 @@ def report_of(
 
 
 def column_names(metrics: Sequence[Metric]) -> list[str]:
-    """The column of each metric: its key in letters that every engine takes."""
+    """Return the column of each metric: its key in characters that every engine supports."""
     return [re.sub(r"[^a-z0-9]+", "_", key.lower()) for key in metric_keys(metrics)]
 
 
 def _settings(signatures: list[Signature]) -> int:
-    """A fingerprint of what rows must have in common to be of one report."""
+    """Return a fingerprint of the settings that all rows of a report must share."""
     parts = []
     for signature in signatures:
-        # Document frequencies of the references are others in each part.
+        # Document frequencies of the references differ between parts.
         own = signature.document_frequencies == "references"
         parts.append({**alike(signature), "references": signature.digest.total if own else None})
     return int.from_bytes(blake2b(json.dumps(parts).encode(), digest_size=8).digest(), signed=True)
@@ -125,8 +125,8 @@ def _check_settings(settings: FloatArray, signatures: list[Signature]) -> None:
     if other.size:
         expected = ", and ".join(described(signature) for signature in signatures)
         raise MismatchError(
-            f"{_WHAT} must be made with {expected} (row {other[0]} was made with something else; document"
-            " frequencies of the references are others in each part)"
+            f"{_WHAT} must have the settings {expected} (got different ones in row {other[0]}); document"
+            " frequencies of the references differ between parts"
         )
 
 
@@ -135,5 +135,5 @@ def _check_images(image_ids: tuple[ImageId, ...]) -> None:
     for row, image in enumerate(image_ids):
         if first.setdefault(image, row) != row:
             raise MismatchError(
-                f"{_WHAT} must have each image once (got {image!r} in rows {first[image]} and {row})"
+                f"{_WHAT}: duplicate image {image!r} in row {row} (first seen in row {first[image]})"
             )

@@ -1,4 +1,4 @@
-"""capeval inside of other libraries, which it imports only where their module here is imported."""
+"""Integrations with other libraries, which are imported only by their integration module."""
 
 from pathlib import Path
 

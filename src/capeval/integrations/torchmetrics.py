@@ -1,4 +1,4 @@
-"""Caption metrics as a `torchmetrics.Metric`, for training and validation loops on one process or many."""
+"""Caption metrics as a `torchmetrics.Metric`, also for distributed training and validation."""
 
 from __future__ import annotations
 
@@ -31,27 +31,27 @@ __all__ = ["CaptionScores"]
 
 
 class CaptionScores(torchmetrics.Metric):  # type: ignore[misc]
-    """The corpus scores of captions, as a dictionary of tensors by the scores' names.
+    """Corpus scores of captions, as a dictionary of tensors by score name.
 
-    With `references` it keeps one row of statistics for each image. Rows of several processes are put
-    together before they are summed, so that the scores are those of `capeval.evaluate` to the last digit,
-    however the images were spread; an image that several processes were given, as samplers do to fill their
-    shards, counts once. Scores of a part of the images are those of that part, with the document frequencies
-    of all references.
+    With `references`, the state is one row of statistics per image. The rows of all processes are merged
+    before they are summed, so the scores equal those of `capeval.evaluate` to the last digit for any
+    distribution of the images. An image that several processes scored counts once; samplers repeat images to
+    fill shards. If only some images were scored, the scores are of those images, with the document
+    frequencies of all references.
 
-    Without `references` they come with each update. Metrics such as CIDEr-D weigh n-grams by all of them, so
-    the captions themselves are kept and gathered, and scored by `compute`. Then an image that is given twice
-    counts twice.
+    Without `references`, each update passes them. Metrics such as CIDEr-D weight n-grams by all references,
+    so the state is the captions themselves, which `compute` gathers and scores. An image that is passed twice
+    then counts twice.
 
     Args:
         references: The references of all images that may be scored.
-        metrics: Names or metric objects.
-        tokenizer: How to tokenize; the reference's way by default.
-        options: Options of every `torchmetrics.Metric`, such as `process_group`.
+        metrics: Names of metrics, or metric objects.
+        tokenizer: The tokenizer; the reference's by default.
+        options: Options of `torchmetrics.Metric`, such as `process_group`.
 
     Raises:
         CaptionError: `references` are not captions by image.
-        OptionError: A metric is not known, or given twice.
+        OptionError: A metric is unknown, or occurs twice.
     """
 
     is_differentiable: ClassVar[bool] = False
@@ -79,7 +79,7 @@ class CaptionScores(torchmetrics.Metric):  # type: ignore[misc]
         self._tokens = TokenizedReferences(References(references), tokenizer)
         self._prepared = tuple(metric.prepare(self._tokens) for metric in self._metrics)
         self._set_signatures(each.signature() for each in self._prepared)
-        # A 1 where the image was scored, then the statistics of each metric.
+        # The first column is 1 if the image was scored; the statistics of each metric follow.
         columns = 1 + sum(len(metric.statistics) for metric in self._metrics)
         rows = torch.zeros(len(self._tokens), columns, dtype=torch.float64)
         self._first_rows = partial(_first_of_each_image, self._tokens.references.image_ids)
@@ -93,18 +93,19 @@ class CaptionScores(torchmetrics.Metric):  # type: ignore[misc]
 
     @property
     def signatures(self) -> dict[str, Signature]:
-        """What the scores of each metric depend on; without references of its own, after `compute`."""
+        """The signature of each metric; without `references`, only available after `compute`."""
         return self._signatures
 
     def update(self, preds: Sequence[str], target: Sequence[Any] | torch.Tensor) -> None:
-        """Scores, or keeps, the captions of some images.
+        """Score the captions of some images or, without `references`, store them.
 
         Args:
-            preds: A candidate of each image.
-            target: The id of each image or, without references, its references.
+            preds: One candidate per image.
+            target: The id of each image; without `references`, its references.
 
         Raises:
-            CaptionError: A candidate or reference is not a string, or they are not lists of one length.
+            CaptionError: A candidate or reference is not a string, or `preds` and `target` are not lists of
+                the same length.
             MismatchError: An image has no references.
         """
         wanted = target.tolist() if isinstance(target, torch.Tensor) else target
@@ -113,7 +114,7 @@ class CaptionScores(torchmetrics.Metric):  # type: ignore[misc]
                 raise CaptionError(f"{name!r} must be a list (got {type(values).__name__})")
         if len(preds) != len(wanted):
             raise CaptionError(
-                f"'preds' and 'target' must have one length (got {len(preds)} and {len(wanted)})"
+                f"'preds' and 'target' must have the same length (got {len(preds)} and {len(wanted)})"
             )
         if not preds:
             return
@@ -123,10 +124,10 @@ class CaptionScores(torchmetrics.Metric):  # type: ignore[misc]
             self._score(self._tokens, preds, wanted)
 
     def compute(self) -> dict[str, torch.Tensor]:
-        """The corpus scores.
+        """Return the corpus scores.
 
         Raises:
-            MismatchError: There was no update.
+            MismatchError: No captions were passed to `update`.
         """
         scores = self._of_captions() if self._tokens is None else self._of_rows()
         return {
@@ -136,7 +137,7 @@ class CaptionScores(torchmetrics.Metric):  # type: ignore[misc]
 
     def _score(self, tokens: TokenizedReferences, preds: Sequence[str], images: Sequence[ImageId]) -> None:
         new = torch.zeros_like(self.rows)
-        # Given twice at once, each on its own, for the check that both captions are the same.
+        # Repeated images are scored in separate rounds, to check that their captions are equal.
         for chosen in _without_repeats(images):
             candidates = tokens.candidates(Candidates({images[place]: [preds[place]] for place in chosen}))
             parts = [each.statistics(candidates) for each in self._prepared]
@@ -161,18 +162,18 @@ class CaptionScores(torchmetrics.Metric):  # type: ignore[misc]
 
     def _keep(self, preds: Sequence[str], references: Sequence[Any]) -> None:
         groups = [[each] if isinstance(each, str) else each for each in references]
-        # Made for their checks alone: what is wrong is said now, and not by `compute`.
+        # Created only for validation, so that errors occur now instead of in `compute`.
         References(dict(enumerate(groups)))
         Candidates({place: [caption] for place, caption in enumerate(preds)})
         text = "".join(
             json.dumps([caption, list(group)]) + "\n" for caption, group in zip(preds, groups, strict=True)
         )
-        # One number a byte, of the type that torchmetrics takes for a process that has none.
+        # One number per byte, in the type that torchmetrics assumes for a process with an empty state.
         data = np.frombuffer(text.encode(), dtype=np.uint8)
         self.captions.append(torch.tensor(data.tolist(), dtype=self.dtype, device=self.device))
 
     def _of_captions(self) -> dict[str, float]:
-        # A list before processes are put together, one tensor after.
+        # The state is a list before processes are synchronized, and one tensor afterwards.
         parts = self.captions if isinstance(self.captions, list) else [self.captions]
         data = b"".join(part.cpu().to(torch.uint8).numpy().tobytes() for part in parts)
         pairs = [json.loads(line) for line in data.splitlines()]
@@ -189,7 +190,7 @@ class CaptionScores(torchmetrics.Metric):  # type: ignore[misc]
 
 
 def _without_repeats(images: Sequence[ImageId]) -> list[list[int]]:
-    """The places of images, as lists in none of which an image is twice."""
+    """Partition the positions of images into lists without repeated images."""
     rounds: list[list[int]] = []
     seen: dict[ImageId, int] = {}
     for place, image in enumerate(images):
@@ -202,9 +203,9 @@ def _without_repeats(images: Sequence[ImageId]) -> list[list[int]]:
 
 
 def _first_of_each_image(image_ids: Sequence[ImageId], rows: torch.Tensor) -> torch.Tensor:
-    """Of several tables of rows, the first row of each image that has one.
+    """Return the first row of each image in several tables of rows.
 
-    Rows cannot be summed: an image that two processes were given would count twice.
+    The tables are not summed, because an image that two processes scored would count twice.
     """
     kept = rows[0].clone()
     differ = torch.zeros(len(kept), dtype=torch.bool, device=kept.device)
@@ -216,8 +217,8 @@ def _first_of_each_image(image_ids: Sequence[ImageId], rows: torch.Tensor) -> to
     if differ.any():
         images = [image_ids[place] for place in torch.nonzero(differ)[:, 0].tolist()]
         warnings.warn(
-            f"{first_few(images)} given captions that differ, of which the first counts; to score an image"
-            " again, call reset() first",
+            f"{first_few(images)} scored with different captions, of which only the first counts; to score an"
+            " image again, call reset() first",
             CapevalWarning,
             stacklevel=2,
         )
@@ -225,4 +226,4 @@ def _first_of_each_image(image_ids: Sequence[ImageId], rows: torch.Tensor) -> to
 
 
 def _nothing_to_score() -> MismatchError:
-    return MismatchError("compute must come after an update with at least one caption (got none)")
+    return MismatchError("call update() with at least one caption before compute() (got none)")

@@ -1,4 +1,4 @@
-"""Tables that a metric needs besides references and candidates."""
+"""Resources of metrics: word tables, models, parse stores and document frequencies."""
 
 from capeval.resources.document_frequencies import DocumentFrequencies
 

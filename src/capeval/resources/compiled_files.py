@@ -1,7 +1,8 @@
-"""Files compiled once from what the user has, and memory-mapped from then on.
+"""Resource files: compiled once, memory-mapped afterwards.
 
-A small file beside each says what it was when it was last read in full, so that opening it takes
-milliseconds and a file that was changed since is checked, and made again if it is damaged.
+A small file next to each records its size and modification time at its last full verification. Unchanged
+files are therefore opened in milliseconds; changed files are verified, and compiled again if they are
+damaged.
 """
 
 from __future__ import annotations
@@ -23,16 +24,16 @@ from capeval.errors import CapevalWarning, OptionError, ResourceError
 __all__ = ["CACHE", "CompiledResource", "cache_folder", "compiled_file", "is_sound", "temporary_folder"]
 
 CACHE = "CAPEVAL_CACHE"
-"""The variable that names the folder of compiled files."""
+"""The environment variable with the folder of compiled files."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CompiledResource:
-    """A resource that is there.
+    """An available resource.
 
     Attributes:
-        path: Its file.
-        fingerprint: What tells it from others.
+        path: The compiled file.
+        fingerprint: A fingerprint of its content.
     """
 
     path: Path
@@ -40,27 +41,29 @@ class CompiledResource:
 
 
 class _Opened(Protocol):
-    """A compiled file that is open."""
+    """An open compiled file."""
 
     def verify(self) -> None:
-        """Reads all of it, and raises an error if it is damaged."""
+        """Read the whole file, and raise an error if it is damaged."""
 
 
 Open = Callable[[Path], _Opened]
 
 
 def cache_folder() -> Path:
-    """The folder that compiled files are in: the variable's, or `capeval` in the user's cache folder.
+    """Return the folder of compiled files.
+
+    It is the folder in the variable `CAPEVAL_CACHE` or, by default, `capeval` in the user's cache folder.
 
     Raises:
         OptionError: The variable is empty.
     """
     wanted = os.environ.get(CACHE)
     if wanted == "":
-        raise OptionError(f"{CACHE} must be a folder (got nothing)")
+        raise OptionError(f"{CACHE} must be a folder (got an empty value)")
     if wanted is not None:
         return Path(wanted)
-    # Imported here: it takes longer than all that a run with compiled tables does otherwise.
+    # Imported here: the import takes longer than opening compiled tables.
     import platformdirs
 
     return platformdirs.user_cache_path("capeval")
@@ -68,14 +71,14 @@ def cache_folder() -> Path:
 
 @cache
 def temporary_folder() -> Path:
-    """A folder of this process, which is deleted when the process ends."""
+    """Return a folder of this process that is deleted when the process ends."""
     import shutil
     import tempfile
 
     folder, process = Path(tempfile.mkdtemp(prefix="capeval-")), os.getpid()
 
     def delete() -> None:
-        # A fork of the process has this function too.
+        # Forked processes inherit this exit handler.
         if os.getpid() == process:
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -84,20 +87,21 @@ def temporary_folder() -> Path:
 
 
 def compiled_file(path: Path, opened: Open, compiled: Callable[[], bytes], *, again: bool = False) -> Path:
-    """The path of a compiled file, which is made where it is missing or damaged.
+    """Return the path of a compiled file; compile it if it is missing or damaged.
 
-    When several processes ask at once, one compiles and the others wait for it. Where the file was damaged, a
-    warning names it.
+    If several processes request it at once, one compiles it and the others wait. A warning names a damaged
+    file.
 
     Args:
-        path: Where it is.
-        opened: Opens it.
-        compiled: Makes its bytes.
-        again: Whether to make it where it is whole too. Until the new one is whole, the old one stays.
+        path: The path of the file.
+        opened: Opens the file.
+        compiled: Returns the bytes of the file.
+        again: Whether to compile the file again even if it is intact. The old file is replaced when the new
+            one is complete.
 
     Raises:
-        ResourceError: What it is made from is missing or damaged.
-        OSError: Its folder can't be written to.
+        ResourceError: The sources are missing or damaged.
+        OSError: The folder is not writable.
     """
     if not again and is_sound(path, opened):
         return path
@@ -107,7 +111,7 @@ def compiled_file(path: Path, opened: Open, compiled: Callable[[], bytes], *, ag
     with FileLock(path.with_suffix(".lock")):
         damaged = path.exists() and not is_sound(path, opened)
         if damaged:
-            warnings.warn(f"{path} is damaged, and is made again", CapevalWarning, stacklevel=2)
+            warnings.warn(f"{path} is damaged and will be compiled again", CapevalWarning, stacklevel=2)
         if again or damaged or not path.exists():
             content = compiled()
             with written_whole(path) as file:
@@ -117,7 +121,7 @@ def compiled_file(path: Path, opened: Open, compiled: Callable[[], bytes], *, ag
 
 
 def is_sound(path: Path, opened: Open) -> bool:
-    """Whether a compiled file is whole; reads all of it only where it changed since the last time."""
+    """Return whether a compiled file is intact; read all of it only if it changed."""
     try:
         state = _state(path)
         file = opened(path)
@@ -140,6 +144,6 @@ def _stamp(path: Path) -> Path:
 
 
 def _remember(path: Path) -> None:
-    # Without it the file is read in full the next time, which is slower and no less sound.
+    # Errors are ignored: without the record, the file is verified in full next time.
     with suppress(OSError), written_whole(_stamp(path)) as file:
         file.write(json.dumps(_state(path)).encode())

@@ -1,4 +1,4 @@
-"""Document frequencies: in how many images of a corpus each n-gram occurs."""
+"""Document frequencies: the number of images in a corpus that contain each n-gram."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _FORMAT = "capeval document frequencies 1"
 
 
 class DocumentFrequencies:
-    """The number of images that have each n-gram of one to four words in a reference.
+    """The number of images with each n-gram of one to four words in a reference.
 
-    CIDEr and CIDEr-D weigh n-grams with them. They come from the references that are scored against,
-    from another corpus (`of`), or from a file (`load`, `load_pickle`).
+    CIDEr and CIDEr-D weight n-grams with them. They are counted in the references used for scoring, in a
+    different corpus (`of`), or read from a file (`load`, `load_pickle`).
 
     Attributes:
         name: The name of the corpus, for signatures.
@@ -51,7 +51,7 @@ class DocumentFrequencies:
         self.name = name
         self.stem = stem
         self._given_digest = digest
-        # The file that a pickle names instead of holding the counts.
+        # The file that a pickle names instead of containing the counts.
         self._path: Path | None = None
 
     @classmethod
@@ -63,18 +63,18 @@ class DocumentFrequencies:
         stem: bool = False,
         name: str = "corpus",
     ) -> DocumentFrequencies:
-        """Counts the n-grams of references.
+        """Count the n-grams of references.
 
         Args:
             references: The captions of each image of a corpus.
-            tokenizer: How to tokenize them; the reference's way by default.
-            stem: Whether to count stems, as `Cider` compares them.
-            name: What to call the corpus in signatures.
+            tokenizer: The tokenizer; the reference's by default.
+            stem: Whether to count stems, which `Cider` compares, instead of words.
+            name: The name of the corpus in signatures.
 
         Raises:
             CaptionError: The references are not captions by image.
-            OptionError: `tokenizer` is not a `Tokenizer`, or not that of tokenized references; `stem` is
-                not True or False, or `name` no string.
+            OptionError: `tokenizer` is not a `Tokenizer`, or differs from the tokenizer of tokenized
+                references; `stem` is not True or False; or `name` is not a string.
         """
         checked_flag("stem", stem)
         checked_text("name", name)
@@ -88,7 +88,7 @@ class DocumentFrequencies:
     def __reduce__(self) -> tuple[Callable[..., DocumentFrequencies], tuple[object, ...]]:
         if self._path is not None:
             return _read_again, (self._path, self.digest)
-        # The digest too, where it is known, since it takes as long as all else.
+        # Include a known digest: computing it takes as long as everything else.
         known = self.__dict__.get("digest")
         return _restored, (self.native.to_parts(), self.name, self.stem, self._given_digest, known)
 
@@ -99,22 +99,26 @@ class DocumentFrequencies:
 
     @cached_property
     def digest(self) -> str:
-        """A fingerprint of all counts, 8 hexadecimal digits, for signatures; or what was given instead."""
+        """The fingerprint of all counts in signatures.
+
+        It has 8 hexadecimal digits, unless a digest was passed to `__init__`.
+        """
         if self._given_digest is not None:
             return self._given_digest
         from hashlib import blake2b
 
         hashes = [blake2b(word.encode(), digest_size=8).digest() for word in self.native.words()]
         words = np.frombuffer(b"".join(hashes), dtype="<u8")
-        # A sum, since the same counts can be stored in another order.
+        # A sum, because the same counts can be stored in a different order.
         total = self.native.fingerprint(words, max(_ORDERS))
         content = f"{total} {self.images!r}".encode()
         return blake2b(content, digest_size=4).hexdigest()
 
     def counts(self) -> dict[tuple[str, ...], int]:
-        """The n-grams that two or more images have, with the number of images.
+        """Return the n-grams of two or more images, with their numbers of images.
 
-        CIDEr weighs n-grams of one image like those of no image, so they are not stored.
+        CIDEr gives n-grams of one image the same weight as n-grams of no image, so longer n-grams of one
+        image are not stored.
         """
         words = self.native.words()
         counts: dict[tuple[str, ...], int] = {}
@@ -125,9 +129,9 @@ class DocumentFrequencies:
         return counts
 
     def save(self, path: str | Path) -> None:
-        """Writes them to a file that `load` reads: a compressed NumPy archive (.npz).
+        """Write the frequencies to a compressed NumPy archive (.npz) for `load`.
 
-        Its arrays are `about` (JSON: format, name, images, stem and, where one was given, digest), `words` (a
+        The arrays are `about` (JSON: format, name, images, stem and, if one was given, digest), `words` (a
         JSON list) and, for n from 1 to 4, `ngrams_n` (rows of n word numbers) and `counts_n`.
         """
         about = {"format": _FORMAT, "name": self.name, "images": self.images, "stem": self.stem}
@@ -141,16 +145,16 @@ class DocumentFrequencies:
 
     @classmethod
     def load(cls, path: str | Path, *, by_path: bool = False) -> DocumentFrequencies:
-        """Reads what `save` wrote.
+        """Read frequencies from a file of `save`.
 
         Args:
             path: The file.
-            by_path: Whether a pickle of them, or of a metric that has them, names the file instead of
-                holding the counts: for processes that find the same file at the same path. Each process reads
-                it once.
+            by_path: Whether pickles of the frequencies, or of a metric with them, contain the path of the
+                file instead of the counts. Use it for processes that find the same file at the same path;
+                each process reads it once.
 
         Raises:
-            FormatError: The file is something else, or damaged.
+            FormatError: The file is not such an archive, or is damaged.
             OSError: The file can't be read.
             OptionError: `by_path` is not True or False.
         """
@@ -169,29 +173,30 @@ class DocumentFrequencies:
             name, digest = str(about["name"]), about.get("digest")
             return cls(native, name=name, stem=bool(about["stem"]), digest=digest)
         except Exception as error:
-            # A damaged archive can raise almost anything.
+            # A damaged archive can raise almost any exception.
             raise FormatError(
-                f"expected document frequencies as `DocumentFrequencies.save` writes them ({error})",
+                f"expected document frequencies from `DocumentFrequencies.save` ({error})",
                 kind=FormatErrorKind.NOT_FREQUENCIES,
                 path=path,
             ) from None
 
     @classmethod
     def load_pickle(cls, path: str | Path, *, images: float | None = None) -> DocumentFrequencies:
-        """Reads a pickle of document frequencies, without executing code in it.
+        """Read a pickle of document frequencies, without executing code in it.
 
-        Two forms are known: a mapping of n-grams (tuples of words) to counts, as CIDEr's authors publish
-        it; and a mapping with such a mapping as `document_frequency` and the number of images as `ref_len`,
-        as self-critical training scripts write it.
+        Two forms are supported: a mapping of n-grams (tuples of words) to counts, as published by CIDEr's
+        authors; and, as written by scripts for self-critical training, a mapping with such a mapping as
+        `document_frequency` and the number of images as `ref_len`.
 
         Args:
             path: The pickle.
-            images: The number of images counted, for pickles that do not have it; it must be equal to the
-                number in a pickle that has it.
+            images: The number of images counted, for pickles that do not contain it; otherwise it must equal
+                the pickle's number.
 
         Raises:
-            FormatError: The file has something else, or names classes other than containers and numbers.
-            OptionError: `images` is needed and missing, is not above 0, or differs from the pickle's number.
+            FormatError: The file has a different form, or names classes other than containers and numbers.
+            OptionError: `images` is required but missing, is not above 0, or differs from the pickle's
+                number.
             OSError: The file can't be read.
         """
         path = Path(path)
@@ -203,11 +208,11 @@ class DocumentFrequencies:
             content = content["document_frequency"]
         if images is None:
             raise OptionError(
-                f"{path} does not say how many images were counted: give 'images' (on the command line,"
-                " --frequencies-images)"
+                f"{path} does not contain the number of images counted; set it with 'images' (on the command"
+                " line: --frequencies-images)"
             )
         if not isinstance(content, dict) or not content:
-            raise _not_pickle(path, f"found {type(content).__name__}")
+            raise _not_pickle(path, f"got {type(content).__name__}")
         return cls(_from_counts(content, float(images), path), name=path.stem)
 
 
@@ -223,17 +228,17 @@ def _restored(
 
 @lru_cache(maxsize=8)
 def _read_again(path: Path, digest: str) -> DocumentFrequencies:
-    """The frequencies of a file that a pickle names, read once in each process."""
+    """Read the frequencies of a pickle from their file, once per process."""
     try:
         loaded = DocumentFrequencies.load(path, by_path=True)
     except OSError as error:
         raise ResourceError(
-            f"{path} must have document frequencies, which a pickle names ({error})"
+            f"{path}: cannot read the document frequencies of a pickle from this file ({error})"
         ) from None
     if loaded.digest != digest:
         raise ResourceError(
-            f"{path} must have the document frequencies of digest {digest}, which a pickle names"
-            f" (got {loaded.digest})"
+            f"{path}: the document frequencies changed after the pickle that names this file was created"
+            f" (expected digest {digest}, got {loaded.digest})"
         )
     return loaded
 
@@ -245,24 +250,24 @@ def _packed(content: object) -> NDArray[np.uint8]:
 def _about(packed: NDArray[np.uint8]) -> dict[str, Any]:
     about: dict[str, Any] = json.loads(packed.tobytes())
     if about["format"] != _FORMAT:
-        raise ValueError(f"its format is {about['format']!r}")
+        raise ValueError(f"got the format {about['format']!r}")
     if not 0 < about["images"] < float("inf"):
-        raise ValueError(f"its number of images is {about['images']!r}")
+        raise ValueError(f"got the number of images {about['images']!r}")
     if not isinstance(about.get("digest", ""), str):
-        raise TypeError(f"its digest is {about['digest']!r}")
+        raise TypeError(f"got the digest {about['digest']!r}")
     return about
 
 
 def _words(packed: NDArray[np.uint8]) -> list[str]:
     words: list[str] = json.loads(packed.tobytes())
     if not isinstance(words, list):
-        raise TypeError("its words are not a list")
+        raise TypeError("the words are not a list")
     return words
 
 
 def _order(rows: Any, counts: Any, order: int) -> tuple[Any, Any]:
     if rows.dtype != np.uint32 or counts.dtype != np.uint32 or rows.shape != (counts.size, order):
-        raise ValueError(f"arrays of the n-grams of {order} words don't fit together")
+        raise ValueError(f"the arrays of {order}-grams have inconsistent types or shapes")
     return np.ascontiguousarray(rows), np.ascontiguousarray(counts)
 
 
@@ -276,11 +281,11 @@ def _from_counts(counts: Mapping[object, object], images: float, path: Path) -> 
             or len(ngram) not in _ORDERS
             or not all(isinstance(word, str) for word in ngram)
         ):
-            raise _not_pickle(path, f"found the n-gram {ngram!r}")
+            raise _not_pickle(path, f"got the n-gram {ngram!r}")
         if isinstance(count, bool) or not isinstance(count, int | float) or not 0 <= count < 2**32:
-            raise _not_pickle(path, f"found the count {count!r} of {ngram!r}")
+            raise _not_pickle(path, f"got the count {count!r} of {ngram!r}")
         if count != int(count):
-            raise _not_pickle(path, f"found the count {count!r} of {ngram!r}, which is not a whole number")
+            raise _not_pickle(path, f"got the count {count!r} of {ngram!r}, which is not an integer")
         rows[len(ngram)].append([numbers.setdefault(word, len(numbers)) for word in ngram])
         frequencies[len(ngram)].append(int(count))
     arrays = [
@@ -293,7 +298,7 @@ def _from_counts(counts: Mapping[object, object], images: float, path: Path) -> 
     try:
         return _native.DocumentFrequencies.from_arrays(list(numbers), images, arrays)
     except UnicodeEncodeError as error:
-        raise _not_pickle(path, f"found a word with a lone surrogate: {error}") from None
+        raise _not_pickle(path, f"got a word with a lone surrogate: {error}") from None
 
 
 def _is_count(images: object) -> TypeGuard[float]:
@@ -303,12 +308,12 @@ def _is_count(images: object) -> TypeGuard[float]:
 
 
 def _counted(content: Mapping[str, object], images: float | None, path: Path) -> float | None:
-    """The number of images: the pickle's own, else `images`."""
+    """Return the number of images: the pickle's own, or else `images`."""
     counted = content.get("ref_len", images)
     if counted is not None and not _is_count(counted):
-        raise _not_pickle(path, f"found the number of images {counted!r}")
+        raise _not_pickle(path, f"got the number of images {counted!r}")
     if images is not None and counted != images:
-        raise OptionError(f"'images' must be the number in {path}, {counted!r} (got {images!r})")
+        raise OptionError(f"'images' must equal the number in {path}, {counted!r} (got {images!r})")
     return counted
 
 
@@ -320,7 +325,7 @@ def _not_pickle(path: Path, found: str) -> FormatError:
     )
 
 
-# The classes that a pickle may name. They are harmless: calling them runs no other code.
+# The classes that a pickle may name. They are harmless, because calling them runs no other code.
 _HARMLESS: dict[tuple[str, str], Callable[..., object]] = {
     ("collections", "defaultdict"): collections.defaultdict,
     ("collections", "Counter"): collections.Counter,
@@ -336,16 +341,18 @@ class _Unpickler(pickle.Unpickler):
         try:
             return _HARMLESS[module, name]
         except KeyError:
-            raise pickle.UnpicklingError(f"it asks for {module}.{name}, which is not loaded") from None
+            raise pickle.UnpicklingError(
+                f"the pickle requires {module}.{name}, which is not allowed"
+            ) from None
 
 
 def _unpickled(path: Path) -> Any:
     data = path.read_bytes()
     try:
-        # Python makes room for as many objects as a damaged pickle says, which may take more than the memory.
+        # Python allocates memory for the number of objects stated in a pickle, which may be huge if damaged.
         _native.check_pickle(data)
-        # Python 2 wrote words as bytes; they are UTF-8.
+        # Python 2 wrote words as bytes in UTF-8.
         return _Unpickler(io.BytesIO(data), encoding="utf-8").load()
     except Exception as error:
-        # A damaged pickle can raise almost anything.
+        # A damaged pickle can raise almost any exception.
         raise _not_pickle(path, str(error) or type(error).__name__) from None

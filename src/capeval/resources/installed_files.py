@@ -1,4 +1,4 @@
-"""Finds files of the installed `pycocoevalcap`: METEOR's word tables, captions of COCO."""
+"""Files of the installed `pycocoevalcap`: METEOR's word tables and captions of COCO."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ REINSTALL = "pip install --force-reinstall pycocoevalcap==1.2"
 
 
 def installed_folders() -> list[Path]:
-    """The folder in which `pycocoevalcap` is installed; none where it is missing."""
-    # It has no __init__.py, so its spec has search locations but no origin. It is not imported: that would
-    # need pycocotools.
+    """Return the folders of `pycocoevalcap`; none if it is not installed."""
+    # The package has no __init__.py, so its spec has search locations but no origin. It is not imported,
+    # because that requires pycocotools.
     spec = importlib.util.find_spec("pycocoevalcap")
     return [Path(place) for place in (spec.submodule_search_locations or ())] if spec else []
 
 
 def installed_file(name: str, purpose: str) -> Path:
-    """A file of the installed `pycocoevalcap`.
+    """Return the path of a file of the installed `pycocoevalcap`.
 
     Args:
-        name: Its path in the package, such as `meteor/meteor-1.5.jar`.
-        purpose: What it is for, such as `the captions of COCO`, for the message.
+        name: The path in the package, such as `meteor/meteor-1.5.jar`.
+        purpose: The content of the file for the message, such as `the captions of COCO`.
 
     Raises:
-        ResourceError: The package or the file is missing; the message says what to install.
+        ResourceError: The package or the file is missing; the message names the command to run.
     """
     places = installed_folders()
     for place in places:
@@ -41,5 +41,5 @@ def installed_file(name: str, purpose: str) -> Path:
     if not places:
         raise ResourceError(f"{purpose} come with pycocoevalcap, which is missing: {INSTALL}")
     raise ResourceError(
-        f"{purpose} must be in {places[0] / name} (got no such file); to install it again: {REINSTALL}"
+        f"{purpose} must be in {places[0] / name} (got no such file); to reinstall it, run `{REINSTALL}`"
     )

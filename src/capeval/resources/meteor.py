@@ -1,8 +1,8 @@
-"""METEOR's word tables: compiled once from the installed `pycocoevalcap`, memory-mapped from then on.
+"""METEOR's word tables: compiled once from `pycocoevalcap`, memory-mapped afterwards.
 
-The tables are one file in the user's cache folder (format: see `docs/metrics/meteor.md`). A small file
-beside it has the size and time of the tables when they were last verified. Tables that are unchanged since
-then are opened in milliseconds; others are verified, and compiled again if they are damaged.
+The tables are one file in the user's cache folder (format: see `docs/metrics/meteor.md`). A small file next
+to it records the size and modification time of the tables at their last verification. Unchanged tables are
+opened in milliseconds; others are verified, and compiled again if they are damaged.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ __all__ = [
 ]
 
 PARAPHRASES = 5_274_084
-"""The number of paraphrases in METEOR's tables, which is the total of the progress."""
+"""The number of paraphrases in METEOR's tables, and the total of the progress callback."""
 
 _JAR = "meteor/meteor-1.5.jar"
 _PARAPHRASES = "meteor/data/paraphrase-en.gz"
 _PURPOSE = "the word tables of METEOR"
-# The texts of METEOR 1.5 in pycocoevalcap 1.2, by their CRC-32: other words would give other scores.
+# Files of METEOR 1.5 in pycocoevalcap 1.2 with their CRC-32: different words would change the scores.
 _IN_JAR = {
     "synsets": ("synonym/english.synsets", 0x6C990708),
     "exceptions": ("synonym/english.exceptions", 0x7AD3F6EE),
@@ -54,35 +54,36 @@ Progress = Callable[[int], object]
 
 @cache
 def meteor_tables(folder: Path | None = None) -> _native.MeteorTables:
-    """The tables, compiled where they are missing, and opened once in each process.
+    """Open the tables, once per process; compile them if they are missing.
 
     Args:
-        folder: Where the compiled file is kept; the user's cache folder by default.
+        folder: The folder of the compiled file; by default the user's cache folder.
 
     Raises:
         ResourceError: The sources are missing or damaged.
-        OSError: `folder` can't be written to.
+        OSError: `folder` is not writable.
     """
     return _native.MeteorTables.open(compiled_tables(folder))
 
 
 @cache
 def opened_tables(path: Path) -> _native.MeteorTables:
-    """The tables in a file, mapped into memory, once in each process.
+    """Memory-map the tables in a file, once per process.
 
     Raises:
-        ResourceError: There is no such file, or it has no tables, or damaged ones.
+        ResourceError: The file does not exist, or contains no tables or damaged ones.
     """
     try:
         return _native.MeteorTables.open(path)
     except (OSError, ResourceError) as error:
         raise ResourceError(
-            f"{path} must have METEOR's word tables ({error}); `capeval resources meteor` makes them"
+            f"cannot open METEOR's word tables in {path} ({error}); build them with"
+            " `capeval resources meteor`"
         ) from None
 
 
 def found_tables() -> CompiledResource | None:
-    """The compiled tables in the user's cache folder; None where they are missing or damaged."""
+    """Return the tables in the user's cache folder, or None if missing or damaged."""
     path = cache_folder() / _NAME
     if not is_sound(path, _native.MeteorTables.open):
         return None
@@ -94,17 +95,17 @@ def found_tables() -> CompiledResource | None:
 def compiled_tables(
     folder: Path | None = None, progress: Progress | None = None, *, again: bool = False
 ) -> Path:
-    """The path of the compiled tables, which are made where they are missing or damaged.
+    """Return the path of the compiled tables; compile them if they are missing or damaged.
 
     Args:
-        folder: The folder of the compiled file. By default it is the user's cache folder or, where that can't
-            be written to, one of this process alone, and a warning says so.
-        progress: Called now and then, while compiling, with the number of paraphrases read.
-        again: Whether to make them where they are whole too.
+        folder: The folder of the compiled file. By default it is the user's cache folder. If that is not
+            writable, it is a temporary folder of this process, with a warning.
+        progress: A callback that regularly receives the number of paraphrases read during compilation.
+        again: Whether to compile the tables again even if they are intact.
 
     Raises:
         ResourceError: The sources are missing or damaged.
-        OSError: `folder` can't be written to.
+        OSError: `folder` is not writable.
     """
     compiled = cache(lambda: _compiled(progress or (lambda _: None)))
     path = (folder or cache_folder()) / _NAME
@@ -115,10 +116,10 @@ def compiled_tables(
             raise
         instead = temporary_folder()
         warnings.warn(
-            f"{path} can't be written ({error.strerror}): METEOR's word tables are in {instead} until the"
-            f" process ends; to keep them, name another folder in {CACHE}",
+            f"cannot write {path} ({error.strerror}); METEOR's word tables are in {instead} until the process"
+            f" ends. To keep them, set {CACHE} to a writable folder",
             CapevalWarning,
-            # Of this line, whoever calls: so it is said once.
+            # The warning's location is this line for all callers, so it is shown once.
             stacklevel=1,
         )
         return compiled_file(instead / _NAME, _native.MeteorTables.open, compiled)
@@ -135,17 +136,19 @@ def _compiled(progress: Progress) -> bytes:
 
 
 def synonym_texts() -> dict[str, bytes]:
-    """METEOR's `synsets` and `exceptions`: the synonyms that SPICE merges and matches words by.
+    """Return METEOR's `synsets` and `exceptions`, the synonyms that SPICE uses.
+
+    SPICE merges and matches words by them.
 
     Raises:
-        ResourceError: They are missing or damaged.
+        ResourceError: The files are missing or damaged.
     """
     texts = _texts()
     return {name: texts[name] for name in ("synsets", "exceptions")}
 
 
 def _texts() -> dict[str, bytes]:
-    """The four texts of the jar."""
+    """Read the four text files in the jar."""
     import zipfile
     import zlib
 
@@ -166,5 +169,5 @@ def _texts() -> dict[str, bytes]:
 
 def _damaged(path: Path, reason: str) -> ResourceError:
     return ResourceError(
-        f"{path} must be the file of pycocoevalcap 1.2: {reason}; to install it again: {REINSTALL}"
+        f"{path} differs from the file of pycocoevalcap 1.2 ({reason}); to reinstall it, run `{REINSTALL}`"
     )

@@ -1,7 +1,7 @@
-"""Parsed captions, kept between runs: parsing is what SPICE spends its time on.
+"""Persistent cache of parsed captions; parsing takes most of SPICE's time.
 
-A store is one SQLite file. It can be copied and shipped; processes and threads may read and write it at once.
-It is a cache: each row has a checksum, and a file that is damaged or can't be used never stops scoring.
+A store is one SQLite file. It can be copied and distributed; processes and threads may read and write it
+concurrently. It is a cache: each row has a checksum, and a damaged or unusable file never prevents scoring.
 """
 
 from __future__ import annotations
@@ -25,46 +25,48 @@ _TABLE = """
     CREATE TABLE parses
         (key BLOB PRIMARY KEY, tuples BLOB NOT NULL, checksum BLOB NOT NULL, used INTEGER NOT NULL)
 """
-# In one statement, so that another process that makes the store meanwhile is seen as a whole or not at all.
+# A single statement, so that it sees a store that a different process creates either completely or not at
+# all.
 _WHAT_IT_IS = """
     SELECT (SELECT application_id FROM pragma_application_id), (SELECT user_version FROM pragma_user_version),
         (SELECT count(*) FROM sqlite_master)
 """
-# What tells a store of parses from any other SQLite file, and which form its rows have ("CEp" and a number).
-# Version 1 had no checksums.
+# The application id of parse stores in SQLite ("CEp" and a number), and the version of their rows. Version 1
+# had no checksums.
 _APPLICATION, _VERSION = 0x43457001, 2
 _KEY_BYTES, _CHECKSUM_BYTES = 16, 8
-# How long a process waits for another one that writes.
+# The time that a process waits for a different one that writes.
 _PATIENCE_SECONDS = 30
 _DAY_SECONDS = 86_400
-# What is left when a store that has grown beyond its limit is cut back.
+# The share of the limit that remains after a store beyond its limit is trimmed.
 _CUT_BACK_TO = 0.9
 _SMALLEST_LIMIT = 2**20
-# Files that a warning named, and those that another process locked for long: there is no second wait.
+# Files with a warning already shown, and files that a different process locked for too long, which are not
+# waited for again.
 _UNUSABLE: set[Path] = set()
 _DAMAGED: set[Path] = set()
 _LOCKED: set[Path] = set()
 
 
 class ParseStoreWarning(CapevalWarning):
-    """A store of parses that is damaged or can't be used; scores are the same without it."""
+    """A parse store is damaged or unusable; scores are the same without it."""
 
 
 class _UnusableError(Exception):
-    """The reason for which a store can't be used."""
+    """A store is unusable, for the reason in the message."""
 
 
 class ParseStore:
-    """Parses of captions by their text, in a file.
+    """A cache of captions' parses in a file.
 
-    Nothing is read or written before the first use. A pickle of a store holds its path and limit alone.
+    Nothing is read or written before the first use. A pickle of a store contains only its path and limit.
 
-    A file that can't be read or written is ignored, and rows with a wrong checksum are: a
-    `ParseStoreWarning` names the file, the reason and the fix. Scores do not change.
+    Files that can't be read or written, and rows with a wrong checksum, are ignored: a `ParseStoreWarning`
+    names the file, the reason and the fix. Scores do not change.
 
     Args:
-        path: The file; it is made, with its folders, when something is first written to it.
-        limit: How many bytes the file may have; beyond them, the parses that were used longest ago go.
+        path: The file; it is created, with its folders, at the first write.
+        limit: The maximum size of the file in bytes; the least recently used parses are deleted beyond it.
 
     Raises:
         OptionError: `limit` is less than a mebibyte.
@@ -81,7 +83,7 @@ class ParseStore:
         """Return the number of parses.
 
         Raises:
-            ResourceError: The file is damaged, is no store of parses, or can't be read.
+            ResourceError: The file is damaged, is not a parse store, or can't be read.
         """
         try:
             if not self.path.exists():
@@ -92,15 +94,15 @@ class ParseStore:
                 (count,) = database.execute("SELECT count(*) FROM parses").fetchone()
         except (_UnusableError, OSError) as error:
             raise ResourceError(
-                f"{self.path} can't be used as a store of parses ({error}); delete it or name another one"
+                f"cannot use {self.path} as a parse store ({error}); delete it or choose a different file"
             ) from None
         return int(count)
 
     def read(self, model: str, texts: Sequence[str]) -> dict[str, bytes]:
-        """Return the parses that the store has of some captions; none if it can't be read.
+        """Return the stored parses of captions; none if the store can't be read.
 
         Args:
-            model: What the parses depend on: the fingerprint of the model, and the limit of sentences.
+            model: The cache key of the parser: the model's fingerprint, and the limit on sentence length.
             texts: The captions.
         """
         keys = list(_keys(model, texts))
@@ -115,8 +117,8 @@ class ParseStore:
         parses = {texts[position]: tuples for position, tuples in _sound(keys, stored)}
         if len(parses) < len(stored):
             message = (
-                f"{len(stored) - len(parses):,} of {len(stored):,} parses in {self.path} are damaged and are"
-                " computed again; if this recurs, delete the file"
+                f"{len(stored) - len(parses):,} of {len(stored):,} parses in {self.path} are damaged and will"
+                " be computed again; if this recurs, delete the file"
             )
             self._warn(message, _DAMAGED)
         return parses
@@ -125,11 +127,11 @@ class ParseStore:
         """Add parses: all of them or, if the file can't be written, none.
 
         Args:
-            model: What the parses depend on: the fingerprint of the model, and the limit of sentences.
+            model: The cache key of the parser: the model's fingerprint, and the limit on sentence length.
             parses: Captions and their parses.
 
         Returns:
-            Whether the store has them.
+            Whether the parses were stored.
         """
         if not parses:
             return True
@@ -153,12 +155,12 @@ class ParseStore:
         return True
 
     def clear(self) -> None:
-        """Deletes the file."""
+        """Delete the file."""
         self.path.unlink(missing_ok=True)
 
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
-        """A connection of its own for each use, so that threads and forked processes share none."""
+        """Open a new connection for each use, so that threads and forked processes share none."""
         import sqlite3
 
         patience = 0 if self.path in _LOCKED else _PATIENCE_SECONDS
@@ -166,27 +168,28 @@ class ParseStore:
             with closing(sqlite3.connect(self.path, timeout=patience, isolation_level=None)) as database:
                 yield database
         except (sqlite3.Error, UnicodeError) as error:
-            # Errors of the module itself have no code, and the text of one may have a damaged name.
+            # Errors raised by the sqlite3 module itself have no code, and a message may contain a damaged
+            # name.
             if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
                 _LOCKED.add(self.path)
             raise _UnusableError(str(error)) from None
 
     @staticmethod
     def _is_current(database: sqlite3.Connection) -> bool:
-        """Return whether the rows are of this version; an empty file and an earlier version have none.
+        """Return whether the file has rows of this version, not an earlier one or none.
 
         Raises:
-            _UnusableError: The file is another database, or of a later version.
+            _UnusableError: The file is a different database, or has a later version.
         """
         application, version, tables = database.execute(_WHAT_IT_IS).fetchone()
         if application != _APPLICATION and (application or version or tables):
-            raise _UnusableError("it is another SQLite file")
+            raise _UnusableError("it is a different SQLite database")
         if application == _APPLICATION and version > _VERSION:
-            raise _UnusableError(f"it has version {version}, of a later capeval; this one has {_VERSION}")
+            raise _UnusableError(f"its version {version} is of a later capeval; this one supports {_VERSION}")
         return bool((application, version) == (_APPLICATION, _VERSION))
 
     def _make(self, database: sqlite3.Connection) -> None:
-        """Make the table, inside a transaction, unless it is there; one of an earlier version is replaced."""
+        """Create the table inside a transaction if it is missing or of an earlier version."""
         if self._is_current(database):
             return
         database.execute("DROP TABLE IF EXISTS parses")
@@ -195,7 +198,7 @@ class ParseStore:
         database.execute(f"PRAGMA user_version = {_VERSION}")
 
     def _stored(self, database: sqlite3.Connection, keys: Sequence[bytes]) -> list[tuple[int, Any, Any]]:
-        """Return the position, parse and checksum of each key that the store has."""
+        """Return the position, parse and checksum of each stored key."""
         today = int(time.time() // _DAY_SECONDS)
         database.execute("CREATE TEMP TABLE wanted (key BLOB PRIMARY KEY, position INTEGER)")
         rows = ((key, position) for position, key in enumerate(keys))
@@ -212,18 +215,18 @@ class ParseStore:
         import sqlite3
 
         try:
-            # Not worth waiting for another process that writes.
+            # Do not wait for a different process that writes: the update is optional.
             database.execute("PRAGMA busy_timeout = 0")
             database.execute(
                 "UPDATE parses SET used = ? WHERE used < ? AND key IN (SELECT key FROM wanted)",
                 (today, today),
             )
         except (sqlite3.Error, UnicodeError):
-            # A store that can only be read serves all the same.
+            # A read-only store remains usable.
             return
 
     def _cut_back(self, database: sqlite3.Connection) -> None:
-        """Deletes the parses that were used longest ago until the file is within its limit again."""
+        """Delete the least recently used parses if the file exceeds its limit."""
         (page,) = database.execute("PRAGMA page_size").fetchone()
         (pages,) = database.execute("PRAGMA page_count").fetchone()
         (free,) = database.execute("PRAGMA freelist_count").fetchone()
@@ -239,13 +242,13 @@ class ParseStore:
 
     def _warn_unusable(self, error: Exception) -> None:
         message = (
-            f"the store of parses {self.path} is not used ({error}); scores stay the same but take longer."
-            " Delete the file, or set CAPEVAL_STORE to another folder or to 'off' (Python: 'store')"
+            f"the parse store {self.path} is not used ({error}); scores are the same but take longer. Delete"
+            " the file, or set CAPEVAL_STORE to a different folder or to 'off' (in Python, set 'store')"
         )
         self._warn(message, _UNUSABLE)
 
     def _warn(self, message: str, warned: set[Path]) -> None:
-        """Warn once for each file."""
+        """Warn once per file."""
         if self.path not in warned:
             warned.add(self.path)
             warnings.warn(message, ParseStoreWarning, stacklevel=2)
@@ -261,13 +264,16 @@ def _keys(model: str, texts: Iterable[str]) -> Iterator[bytes]:
 def _with_checksums(keys: Iterable[bytes], parses: Iterable[bytes]) -> Iterator[tuple[bytes, bytes, bytes]]:
     from hashlib import blake2b
 
-    # Of the key too, since a damaged index can lead to the row of another caption.
+    # The checksum includes the key, because a damaged index can return the row of a different caption.
     for key, tuples in zip(keys, parses, strict=True):
         yield key, tuples, blake2b(key + tuples, digest_size=_CHECKSUM_BYTES).digest()
 
 
 def _sound(keys: Sequence[bytes], stored: Sequence[tuple[int, Any, Any]]) -> Iterator[tuple[int, bytes]]:
-    """Return the positions and parses of the rows with the right checksum; damage can change types too."""
+    """Yield the positions and parses of rows with a correct checksum.
+
+    Damage can also change the types of values.
+    """
     rows = [row for row in stored if isinstance(row[1], bytes)]
     checked = _with_checksums((keys[row[0]] for row in rows), (row[1] for row in rows))
     for (position, tuples, checksum), (_, _, expected) in zip(rows, checked, strict=True):

@@ -1,8 +1,8 @@
-"""SPICE's model: the reference's grammar, rules and word lists, compiled once from the user's jars.
+"""SPICE's model: the reference's grammar, rules and word lists, compiled once.
 
-Nothing of the reference is part of capeval. The jars are looked for, in this order, where the caller
-says, in an installed pycocoevalcap, in the local Maven repository and, where the caller allows it,
-through Maven. An installed package `capeval_spice_model` has the compiled file ready.
+The model is compiled from the reference's jars, which are not part of capeval. The jars are searched in this
+order: the caller's path, an installed pycocoevalcap, the local Maven repository and, if the caller allows
+downloads, Maven. An installed package `capeval_spice_model` provides the compiled file.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 __all__ = ["RUN", "compiled_model", "found_model", "opened_model", "spice_model", "store_in"]
 
 RUN = "capeval resources spice"
-"""What makes the model."""
+"""The command that builds the model."""
 
 _NAME = "spice-1.0-en-1.tables"
 _PACKAGE = "capeval_spice_model"
 _STORE = "spice-parses.sqlite"
 _MAVEN = "edu.stanford.nlp:stanford-corenlp:3.6.0"
 _MAVEN_FOLDER = "edu/stanford/nlp/stanford-corenlp/3.6.0"
-# The larger of the two jars that Maven fetches, and how often its growth is looked at.
+# The size of the larger of the two jars that Maven downloads, and the polling interval of its progress.
 _MODELS_MEGABYTES, _LOOK_SECONDS = 378, 0.5
 
 
@@ -44,9 +44,9 @@ class _Jar:
     """One of the reference's jars.
 
     Attributes:
-        name: Its file name.
-        holds: What is read from it.
-        maven: What Maven calls it, where it has it.
+        name: The file name.
+        holds: The content that is read from it.
+        maven: The Maven artifact; None if Maven does not provide it.
     """
 
     name: str
@@ -66,35 +66,35 @@ _JARS = {
 
 @cache
 def spice_model() -> _native.SpiceModel:
-    """The model, opened once in a process.
+    """Open the model, once per process.
 
     Raises:
-        ResourceError: It was not made yet, or is damaged; the message says what to run.
+        ResourceError: The model was not built yet, or is damaged; the message names the command to run.
     """
     path = _path()
     if path is not None:
         return _native.SpiceModel.open(path)
     damaged = [place for place in _model_places() if place.exists()]
     if damaged:
-        raise ResourceError(f"{damaged[0]} is damaged; to make SPICE's model again: {RUN}")
-    raise ResourceError(f"SPICE needs its model, which is made once from the reference's files: {RUN}")
+        raise ResourceError(f"{damaged[0]} is damaged; to build SPICE's model again, run `{RUN}`")
+    raise ResourceError(f"SPICE requires a parser model; to build it once, run `{RUN}`")
 
 
 @cache
 def opened_model(path: Path) -> _native.SpiceModel:
-    """The model in a file, mapped into memory, once in each process.
+    """Memory-map the model in a file, once per process.
 
     Raises:
-        ResourceError: There is no such file, or it has no model, or a damaged one.
+        ResourceError: The file does not exist, or contains no model or a damaged one.
     """
     try:
         return _native.SpiceModel.open(path)
     except (OSError, ResourceError) as error:
-        raise ResourceError(f"{path} must have SPICE's model ({error}); to make it: {RUN}") from None
+        raise ResourceError(f"cannot open SPICE's model in {path} ({error}); build it with `{RUN}`") from None
 
 
 def found_model() -> CompiledResource | None:
-    """The model that scoring uses; None where it was not made yet, or is damaged."""
+    """Return the model that scoring uses, or None if missing or damaged."""
     path = _path()
     if path is None:
         return None
@@ -102,7 +102,7 @@ def found_model() -> CompiledResource | None:
 
 
 def _path() -> Path | None:
-    """The first model that is whole: an installed one, or that in the user's cache folder."""
+    """Return the first intact model: an installed one, or one in the user's cache folder."""
     return next((path for path in _model_places() if is_sound(path, _native.SpiceModel.open)), None)
 
 
@@ -113,30 +113,31 @@ def _model_places() -> tuple[Path, ...]:
 def compiled_model(
     jar: Path | None = None, folder: Path | None = None, *, fetch: bool = False, again: bool = False
 ) -> Path:
-    """The path of the compiled model, which is made where it is missing or damaged.
+    """Return the path of the compiled model; compile it if it is missing or damaged.
 
     Args:
-        jar: CoreNLP's models jar, or a folder that the reference's jars are in; other jars are looked for
-            beside it too.
-        folder: The folder of the compiled file; the user's cache folder by default.
-        fetch: Whether Maven, where it is installed, may fetch jars that are not on this machine.
-        again: Whether to make it again where it is there; until that is done, the old one stays.
+        jar: CoreNLP's models jar, or a folder with the reference's jars. The other jars are also searched in
+            the same folder.
+        folder: The folder of the compiled file; by default the user's cache folder.
+        fetch: Whether Maven, if it is installed, may download missing jars.
+        again: Whether to compile the model again even if it is intact. The old file is replaced when the new
+            one is complete.
 
     Raises:
-        ResourceError: A jar is not found, or is not that of the reference; the message says what to do.
-        OSError: The folder can't be written to.
+        ResourceError: A jar is missing, or differs from the reference's; the message describes the fix.
+        OSError: The folder is not writable.
     """
     path = (folder or cache_folder()) / _NAME
     return compiled_file(path, _native.SpiceModel.open, lambda: _compiled(jar, fetch), again=again)
 
 
 def store_in(folder: Path) -> ParseStore:
-    """The store of parses in a folder."""
+    """Return the parse store in a folder."""
     return ParseStore(folder / _STORE)
 
 
 def _packaged() -> Iterator[Path]:
-    """The compiled model of an installed package that holds it."""
+    """Yield the compiled model of an installed package, if there is one."""
     spec = importlib.util.find_spec(_PACKAGE)
     for place in (spec.submodule_search_locations or ()) if spec else ():
         path = Path(place) / _NAME
@@ -146,7 +147,7 @@ def _packaged() -> Iterator[Path]:
 
 def _compiled(jar: Path | None, fetch: bool) -> bytes:
     synonyms = synonym_texts()
-    # What Maven does not have comes first: where it is missing, nothing is fetched.
+    # Jars that Maven does not provide come first: if one is missing, nothing is downloaded.
     jars = {role: _found(role, jar, fetch) for role in ("spice", "scene_graph_parser", "corenlp", "models")}
     try:
         return _native.compile_spice_model(
@@ -155,8 +156,8 @@ def _compiled(jar: Path | None, fetch: bool) -> bytes:
     except ResourceError as error:
         read = ", ".join(map(str, jars.values()))
         raise ResourceError(
-            f"SPICE's model can't be made: {error} (read {read}); delete or replace the wrong jar, or name"
-            f" another one: {RUN} --from PATH"
+            f"cannot build SPICE's model: {error} (read {read}); delete or replace the wrong jar, or select a"
+            f" different one with `{RUN} --from PATH`"
         ) from None
 
 
@@ -180,7 +181,7 @@ def _found(role: str, given: Path | None, fetch: bool) -> Path:
 
 
 def _places(given: Path | None) -> list[Path]:
-    """The folders that jars are looked for in."""
+    """Return the folders to search for jars."""
     places = [] if given is None else [given.parent if given.is_file() else given]
     for folder in installed_folders():
         places += [folder / "spice" / "lib", folder / "spice"]
@@ -192,7 +193,7 @@ def _maven_repository() -> Path:
 
 
 def _fetch(artifact: str, name: str) -> Path | None:
-    """A jar that Maven fetched into its local repository."""
+    """Download a jar with Maven to its local repository; None if Maven is not installed."""
     import shutil
     import subprocess
     import tempfile
@@ -200,7 +201,7 @@ def _fetch(artifact: str, name: str) -> Path | None:
     maven = shutil.which("mvn")
     if maven is None:
         return None
-    # Java has its own idea of the home folder, so Maven is told which repository is looked in.
+    # Java may determine a different home folder, so the repository is passed to Maven.
     repository = f"-Dmaven.repo.local={_maven_repository()}"
     command = [maven, "--batch-mode", "--quiet", "-Dstyle.color=never", repository]
     command += ["dependency:get", f"-Dartifact={artifact}"]
@@ -211,33 +212,35 @@ def _fetch(artifact: str, name: str) -> Path | None:
         if process.returncode or not path.is_file():
             output.seek(0)
             said = [line for line in output.read().splitlines() if line.strip()]
-            reason = next(iter(said), f"it has not written {path}")
-            raise ResourceError(f"Maven can't fetch {artifact}: {reason}")
+            reason = next(iter(said), f"it did not write {path}")
+            raise ResourceError(f"Maven cannot download {artifact}: {reason}")
     return path
 
 
 def _watch(process: subprocess.Popen[bytes], path: Path) -> None:
-    """Tells how much of a jar Maven has written, until it is done."""
+    """Report the size of the jar that Maven writes, until Maven ends."""
     from subprocess import TimeoutExpired
 
     done = None
     while done is None:
-        # Maven adds to the name until the jar is whole.
+        # Until the jar is complete, Maven writes to a file with a longer name.
         sizes = [part.stat().st_size for part in path.parent.glob(f"{path.name}*") if part.is_file()]
         megabytes = min(max(sizes, default=0) // 10**6, _MODELS_MEGABYTES - 1)
-        report_progress(f"Maven fetches {path.name} (MB)", megabytes, _MODELS_MEGABYTES)
+        report_progress(f"Downloading {path.name} (MB)", megabytes, _MODELS_MEGABYTES)
         try:
             done = process.wait(timeout=_LOOK_SECONDS)
         except TimeoutExpired:
             continue
-    report_progress(f"Maven fetches {path.name} (MB)", _MODELS_MEGABYTES, _MODELS_MEGABYTES)
+    report_progress(f"Downloading {path.name} (MB)", _MODELS_MEGABYTES, _MODELS_MEGABYTES)
 
 
 def _missing(jar: _Jar, places: Sequence[Path]) -> str:
     if jar.maven is None:
-        return f"SPICE's model needs {jar.name} of pycocoevalcap ({jar.holds}), which is missing: {INSTALL}"
+        return (
+            f"SPICE's model requires {jar.name} of pycocoevalcap ({jar.holds}), which is missing: {INSTALL}"
+        )
     looked = ", ".join(map(str, places))
     return (
-        f"SPICE's model needs {jar.name} of CoreNLP 3.6.0 ({jar.holds}; looked in {looked});"
-        f" either install Maven and run `{RUN}`, or run `{RUN} --from FOLDER` with the folder that has it"
+        f"SPICE's model requires {jar.name} of CoreNLP 3.6.0 ({jar.holds}; not found in {looked}); install"
+        f" Maven and run `{RUN}`, or run `{RUN} --from FOLDER` with the jar's folder"
     )

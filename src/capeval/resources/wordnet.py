@@ -1,4 +1,4 @@
-"""The classes of words, from WordNet's own dictionary files."""
+"""Word classes from WordNet's dictionary files."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from capeval.formats.word_classes import WORD_CLASSES
 
 __all__ = ["wordnet_classes"]
 
-# Words of closed classes: WordNet has none of these classes, yet lists some of the words as rare nouns
-# ("as" is arsenic there).
+# Words of closed classes. WordNet does not contain these classes, but lists some of the words as rare nouns
+# (such as "as" for arsenic).
 _CLOSED_WORDS = """
     a about above across after against all along alongside although am amid among an and another any are
     around as at atop away back be because been before behind being below beneath beside besides between
@@ -25,7 +25,7 @@ _CLOSED_WORDS = """
     would you your two three four five six seven eight nine ten
 """
 _CLOSED = frozenset(_CLOSED_WORDS.split())
-# The classes by the digit in a sense key, their files, and the endings that inflection replaces (morphy).
+# Classes by the digit in a sense key, their files, and the suffix rules of inflection (as in morphy).
 _TYPES = {"1": "noun", "2": "verb", "3": "adjective", "4": "adverb", "5": "adjective"}
 _FILES = {"noun": "noun", "verb": "verb", "adjective": "adj", "adverb": "adv"}
 _ENDINGS: Mapping[str, tuple[tuple[str, str], ...]] = {
@@ -52,8 +52,8 @@ _ENDINGS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "adjective": (("er", ""), ("est", ""), ("er", "e"), ("est", "e")),
     "adverb": (),
 }
-# WordNet's counts are of base forms and include their inflected forms. Rough shares in English text of the
-# base form, of the form in -s, and of each other form: plurals, and verbs in -s, are the rarer ones.
+# WordNet's counts of base forms include inflected forms. These are rough shares in English text of the base
+# form, of the form in -s, and of each other form: plurals and verbs in -s are rarer.
 _SHARES = {
     "noun": (0.75, 0.25, 0.25),
     "verb": (0.375, 0.125, 0.25),
@@ -63,23 +63,24 @@ _SHARES = {
 
 
 def wordnet_classes(words: Iterable[str], folder: str | Path) -> dict[str, str]:
-    """The class in which each word occurs most often in WordNet's tagged texts.
+    """Return the most frequent class of each word in WordNet's tagged texts.
 
-    WordNet counts how often each sense of a base form was tagged in its texts. The singular of a noun gets
-    three quarters of its count and the plural one quarter; the base form of a verb gets three eighths, the
-    form in -s one eighth, and each of the two other forms two eighths.
-    Words of closed classes, adverbs, and words that WordNet doesn't have are left out; ties go to the class
-    with more senses, then to nouns, verbs, adjectives in this order.
+    WordNet counts the tagged occurrences of each sense of a base form. The singular of a noun receives three
+    quarters of its count and the plural one quarter. The base form of a verb receives three eighths, the form
+    in -s one eighth, and each of the two other forms two eighths.
+
+    Words of closed classes, adverbs, and words missing from WordNet are excluded. Ties go to the class with
+    more senses, and then to nouns, verbs and adjectives in this order.
 
     Args:
         words: Words in lower case.
         folder: The folder of WordNet's dictionary, such as `/usr/share/wordnet`.
 
     Returns:
-        `noun`, `verb` or `adjective` for the words that are in one.
+        `noun`, `verb` or `adjective` for each word with such a class.
 
     Raises:
-        ResourceError: The folder has no such files, or they are damaged.
+        ResourceError: A file is missing from the folder, or is damaged.
     """
     folder = Path(folder)
     try:
@@ -87,7 +88,7 @@ def wordnet_classes(words: Iterable[str], folder: str | Path) -> dict[str, str]:
         senses = {name: dict(_senses(_lines(folder / f"index.{_FILES[name]}"))) for name in _FILES}
         irregular = {name: dict(_exceptions(_lines(folder / f"{_FILES[name]}.exc"))) for name in _FILES}
     except (ValueError, KeyError, IndexError):
-        reason = f"{folder} must hold WordNet's dictionary (got files of these names that are something else)"
+        reason = f"{folder} must contain WordNet's dictionary (got files with these names but other content)"
         raise ResourceError(reason) from None
     classes = {}
     for word in words:
@@ -117,7 +118,7 @@ def _bases(word: str, name: str, irregular: Mapping[str, tuple[str, ...]]) -> se
         if word.endswith(end) and len(word) > len(end) + 1:
             stem = word[: -len(end)]
             bases.add(stem + base)
-            # Doubled consonants: "sitting", "cutting".
+            # Doubled consonants, as in "sitting" and "cutting".
             if name == "verb" and not base and len(stem) > 2 and stem[-1] == stem[-2]:
                 bases.add(stem[:-1])
     return bases
@@ -126,10 +127,12 @@ def _bases(word: str, name: str, irregular: Mapping[str, tuple[str, ...]]) -> se
 def _lines(path: Path) -> Iterator[str]:
     try:
         with path.open(encoding="utf-8") as file:
-            # The license stands in front, each line after spaces.
+            # The file starts with the license, in lines that start with spaces.
             yield from (line for line in file if line.strip() and not line.startswith(" "))
     except FileNotFoundError:
-        raise ResourceError(f"a folder of WordNet's dictionary must hold {path.name} (got {path})") from None
+        raise ResourceError(
+            f"the folder of WordNet's dictionary must contain {path.name} (got {path})"
+        ) from None
 
 
 def _tag_counts(lines: Iterable[str]) -> defaultdict[tuple[str, str], int]:

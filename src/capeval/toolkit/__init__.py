@@ -1,4 +1,4 @@
-"""Helpers for capeval's own distributions: no promise between minor versions."""
+"""Helpers for capeval's own distributions; they may change in any minor version."""
 
 from capeval._internal.atomic_write import written_whole
 from capeval._internal.csv_escape import original, plain_row

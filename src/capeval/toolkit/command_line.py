@@ -1,4 +1,4 @@
-"""Parts of commands, for commands that capeval's own distributions add."""
+"""Building blocks for the commands of capeval's own distributions."""
 
 from capeval.cli.app import run
 from capeval.cli.toolkit.click_commands import Argument, Command, Group, Option

@@ -1,4 +1,4 @@
-"""Caption files that a command is given, for commands that capeval's own distributions add."""
+"""Input files for the commands of capeval's own distributions."""
 
 from capeval.cli.toolkit.inputs import references_from
 

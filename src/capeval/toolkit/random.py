@@ -1,4 +1,4 @@
-"""Random generators, for capeval's own distributions."""
+"""Random generators for capeval's own distributions."""
 
 from capeval._internal.random import generator, named_generator, python_random
 

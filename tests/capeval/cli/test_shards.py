@@ -72,7 +72,7 @@ def test_options_that_are_not_for_folders_or_only_for_them(shards: Path, tmp_pat
     # Where no column of references has a usual name, results would be scored against themselves.
     unnamed = refusal("score", str(shards), str(shards), *COLUMNS[2:])
     assert f"{shards} contains references and results; set the column of references with" in unnamed
-    assert "must have files that end in" in refusal("score", str(tmp_path), str(tmp_path), *COLUMNS)
+    assert "must have files with a suffix such as" in refusal("score", str(tmp_path), str(tmp_path), *COLUMNS)
 
 
 @NEEDS_MODEL
@@ -85,6 +85,4 @@ def test_processes_warn_of_a_damaged_store_once(shards: Path, tmp_path: Path) ->
     assert done.returncode == 0
     assert done.stdout.decode() == output(*command)
     (line,) = done.stderr.decode().splitlines()
-    assert line.startswith(
-        f"capeval: warning: the parse store {store} is not used (file is not a database)"
-    )
+    assert line.startswith(f"capeval: warning: the parse store {store} is not used (file is not a database)")

@@ -88,7 +88,7 @@ def test_words(captions: Path, tmp_path: Path) -> None:
 
 def test_words_refuses(captions: Path, tmp_path: Path) -> None:
     assert "at least 6 captions" in refusal("words", captions, "-k", "5")
-    assert "must hold cntlist.rev" in refusal("words", captions, "--wordnet", tmp_path)
+    assert "must contain cntlist.rev" in refusal("words", captions, "--wordnet", tmp_path)
     both = refusal("words", captions, "--wordnet", tmp_path, "--classes", captions)
     assert "'--classes' or '--wordnet'" in both
 

@@ -159,7 +159,7 @@ def test_domains_from_objects(files: Path) -> None:
         line.split()[1:3] for line in text.splitlines() if line.startswith("results ") and "domain" in line
     ]
     assert found == [["in-domain", "3"], ["near-domain", "1"], ["out-domain", "1"]]
-    assert "must have an object" in refusal(*arguments)
+    assert "must have at least one object" in refusal(*arguments)
     assert "--class-names" in refusal(*arguments[:-2])
 
 

@@ -1,1 +1,1 @@
-"""Has the modules of `pycocoevalcap.bleu`."""
+"""Mirror of `pycocoevalcap.bleu`."""

@@ -17,10 +17,10 @@ class Bleu(Scorer):
     """BLEU-1 to BLEU-n with the closest reference length.
 
     Args:
-        n: The longest n-grams, 1 to 4.
+        n: The maximum n-gram order, 1 to 4.
 
     Raises:
-        OptionError: `n` is something else.
+        OptionError: `n` is not an integer from 1 to 4.
     """
 
     _name = "Bleu"
@@ -34,19 +34,19 @@ class Bleu(Scorer):
         res: Captions,
         verbose: int = 1,  # noqa: ARG002
     ) -> tuple[list[float], list[list[float]]]:
-        """Scores tokenized captions.
+        """Score tokenized captions.
 
         Args:
-            gts: The references of each image: lists of tokens joined by spaces.
-            res: The candidate of each image: a list of one.
+            gts: The references of each image: a list of strings of tokens joined by spaces.
+            res: The candidate of each image: a list of one such string.
             verbose: Accepted and ignored; nothing is printed.
 
         Returns:
-            The corpus score for each order, and for each order the scores of the images of `gts`.
+            The corpus score of each order; and, for each order, the scores of the images in `gts`.
 
         Raises:
             CaptionError: An argument is not a mapping of image ids to lists of strings.
-            MismatchError: The images differ, or an image has no candidate or several.
+            MismatchError: The images differ, or an image does not have exactly one candidate.
         """
         return super().compute_score(gts, res)
 
@@ -55,6 +55,6 @@ class Bleu(Scorer):
         report: Report,
         images: list[Hashable],  # noqa: ARG002
     ) -> tuple[list[float], list[list[float]]]:
-        """The scores of each order, as lists."""
+        """Return the scores of each order, as lists."""
         names = self.metric.names
         return [report.corpus[name] for name in names], [report.per_image[name].tolist() for name in names]

@@ -1,4 +1,4 @@
-"""BLEU of pairs that are added one by one, under pycocoevalcap's name."""
+"""BLEU of incrementally added pairs, under pycocoevalcap's name."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ Option = Literal["closest", "shortest", "average"]
 
 
 class BleuScorer(Pairs):
-    """BLEU-1 to BLEU-n of a candidate and its references, or of many.
+    """BLEU-1 to BLEU-n of one or more candidates and their references.
 
     Args:
         test: A candidate, as tokens joined by spaces.
         refs: Its references.
-        n: The longest n-grams, 1 to 4.
+        n: The maximum n-gram order, 1 to 4.
 
     Raises:
-        OptionError: `n` is something else.
+        OptionError: `n` is not an integer from 1 to 4.
     """
 
     def __init__(self, test: str | None = None, refs: Sequence[str] | None = None, n: int = 4) -> None:
@@ -33,23 +33,25 @@ class BleuScorer(Pairs):
         super().__init__(test, refs)
 
     def compatible(self, other: object) -> bool:
-        """Whether pairs of another scorer can be added: it must be of the same n."""
+        """Return whether pairs of a different scorer can be added: its n must be equal."""
         return isinstance(other, BleuScorer) and other.n == self.n
 
     def retest(self, new_test: str | Sequence[str]) -> Self:
-        """Replaces the candidates.
+        """Replace the candidates.
 
         Raises:
-            MismatchError: They are not as many as the references.
+            MismatchError: The number of candidates differs from the number of pairs.
         """
         tests = [new_test] if isinstance(new_test, str) else list(new_test)
         if len(tests) != len(self.crefs):
-            raise MismatchError(f"there must be {len(self.crefs)} candidates, one a pair (got {len(tests)})")
+            raise MismatchError(
+                f"there must be {len(self.crefs)} candidates, one per pair (got {len(tests)})"
+            )
         self.ctest = list(tests)
         return self
 
     def rescore(self, new_test: str | Sequence[str]) -> tuple[list[float], list[list[float]]]:
-        """Replaces the candidates, and scores them."""
+        """Replace the candidates, and score them."""
         return self.retest(new_test).compute_score()
 
     def compute_score(
@@ -57,19 +59,19 @@ class BleuScorer(Pairs):
         option: Option | None = None,
         verbose: int = 0,  # noqa: ARG002
     ) -> tuple[list[float], list[list[float]]]:
-        """Scores the pairs.
+        """Score the pairs.
 
         Args:
-            option: Which reference length the brevity penalty uses: `closest`, `shortest` or `average`; by
+            option: The reference length for the brevity penalty: `closest`, `shortest` or `average`; by
                 default `average` for one pair, and `closest` for several.
             verbose: Accepted and ignored; nothing is printed.
 
         Returns:
-            The corpus score for each order, and for each order the scores of the pairs.
+            The corpus score of each order; and, for each order, the scores of the pairs.
 
         Raises:
-            CaptionError: There is no pair, or one without a candidate.
-            OptionError: `option` is something else.
+            CaptionError: There are no pairs, or a pair has no candidate.
+            OptionError: `option` is invalid.
         """
         report = self._scored(option)
         return list(report.corpus.values()), [values.tolist() for values in report.per_image.values()]
@@ -77,13 +79,13 @@ class BleuScorer(Pairs):
     recompute_score = compute_score
 
     def testlen(self, option: Option | None = None) -> int:
-        """The number of words of all candidates."""
+        """Return the number of words in all candidates."""
         return int(self._lengths(option)[0])
 
     def reflen(self, option: Option | None = None) -> float:
-        """The sum of the reference lengths that the brevity penalty uses."""
+        """Return the sum of the reference lengths for the brevity penalty."""
         length = self._lengths(option)[1]
-        # An average need not be a whole number.
+        # An average may not be an integer.
         return int(length) if length.is_integer() else length
 
     def _lengths(self, option: Option | None) -> tuple[float, float]:

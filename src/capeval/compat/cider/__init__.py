@@ -1,1 +1,1 @@
-"""Has the modules of `pycocoevalcap.cider`."""
+"""Mirror of `pycocoevalcap.cider`."""

@@ -1,4 +1,4 @@
-"""CIDEr-D under the name that pycocoevalcap gives it."""
+"""CIDEr-D under pycocoevalcap's name, `Cider`."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ class Cider(SingleScorer):
     Args:
         test: Accepted and ignored, as in pycocoevalcap.
         refs: Accepted and ignored, as in pycocoevalcap.
-        n: The longest n-grams, 1 to 4.
-        sigma: The width of the penalty on the difference in length.
-        df: Where document frequencies come from: `corpus`, the references; the path of a pickle; or
+        n: The maximum n-gram order, 1 to 4.
+        sigma: The width of the length penalty.
+        df: The document frequencies: `corpus` for the references, the path of a pickle, or
             `DocumentFrequencies`.
 
     Raises:
-        FormatError: The pickle has something else.
-        OptionError: `n` or `sigma` is something else, or the pickle does not have the number of images.
+        FormatError: The pickle is invalid.
+        OptionError: `n` or `sigma` is invalid, or the pickle lacks the number of images.
         OSError: The pickle can't be read.
     """
 

@@ -1,4 +1,4 @@
-"""CIDEr-D of pairs that are added one by one, under the name that pycocoevalcap gives it."""
+"""CIDEr-D of incrementally added pairs, under pycocoevalcap's name."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class CiderScorer(Pairs):
     Args:
         test: A candidate, as tokens joined by spaces.
         refs: Its references.
-        n: The longest n-grams, 1 to 4.
-        sigma: The width of the penalty on the difference in length.
+        n: The maximum n-gram order, 1 to 4.
+        sigma: The width of the length penalty.
 
     Raises:
-        OptionError: `n` or `sigma` is something else.
+        OptionError: `n` or `sigma` is invalid.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class CiderScorer(Pairs):
         option: object = None,  # noqa: ARG002
         verbose: int = 0,  # noqa: ARG002
     ) -> tuple[np.float64, FloatArray]:
-        """Scores the pairs, each of which counts as an image in document frequencies.
+        """Score the pairs; each counts as one image in document frequencies.
 
         Args:
             option: Accepted and ignored, as in pycocoevalcap.
@@ -53,7 +53,7 @@ class CiderScorer(Pairs):
             The mean score, and the score of each pair.
 
         Raises:
-            CaptionError: There is no pair, or one without a candidate.
+            CaptionError: There are no pairs, or a pair has no candidate.
         """
         report = self._report(self._metric)
         return np.float64(report.corpus["CIDEr-D"]), report.per_image["CIDEr-D"]

@@ -1,1 +1,1 @@
-"""Has the module of the folder `ciderD` of the forks for self-critical training."""
+"""Mirror of the folder `ciderD` in CIDEr forks for self-critical training."""

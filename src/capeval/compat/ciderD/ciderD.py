@@ -1,4 +1,4 @@
-"""CIDEr-D as the forks of CIDEr for self-critical training have it: several results of an image, own `df`."""
+"""CIDEr-D of CIDEr forks for self-critical training: several results per image, custom `df`."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ __all__ = ["CiderD"]
 
 
 class CiderD:
-    """CIDEr-D of a list of results, in which an image may be any number of times.
+    """CIDEr-D of a list of results, which may contain an image any number of times.
 
     Args:
-        n: The longest n-grams, 1 to 4.
-        sigma: The width of the penalty on the difference in length.
-        df: Where document frequencies come from: `corpus`, the references of each result; the path of a
-            pickle; or `DocumentFrequencies`.
+        n: The maximum n-gram order, 1 to 4.
+        sigma: The width of the length penalty.
+        df: The document frequencies: `corpus` for the references of all results, the path of a pickle, or
+            `DocumentFrequencies`.
 
     Raises:
-        FormatError: The pickle has something else.
-        OptionError: `n` or `sigma` is something else, or the pickle does not have the number of images.
+        FormatError: The pickle is invalid.
+        OptionError: `n` or `sigma` is invalid, or the pickle lacks the number of images.
         OSError: The pickle can't be read.
     """
 
@@ -36,28 +36,28 @@ class CiderD:
         self.metric = cider.CiderD(n=n, sigma=sigma, frequencies=frequencies_of(df))
 
     def compute_score(self, gts: Captions, res: Sequence[Mapping[str, Any]]) -> tuple[np.float64, FloatArray]:
-        """Scores tokenized captions.
+        """Score tokenized captions.
 
         Args:
-            gts: The references of each image: lists of tokens joined by spaces.
-            res: For each result its `image_id` and, as `caption`, a list of one caption.
+            gts: The references of each image: a list of strings of tokens joined by spaces.
+            res: The results, each with `image_id` and a list of one caption as `caption`.
 
         Returns:
             The mean score, and the score of each result.
 
         Raises:
-            CaptionError: A result or references are something else, or there is none.
-            MismatchError: A result is of an image without references.
+            CaptionError: A result or a reference is invalid, or there are no results.
+            MismatchError: The image of a result has no references.
         """
         results = [_image_and_caption(place, result, gts) for place, result in enumerate(res)]
-        # Each result counts as an image in document frequencies, as in these forks.
+        # As in these forks, each result counts as one image in document frequencies.
         references = {f"res[{place}]": gts[image] for place, (image, _) in enumerate(results)}
         candidates = {f"res[{place}]": caption for place, (_, caption) in enumerate(results)}
         scores = self.metric.prepare(references, tokenizer=Tokenizer(kind="none")).score(candidates)
         return np.float64(scores.corpus["CIDEr-D"]), scores.per_image["CIDEr-D"]
 
     def method(self) -> str:
-        """`CIDEr-D`."""
+        """Return `CIDEr-D`."""
         return "CIDEr-D"
 
 

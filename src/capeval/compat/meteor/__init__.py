@@ -1,1 +1,1 @@
-"""Has the modules of `pycocoevalcap.meteor`."""
+"""Mirror of `pycocoevalcap.meteor`."""

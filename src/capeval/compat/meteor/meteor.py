@@ -13,17 +13,17 @@ __all__ = ["Meteor"]
 
 
 class _Pipe:
-    """Has what scripts do with a pipe of Java's process to end it."""
+    """Stand-in for a pipe of the Java process, for scripts that end it."""
 
     def close(self) -> None:
-        """Does nothing: there is no process."""
+        """Do nothing: there is no process."""
 
     def flush(self) -> None:
-        """Does nothing: there is no process."""
+        """Do nothing: there is no process."""
 
 
 class _NoProcess:
-    """Has what scripts do with Java's process to end it, and has ended."""
+    """Stand-in for the Java process, already ended, for scripts that end it."""
 
     returncode = 0
 
@@ -31,16 +31,16 @@ class _NoProcess:
         self.stdin = self.stdout = self.stderr = _Pipe()
 
     def kill(self) -> None:
-        """Does nothing: there is no process."""
+        """Do nothing: there is no process."""
 
     terminate = kill
 
     def wait(self, timeout: float | None = None) -> int:  # noqa: ARG002
-        """The return code."""
+        """Return the return code."""
         return self.returncode
 
     def poll(self) -> int:
-        """The return code."""
+        """Return the return code."""
         return self.returncode
 
 
@@ -48,8 +48,8 @@ class Meteor(Scorer):
     """METEOR 1.5 with normalization, for English.
 
     Attributes:
-        lock: A lock for scripts that take it; scoring doesn't need it.
-        meteor_p: Stands for Java's process, which scripts end: there is none, so ending it does nothing.
+        lock: A lock for scripts that acquire it; scoring does not use it.
+        meteor_p: A stand-in for the Java process, for scripts that end it; ending it has no effect.
     """
 
     _name = "METEOR"
@@ -60,13 +60,13 @@ class Meteor(Scorer):
         self.meteor_p = _NoProcess()
 
     def result(self, report: Report, images: list[Hashable]) -> tuple[float, list[float]]:  # noqa: ARG002
-        """The corpus score and those of the images, as `float`."""
+        """Return the corpus score and the scores of the images, as `float`."""
         return report.corpus["METEOR"], report.per_image["METEOR"].tolist()
 
     def _score(self, hypothesis_str: str, reference_list: Sequence[str]) -> float:
-        """METEOR of one caption."""
+        """Return METEOR of one caption."""
         score, _ = self.compute_score({0: list(reference_list)}, {0: [hypothesis_str]})
         return float(score)
 
     def close(self) -> None:
-        """Does nothing: there is no process to end."""
+        """Do nothing: there is no process to end."""

@@ -1,1 +1,1 @@
-"""Has the modules of `pycocoevalcap.rouge`."""
+"""Mirror of `pycocoevalcap.rouge`."""

@@ -33,7 +33,7 @@ class Rouge(SingleScorer):
         self.metric = RougeL(beta=beta)
 
     def calc_score(self, candidate: Sequence[str], refs: Sequence[str]) -> float:
-        """The score of one caption.
+        """Return the score of one caption.
 
         Args:
             candidate: A list of one caption, as tokens joined by spaces.
@@ -41,11 +41,11 @@ class Rouge(SingleScorer):
 
         Raises:
             CaptionError: The references are not a list of strings.
-            MismatchError: There is no candidate, or several.
+            MismatchError: There is not exactly one candidate.
         """
         if isinstance(candidate, str) or isinstance(refs, str):
             raise CaptionError(
-                "the candidate must be a list of one caption, and references a list (got a string)"
+                "'candidate' must be a list of one caption, and 'refs' a list of captions (got a string)"
             )
         _, scores = self.compute_score({0: list(refs)}, {0: list(candidate)})
         return float(scores[0])

@@ -1,1 +1,1 @@
-"""Has the modules of `pycocoevalcap.spice`."""
+"""Mirror of `pycocoevalcap.spice`."""

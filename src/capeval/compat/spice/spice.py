@@ -14,9 +14,9 @@ from capeval.scoring.report import Report
 __all__ = ["Spice"]
 
 _Scores = dict[str, dict[str, float]]
-"""The scores of an image: by category, then by `pr`, `re`, `f`, `fn`, `numImages`, `fp` and `tp`."""
+"""The scores of an image by category, and by `pr`, `re`, `f`, `fn`, `numImages`, `fp` and `tp`."""
 
-# pycocoevalcap's names of the categories, in the order of its results.
+# capeval's category by pycocoevalcap's name, in the order of pycocoevalcap's results.
 _CATEGORIES = {
     "All": "All",
     "Relation": "Relation",
@@ -32,8 +32,8 @@ class Spice(Scorer):
     """SPICE 1.0 on tokens, with all categories of tuples.
 
     Args:
-        store: Where parses are kept between runs; nowhere by default.
-        longest: The longest sentence that is parsed, in tokens, at most 400.
+        store: The store that caches parses between runs; none by default.
+        longest: The maximum length of a parsed sentence in tokens, at most 400.
     """
 
     _name = "SPICE"
@@ -49,10 +49,11 @@ class Spice(Scorer):
         )
 
     def result(self, report: Report, images: list[Hashable]) -> tuple[np.float64, list[_Scores]]:
-        """The mean F of all images and, in the order of the sorted image ids, the scores by category.
+        """Return the mean F of all images, and the scores by category.
 
-        Precision, recall and F are NaN in categories that the references have no tuple of. All scores of an
-        image with a longer sentence are NaN, and the mean is that of the other images.
+        The scores are in the order of the sorted image ids. Precision, recall and F are NaN in a category if
+        the references have no tuple of it. All scores of an image with a sentence that is too long are NaN,
+        and the mean excludes the image.
         """
         by_image = dict(zip(images, _category_scores(report), strict=True))
         ordered = [by_image[image] for image in sorted(by_image)]  # type: ignore[type-var]
@@ -66,7 +67,7 @@ def _mean_f(by_image: Iterable[_Scores]) -> np.float64:
 
 
 def _category_scores(report: Report) -> list[_Scores]:
-    """The scores of each image by category, from a report that has the metric of a `Spice`."""
+    """Extract the scores of each image by category from a report with SPICE."""
     ((statistics, columns),) = (
         (scores.statistics, metric.statistics)
         for metric, scores in report.scores

@@ -1,1 +1,1 @@
-"""Has the modules of `pycocoevalcap.tokenizer`."""
+"""Mirror of `pycocoevalcap.tokenizer`."""

@@ -18,17 +18,17 @@ class PTBTokenizer:
     """The Penn Treebank tokenizer: lower case, without punctuation."""
 
     def tokenize(self, captions_for_image: Annotations) -> dict[ImageId, list[str]]:
-        """Tokenizes the captions of each image.
+        """Tokenize the captions of each image.
 
         Args:
-            captions_for_image: Image id to annotations, each with its text as `caption`.
+            captions_for_image: A mapping of image ids to annotations, each with its text as `caption`.
 
         Returns:
-            Image id to captions as tokens joined by single spaces. As in pycocoevalcap, an image with an
-            empty list of annotations is left out.
+            A mapping of image ids to captions, as tokens joined by single spaces. As in pycocoevalcap, images
+            with an empty list of annotations are excluded.
 
         Raises:
-            CaptionError: An annotation has no caption, or it is not a string.
+            CaptionError: An annotation has no caption, or the caption is not a string.
         """
         captions = _captions_of(captions_for_image)
         tokens = iter(tokenize([text for texts in captions.values() for text in texts]))
@@ -36,7 +36,7 @@ class PTBTokenizer:
 
 
 def _captions_of(annotations: Annotations) -> dict[ImageId, list[str]]:
-    """The captions of each image that has any.
+    """Return the captions of each image with at least one.
 
     Raises:
         CaptionError: An annotation has no caption.

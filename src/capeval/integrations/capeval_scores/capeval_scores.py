@@ -1,4 +1,4 @@
-"""capeval as a module of Hugging Face's `evaluate`: `evaluate.load` with this folder."""
+"""Module for Hugging Face's `evaluate`, loaded by `evaluate.load` from this folder."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from capeval.tokenizers import Tokenizer
 __all__ = ["CapevalScores"]
 
 _DESCRIPTION = """
-The metrics of image captioning as the COCO Captions server computes them: BLEU, METEOR, ROUGE-L, CIDEr-D,
-SPICE and others, equal to pycocoevalcap's, without Java.
+Image captioning metrics of the COCO Captions server: BLEU, METEOR, ROUGE-L, CIDEr-D, SPICE and others. The
+scores equal those of pycocoevalcap, without Java.
 """
 
 _CITATION = """
@@ -28,17 +28,18 @@ _CITATION = """
 
 _INPUTS = """
 Args:
-    predictions: a list of captions, one of each image.
-    references: a list of lists of captions: the references of each image.
-    metrics: names of metrics, or metrics such as `capeval.Bleu()`; those of the COCO server by default.
+    predictions: a list of captions, one per image.
+    references: a list of lists of captions, the references of each image.
+    metrics: names of metrics, or metric objects such as `capeval.Bleu()`; by default the metrics of the COCO
+        server.
     tokenizer: a `capeval.Tokenizer`; the reference's by default.
 Returns:
-    The corpus scores by name, and `signatures`, what each metric's scores depend on.
+    The corpus scores by name, and `signatures`, the signature of each metric.
 """
 
 
 class CapevalScores(evaluate.Metric):  # type: ignore[misc]
-    """The scores of a list of captions; document frequencies are those of the references given."""
+    """Scores of a list of captions, with the document frequencies of its references."""
 
     def _info(self) -> evaluate.MetricInfo:
         text = datasets.Value("string")
