@@ -6,7 +6,7 @@ import inspect
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import is_dataclass
 from importlib import import_module
 from itertools import groupby
@@ -18,8 +18,9 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+from capeval.cli.app import app as capeval_group
 from capeval.cli.studies import app as studies_group
-from capeval.cli.toolkit.click_commands import Command
+from capeval.cli.toolkit.click_commands import Command, Group
 from capeval.metrics import CLASSES, METRICS
 from capeval_server.annotation.core.options import QUALITY_SETTINGS, CampaignOptions
 from capeval_server.annotation.task_types import TASKS
@@ -135,21 +136,55 @@ class RegisteredStudies(SphinxDirective):
         return self.parse_text_to_nodes("\n".join(lines), allow_section_headings=True)
 
 
+def options_table(command: Command) -> list[str]:
+    """Return a table with one row per argument and option, with the text of the help."""
+    lines = [".. list-table::", "   :header-rows: 1", "", "   * - Option", "     - Description"]
+    for rows in command.help_rows(Context(command)).values():
+        for name, text in rows:
+            lines += [f"   * - ``{name}``", f"     - {text.replace('*', chr(92) + '*')}"]
+    return [*lines, ""]
+
+
 class StudyOptions(SphinxDirective):
     """The arguments and options of a study's command."""
 
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        """Return a table with one row per option, with the text of the help."""
+        """Return the table of options."""
         command = studies_group.get_command(Context(studies_group), self.arguments[0])
         if not isinstance(command, Command):
             raise self.error(f"unknown study {self.arguments[0]!r}")
-        lines = [".. list-table::", "   :header-rows: 1", "", "   * - Option", "     - Description"]
-        for rows in command.help_rows(Context(command)).values():
-            for name, text in rows:
-                lines += [f"   * - ``{name}``", f"     - {text.replace('*', chr(92) + '*')}"]
-        return self.parse_text_to_nodes("\n".join(lines))
+        return self.parse_text_to_nodes("\n".join(options_table(command)))
+
+
+class CommandReference(SphinxDirective):
+    """The commands of capeval: description, usage, options and examples."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return one section per command, also of groups such as `resources`."""
+        lines = []
+        for name, command in list_commands(capeval_group, "capeval"):
+            context = Context(command, info_name=name)
+            usage = f"{name} {' '.join(command.collect_usage_pieces(context))}"
+            lines += [name, "-" * len(name), "", inspect.cleandoc(command.help or ""), ""]
+            lines += [".. code-block:: text", "", f"   {usage}", ""]
+            lines += options_table(command)
+            if command.epilog:
+                lines += [".. code-block:: text", ""]
+                lines += [f"   {line}" for line in inspect.cleandoc(command.epilog).splitlines()] + [""]
+        return self.parse_text_to_nodes("\n".join(lines), allow_section_headings=True)
+
+
+def list_commands(group: Group, prefix: str) -> Iterator[tuple[str, Command]]:
+    """Yield the commands of capeval itself with their full names, without studies and plug-ins."""
+    for name in group.list_commands(Context(group)):
+        command = group.get_command(Context(group), name)
+        if isinstance(command, Group):
+            if command is not studies_group and name in group.find_modules():
+                yield from list_commands(command, f"{prefix} {name}")
+        elif isinstance(command, Command):
+            yield f"{prefix} {name}", command
 
 
 def show_types_only(_: Sphinx, function: object, __: bool) -> None:
@@ -181,6 +216,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("metric-table", MetricTable)
     app.add_directive("registered-studies", RegisteredStudies)
     app.add_directive("study-options", StudyOptions)
+    app.add_directive("command-reference", CommandReference)
     app.connect("autodoc-before-process-signature", show_types_only)
     app.connect("autodoc-process-docstring", describe_fields)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
