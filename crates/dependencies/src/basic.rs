@@ -1,4 +1,4 @@
-//! Basic dependencies: one governor for each word.
+//! Basic dependencies, with one governor per word.
 
 use crate::error::{ConversionError, RulesError};
 use crate::heads::{HeadFinder, HeadTests, Heads};
@@ -10,18 +10,18 @@ use crate::rewriting::{Rewriter, RewritingScratch};
 use crate::rules::Rules;
 use crate::tree::{NodeId, Tree};
 
-/// An edge between two words, by the numbers of their tokens; the governor of the root is 0.
+/// An edge between two words, given by their token numbers. The governor of the root is 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Edge {
     /// The relation.
     pub relation: Relation,
-    /// The governor's token.
+    /// Token of the governor.
     pub governor: u32,
-    /// The dependent's token.
+    /// Token of the dependent.
     pub dependent: u32,
 }
 
-/// Compiled rules: rewriting, heads and relations. Shared by all threads.
+/// Compiled rules for rewriting, heads and relations, shared by all threads.
 #[derive(Debug)]
 pub struct Converter {
     rewriter: Rewriter,
@@ -32,7 +32,7 @@ pub struct Converter {
     wh_tag: TestId,
 }
 
-/// What one thread needs besides the rules: room that is used for one sentence after the other.
+/// Working memory of one thread, reused from sentence to sentence.
 #[derive(Debug, Default)]
 pub struct ConverterScratch {
     rewriting: RewritingScratch,
@@ -43,12 +43,12 @@ pub struct ConverterScratch {
 }
 
 impl ConverterScratch {
-    /// To be called together with [`Labels::forget`].
+    /// Resets the state that depends on labels. Must be called whenever [`Labels::forget`] is.
     pub fn forget(&mut self) {
         self.relations.forget();
     }
 
-    /// The heads of the sentence converted last.
+    /// Returns the heads of the last converted sentence.
     pub fn heads(&self) -> &Heads {
         &self.heads
     }
@@ -58,7 +58,8 @@ impl Converter {
     /// Compiles rules.
     ///
     /// # Errors
-    /// When a tree pattern, an operation or a regular expression can't be read, or a relation is missing.
+    /// Returns an error if a tree pattern, an operation or a regular expression is invalid, or if a relation
+    /// is missing.
     pub fn new(rules: &Rules) -> Result<Self, RulesError> {
         let mut tests = LabelTests::default();
         let rewriter = Rewriter::new(&rules.rewriting, &mut tests)?;
@@ -75,24 +76,25 @@ impl Converter {
         Ok(Converter { rewriter, relations, heads, labels, verbs_without_object, wh_tag })
     }
 
-    /// A set of labels for trees that this converter is to read. Each thread has its own.
+    /// Returns a set of labels for the trees to convert. Each thread needs its own.
     pub fn labels(&self) -> Labels {
         self.labels.clone()
     }
 
-    /// The relations, for their names.
+    /// Returns the relations, for their names.
     pub fn relations(&self) -> &Relations {
         &self.relations
     }
 
-    /// The basic dependencies of a tree, which is rewritten: the root first, then by dependent.
+    /// Rewrites a tree and returns its basic dependencies: the root first, then by dependent.
     ///
-    /// `lemma` gives the lemma of a word with a tag; it is needed only for some questions. `sentence` is
-    /// the number of the sentence in its text, from 0: where several words could be moved, the reference
-    /// goes by the order of a hash table, and the number is part of the hash.
+    /// `lemma` returns the lemma of a word with a tag. It is called only for some questions. `sentence` is
+    /// the index of the sentence in its text: if several words could be moved, the reference implementation
+    /// uses the order of a hash table, and the index is part of the hash.
     ///
     /// # Errors
-    /// When a rewriting rule can't be carried out on this tree, or a category has no head rule.
+    /// Returns an error if a rewriting rule is not applicable to this tree, or if a category has no head
+    /// rule.
     pub fn convert(
         &self,
         tree: &mut Tree,
@@ -136,7 +138,7 @@ impl Converter {
         edges
     }
 
-    /// One edge for each pair of words.
+    /// Merges the relations of each pair of words into one edge.
     fn merged(&self, words: &Words, found: &mut [(Relation, u32, u32)]) -> Vec<Edge> {
         found.sort_by_key(|&(_, governor, dependent)| (dependent, governor));
         let same = |a: &(Relation, u32, u32), b: &(Relation, u32, u32)| (a.1, a.2) == (b.1, b.2);
@@ -150,7 +152,7 @@ impl Converter {
         edges
     }
 
-    /// Words without any path to the root depend on the head of the phrase above, somehow.
+    /// Attaches words without a path to the root to the head of the phrase above, with the relation `dep`.
     fn attach_stranded(&self, tree: &Tree, heads: &Heads, words: &mut Words, edges: &mut Vec<Edge>) {
         words.join_edges();
         let root = words.of(heads.word(tree.root()));
@@ -211,7 +213,7 @@ impl Words {
         self.leaves[at]
     }
 
-    /// A word has one governor, and nobody governs, however far up, a word that he depends on.
+    /// Returns whether an edge is allowed: a word has one governor, and there are no cycles.
     fn accepts(&self, governor: u32, dependent: u32) -> bool {
         let free = self.governor[dependent as usize].is_none_or(|known| known == governor);
         free && std::iter::successors(Some(governor), |&word| self.governor[word as usize])
@@ -242,7 +244,7 @@ impl Words {
     }
 }
 
-/// What is put right once all edges are there.
+/// Corrections that need all edges.
 struct Correction<'a> {
     converter: &'a Converter,
     tree: &'a Tree,
@@ -257,7 +259,7 @@ impl Correction<'_> {
         relations.contains(&edge.relation)
     }
 
-    /// Words in the reference's order.
+    /// Sorts words in the order of the reference implementation.
     fn in_hash_order(&self, mut words: Vec<u32>) -> Vec<u32> {
         words.sort_unstable();
         let mut order = HashOrder::default();
@@ -286,7 +288,7 @@ impl Correction<'_> {
         (self.labels.text(self.tree.label(leaf)), tag)
     }
 
-    /// In "what does she seem to have" the question word belongs to "have".
+    /// In "what does she seem to have", moves the question word to "have".
     fn move_wh_words(&mut self, lemma: &dyn Fn(&str, &str) -> String) {
         let special = self.converter.relations.special;
         if !self.edges.iter().any(|edge| edge.relation == special.xcomp) {
@@ -320,7 +322,7 @@ impl Correction<'_> {
         self.converter.verbs_without_object.is_match(&lemma(word, self.labels.text(self.tree.label(tag))))
     }
 
-    /// `prep` and `rel` are steps on the way: "that he fought for", "who you love".
+    /// Replaces the temporary relations `prep` and `rel`: "that he fought for", "who you love".
     fn settle_relatives(&mut self) {
         let special = self.converter.relations.special;
         if !self.edges.iter().any(|edge| self.has(edge, &[special.prep, special.rel])) {

@@ -5,60 +5,60 @@ use thiserror::Error;
 use crate::pattern::PatternError;
 use crate::rewriting::RewritingError;
 
-/// Why a set of rules can't be used.
+/// Error of a set of rules.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
 pub enum RulesError {
-    /// A tree pattern of a relation or of the head rules.
+    /// A tree pattern of a relation or of the head rules is invalid.
     #[error(transparent)]
     Pattern(#[from] PatternError),
-    /// A rule that rewrites trees.
+    /// A tree-rewriting rule is invalid.
     #[error(transparent)]
     Rewriting(#[from] RewritingError),
-    /// A pattern of a relation names no node `target`.
+    /// A pattern of a relation has no node named `target`.
     #[error("a tree pattern of relation {relation:?} has no node named \"target\": {pattern:?}")]
     NoTarget {
-        /// The relation's name.
+        /// Name of the relation.
         relation: String,
-        /// The pattern as written.
+        /// Text of the pattern.
         pattern: String,
     },
-    /// A relation names a parent that is not in the list.
+    /// The parent of a relation is unknown.
     #[error("relation {relation:?} has the parent {parent:?}, which is not in the list of relations")]
     UnknownParent {
-        /// The relation's name.
+        /// Name of the relation.
         relation: String,
-        /// The parent's name.
+        /// Name of the parent.
         parent: String,
     },
-    /// A relation that the algorithm itself speaks of is missing, or there are more than it can number.
+    /// A relation required by the algorithm is missing, or there are too many relations.
     #[error("the list of relations must have {expected}")]
     Relations {
-        /// What it must have.
+        /// Description of the expected relations.
         expected: String,
     },
-    /// The search direction of a head rule.
+    /// A head rule has an invalid search direction.
     #[error(
-        "a head rule of {category:?} begins with {found:?}; expected left, leftdis, leftexcept, right, rightdis or rightexcept"
+        "the head rule of {category:?} begins with {found:?}; expected left, leftdis, leftexcept, right, rightdis or rightexcept"
     )]
     Direction {
-        /// The category that the rule is for.
+        /// Category of the rule.
         category: String,
-        /// What stands in place of a direction.
+        /// The text in place of the direction.
         found: String,
     },
-    /// A regular expression that stands alone.
+    /// A regular expression outside of a pattern is invalid.
     #[error("{0}")]
     Expression(String),
 }
 
-/// Why a tree has no dependencies.
+/// Error of converting a tree to dependencies.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
 pub enum ConversionError {
-    /// The tree was not rewritten.
+    /// The tree could not be rewritten.
     #[error(transparent)]
     Rewriting(#[from] RewritingError),
     /// A category has no head rule.
-    #[error("no head rule is known for the category {category:?}")]
+    #[error("no head rule for the category {category:?}")]
     NoHeadRule {
         /// The category.
         category: String,

@@ -1,7 +1,7 @@
-//! Which child of a node is its head.
+//! The head child of each node of a tree.
 //!
-//! A table of categories decides, but for auxiliaries and copulas, whose complement is the head; for
-//! coordinations, whose first member is; and for a few patterns.
+//! Heads come from a table of categories, with these exceptions: the head of an auxiliary or copula is its
+//! complement, the head of a coordination is its first member, and a few patterns have their own heads.
 
 use rustc_hash::FxHashMap;
 
@@ -16,9 +16,9 @@ use crate::tree::{NodeId, Tree};
 enum Direction {
     /// Category by category, each from the left.
     Left,
-    /// From the left, any of the categories.
+    /// From the left, the first child with any of the categories.
     LeftAny,
-    /// From the left, anything but the categories.
+    /// From the left, the first child with none of the categories.
     LeftExcept,
     Right,
     RightAny,
@@ -40,27 +40,28 @@ struct Search {
 /// The head of each node of a tree.
 #[derive(Debug, Default)]
 pub struct Heads {
-    /// The head child; [`NodeId::NONE`] for leaves.
+    /// Head child of each node, or [`NodeId::NONE`] for leaves.
     pub(crate) child: Vec<NodeId>,
-    /// The head child when nothing is known of the node's parent, as tree patterns see it: an
-    /// existential "there" beside a verb phrase is not looked at.
+    /// Head child of each node as seen by tree patterns, which ignore the node's parent.
+    ///
+    /// An existential "there" next to a verb phrase has no effect on it.
     pub(crate) child_without_parent: Vec<NodeId>,
-    /// The leaf at the end of the path of heads.
+    /// Leaf at the end of each node's path of heads.
     pub(crate) word: Vec<NodeId>,
 }
 
 impl Heads {
-    /// The head child of a node; none for leaves.
+    /// Returns the head child of a node, or `None` for leaves.
     pub fn child(&self, node: NodeId) -> Option<NodeId> {
         self.child[node.index()].get()
     }
 
-    /// The head child as tree patterns see it, for each node.
+    /// Returns the head child of each node as seen by tree patterns.
     pub fn for_patterns(&self) -> &[NodeId] {
         &self.child_without_parent
     }
 
-    /// The head word of a node.
+    /// Returns the head word of a node.
     pub fn word(&self, node: NodeId) -> NodeId {
         self.word[node.index()]
     }
@@ -139,7 +140,7 @@ fn with_heads(
     patterns.iter().map(compile).collect()
 }
 
-/// Finds heads.
+/// Finds the heads of trees.
 #[derive(Debug)]
 pub struct HeadFinder {
     tests: HeadTests,
@@ -149,7 +150,7 @@ pub struct HeadFinder {
     label: Named,
 }
 
-/// Labels that the special cases speak of.
+/// Labels used in special cases.
 #[derive(Debug)]
 struct Named {
     vp: Label,
@@ -204,7 +205,7 @@ impl HeadFinder {
         })
     }
 
-    /// The heads of all nodes of a tree.
+    /// Finds the heads of all nodes of a tree.
     pub fn find(&self, tree: &Tree, labels: &Labels, heads: &mut Heads) -> Result<(), ConversionError> {
         let nodes = tree.size();
         for list in [&mut heads.child, &mut heads.child_without_parent, &mut heads.word] {
@@ -247,7 +248,7 @@ fn no_punctuation(direction: Direction, rules: &HeadRules, labels: &mut Labels) 
     Search { direction, categories: rules.punctuation_tags.iter().map(|tag| labels.intern(tag)).collect() }
 }
 
-/// Where a category is searched from.
+/// The end from which children are searched.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
     Left,
@@ -275,7 +276,7 @@ impl Finding<'_> {
         self.by_table(node)
     }
 
-    /// Whether the head may depend on what stands around the node.
+    /// Returns whether the head may depend on the node's parent.
     fn parent_matters(&self, node: NodeId) -> bool {
         let category = self.category(node);
         category == self.finder.label.vp || category == self.finder.label.sq
@@ -313,7 +314,7 @@ impl Finding<'_> {
         None
     }
 
-    /// The complement of an auxiliary or of a copula.
+    /// Returns the complement of an auxiliary or of a copula.
     fn beside_auxiliary(&mut self, node: NodeId, parent: Option<NodeId>) -> Option<NodeId> {
         let named = &self.finder.label;
         let tests = &self.finder.tests;
@@ -337,7 +338,8 @@ impl Finding<'_> {
         let end = if category == named.sq { End::Right } else { End::Left };
         let at = self.by_category(&kids, &named.after_copula, end)?;
         let head = kids[self.first_member(&kids, at)];
-        // A noun phrase is the predicate of a question only if another one, the subject, stands before it.
+        // In a question, a noun phrase is the predicate only if the subject, another noun phrase, precedes
+        // it.
         let subject_before = || {
             self.kids.iter().take_while(|&&kid| kid != head).any(|&kid| self.passes(kid, tests.noun_phrase))
         };
@@ -345,7 +347,7 @@ impl Finding<'_> {
         (!refused).then_some(head)
     }
 
-    /// Whether a child is one of a list of verbs; some tags suffice where `by_tag`.
+    /// Returns whether any child is one of the listed verbs. If `by_tag`, an auxiliary tag is sufficient.
     fn any_auxiliary(&self, verbs: TestId, by_tag: bool) -> bool {
         self.kids.iter().any(|&kid| self.is_auxiliary(kid, verbs, by_tag))
     }
@@ -359,7 +361,7 @@ impl Finding<'_> {
             || self.passes(node, tests.verb_tag) && self.passes(word, verbs)
     }
 
-    /// A form of "be" or "get" beside a verb phrase with a participle.
+    /// Returns whether there are a form of "be" or "get" and a verb phrase with a participle.
     fn passive_or_progressive(&self) -> bool {
         let tests = &self.finder.tests;
         let (mut auxiliary, mut participle) = (false, false);
@@ -376,7 +378,8 @@ impl Finding<'_> {
         false
     }
 
-    /// A participle right below, or a conjunction after a phrase with one.
+    /// Returns whether a phrase has a participle child, or a conjunction after a child phrase with a
+    /// participle.
     fn has_participle(&self, phrase: NodeId) -> bool {
         let tests = &self.finder.tests;
         let below_vp = self.tree.label(phrase) == self.finder.label.vp;
@@ -397,7 +400,7 @@ impl Finding<'_> {
         false
     }
 
-    /// The children without adverbial and temporal phrases.
+    /// Returns the children except adverbial and temporal phrases.
     fn kids_with_content(&mut self) -> Vec<NodeId> {
         let tests = &self.finder.tests;
         let matcher = Matcher::new(self.tree, self.labels, &[]);
@@ -410,7 +413,7 @@ impl Finding<'_> {
         self.kids.iter().copied().filter(|&kid| !temporal(kid, scratch)).collect()
     }
 
-    /// An existential "there" before a verb phrase, or anywhere in a question.
+    /// Returns whether there is an existential "there" before a verb phrase, or anywhere in a question.
     fn existential(&self, node: NodeId, parent: Option<NodeId>) -> bool {
         let Some(parent) = parent else { return false };
         let (tree, named) = (self.tree, &self.finder.label);
@@ -471,7 +474,8 @@ impl Finding<'_> {
         })
     }
 
-    /// The first member of a coordination, if the head found stands right after a conjunction.
+    /// Returns the first member of a coordination if the head directly follows a conjunction, and otherwise
+    /// the head.
     fn first_member(&self, kids: &[NodeId], head: usize) -> usize {
         let named = &self.finder.label;
         if head < 2 || ![named.cc, named.conjp].contains(&self.category(kids[head - 1])) {
@@ -489,7 +493,8 @@ impl Finding<'_> {
         member
     }
 
-    /// The member of a list to the left, past punctuation with a comma or colon in it.
+    /// Returns the previous member of a list, if it is separated by punctuation that includes a comma or
+    /// colon.
     fn member_before(&self, kids: &[NodeId], member: usize, interjections: bool) -> Option<usize> {
         let named = &self.finder.label;
         let mut separated = false;
@@ -504,7 +509,7 @@ impl Finding<'_> {
         None
     }
 
-    /// Punctuation, and interjections unless they are what is coordinated.
+    /// Returns whether a node is punctuation, or an interjection (unless interjections are coordinated).
     fn is_filler(&self, node: NodeId, label: Label, interjections: bool) -> bool {
         let named = &self.finder.label;
         let tag = self.labels.passes(label, self.finder.tests.punctuation_tag)
@@ -548,7 +553,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// The label of the head child of the topmost node of a category, and of the same as patterns see it.
+    /// Returns the head child of the topmost node of a category, and the same as seen by patterns.
     fn heads(tree: &str, category: &str) -> [String; 2] {
         let mut tests = LabelTests::default();
         let rules = small_rules();

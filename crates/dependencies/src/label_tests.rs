@@ -3,7 +3,7 @@
 use regex::Regex;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// One test of all that were registered.
+/// The index of a registered test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TestId(u16);
 
@@ -19,7 +19,7 @@ impl TestId {
     }
 }
 
-/// A pattern language's way to write lists of up to this many plain words is not a regular expression.
+/// Maximum length of a list of plain words, which the pattern language tests without a regular expression.
 const LONGEST_LIST: usize = 8;
 
 #[derive(Debug)]
@@ -49,8 +49,9 @@ pub struct LabelTests {
 }
 
 impl LabelTests {
-    /// The test that a label's description in a pattern stands for: `NP|PP`, `/^VB/`, `__`. On the
-    /// category alone where the pattern says `@`.
+    /// Registers the test of a label description in a pattern, such as `NP|PP`, `/^VB/` or `__`.
+    ///
+    /// With `on_category` (`@` in the pattern), only the category of the label is tested.
     pub(crate) fn described(&mut self, description: &str, on_category: bool) -> Result<TestId, String> {
         let key = Key { description: description.to_owned(), on_category };
         if let Some(&id) = self.known.get(&key) {
@@ -60,7 +61,7 @@ impl LabelTests {
         Ok(self.register(key, test))
     }
 
-    /// Whether a whole label matches a regular expression.
+    /// Registers a test that a regular expression matches the whole label.
     pub(crate) fn whole(&mut self, expression: &str) -> Result<TestId, String> {
         let key = Key { description: format!("whole /{expression}/"), on_category: false };
         if let Some(&id) = self.known.get(&key) {
@@ -70,7 +71,7 @@ impl LabelTests {
         Ok(self.register(key, test))
     }
 
-    /// Whether a word, in lower case, is one of a list.
+    /// Registers a test that a word, in lower case, is in a list.
     pub(crate) fn lower_cased(&mut self, name: &str, words: &[String]) -> TestId {
         let key = Key { description: format!("lower-cased in {name}"), on_category: false };
         self.register(key, Test::LowerCased(words.iter().cloned().collect()))
@@ -90,7 +91,7 @@ impl LabelTests {
         id
     }
 
-    /// Machine words a row of bits takes.
+    /// Returns the number of machine words in a row of bits.
     #[inline]
     pub(crate) fn words(&self) -> usize {
         self.tests.len().div_ceil(64)
@@ -112,7 +113,9 @@ impl LabelTests {
         }
     }
 
-    /// What a group of a test's regular expression stands for in a label; for other tests the whole label.
+    /// Returns the text of a group of a test's regular expression in a label.
+    ///
+    /// For other tests, this is the whole label.
     pub(crate) fn group(&self, test: TestId, label: &str, group: usize) -> Option<String> {
         let found = match &self.tests[usize::from(test.0)].0 {
             Test::Regex(regex) => regex.captures(label)?.get(group)?.as_str(),
@@ -132,14 +135,16 @@ impl Test {
             Test::IgnoreCase(words) => words.iter().any(|word| equal_but_for_case(word, text)),
             Test::LowerCased(words) => words.contains(lower),
             Test::Regex(regex) => regex.is_match(text),
-            // The few expressions with look-around are too small to reach the limit of back-tracking.
+            // The few expressions with look-around are too small to reach the backtracking limit.
             Test::Lookaround(regex) => regex.is_match(text).unwrap_or(false),
         }
     }
 }
 
-/// Descriptions that look like regular expressions but are lists of words or of prefixes are read as
-/// lists: `/^NN|NP/` is "begins with NN or NP", where the expression alone would find NP anywhere.
+/// Reads a label description.
+///
+/// Some descriptions look like regular expressions but are lists of words or prefixes: `/^NN|NP/` means
+/// "begins with NN or NP", although the expression would also match NP anywhere.
 fn read_description(description: &str) -> Result<Test, String> {
     if matches!(description, "__" | "/.*/" | "/^.*$/") {
         return Ok(Test::Anything);
@@ -179,7 +184,7 @@ fn read_description(description: &str) -> Result<Test, String> {
     read_expression(expression)
 }
 
-/// The words between bars; empty ones at the end are none.
+/// Splits text at vertical bars. Empty words at the end are dropped.
 fn list(text: &str) -> Vec<String> {
     let mut words: Vec<String> = text.split('|').map(str::to_owned).collect();
     while words.len() > 1 && words.last().is_some_and(String::is_empty) {
@@ -188,7 +193,7 @@ fn list(text: &str) -> Vec<String> {
     words
 }
 
-/// Case is ignored for ASCII letters alone, as the language's own expressions do.
+/// Compiles a regular expression. As in the pattern language, case is ignored only for ASCII letters.
 fn read_expression(expression: &str) -> Result<Test, String> {
     let ascii = expression.replace("(?i:", "(?i-u:").replace("(?i)", "(?i-u)");
     if let Ok(regex) = Regex::new(&ascii) {

@@ -1,4 +1,4 @@
-//! Interned node labels, and which label tests each of them passes.
+//! Interned node labels, with the label tests that each one passes.
 
 use std::sync::Arc;
 
@@ -11,7 +11,9 @@ use crate::label_tests::{LabelTests, TestId};
 pub struct Label(u32);
 
 impl Label {
-    /// The label's number: small for labels that rules name, growing in the order of interning.
+    /// Returns the label's index.
+    ///
+    /// Labels named in rules have small indices, and indices increase in the order of interning.
     #[inline]
     pub fn index(self) -> usize {
         self.0 as usize
@@ -24,9 +26,10 @@ struct Entry {
     category: Label,
 }
 
-/// All labels seen so far. Every label is tested once, when it is interned; patterns then read one bit.
+/// All labels seen so far.
 ///
-/// Cloning copies the labels; a thread works with a clone of its own.
+/// Each label is tested once, when it is interned. Patterns then read one bit. Cloning copies the labels, and
+/// each thread uses its own clone.
 #[derive(Debug, Clone)]
 pub struct Labels {
     tests: Arc<LabelTests>,
@@ -38,13 +41,13 @@ pub struct Labels {
 }
 
 impl Labels {
-    /// No labels yet; `tests` are those of all patterns that will be matched.
+    /// Creates an empty set of labels. `tests` are the tests of all patterns to be matched.
     pub fn new(tests: Arc<LabelTests>) -> Self {
         let words = tests.words();
         Labels { tests, known: FxHashMap::default(), entries: Vec::new(), rows: Vec::new(), words, fixed: 0 }
     }
 
-    /// The number that stands for `text`.
+    /// Returns the label for `text`, adding it if it is new.
     pub fn intern(&mut self, text: &str) -> Label {
         if let Some(&label) = self.known.get(text) {
             return label;
@@ -64,24 +67,24 @@ impl Labels {
         label
     }
 
-    /// The label's text.
+    /// Returns the text of a label.
     pub fn text(&self, label: Label) -> &str {
         &self.entries[label.index()].text
     }
 
-    /// The label without its annotations: `NP` for `NP-TMP`.
+    /// Returns the label without its annotations: `NP` for `NP-TMP`.
     #[inline]
     pub fn category(&self, label: Label) -> Label {
         self.entries[label.index()].category
     }
 
-    /// Whether the label passes a test.
+    /// Returns whether a label passes a test.
     #[inline]
     pub fn passes(&self, label: Label, test: TestId) -> bool {
         self.rows[label.index() * self.words + test.word()] & test.bit() != 0
     }
 
-    /// One bit for each test.
+    /// Returns the test results of a label, one bit per test.
     #[inline]
     pub(crate) fn row(&self, label: Label) -> &[u64] {
         &self.rows[label.index() * self.words..][..self.words]
@@ -91,23 +94,24 @@ impl Labels {
         &self.tests
     }
 
-    /// Number of labels.
+    /// Returns the number of labels.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether there is no label.
+    /// Returns whether there are no labels.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Lets [`Labels::forget`] keep all labels interned so far.
+    /// Makes [`Labels::forget`] keep all labels interned so far.
     pub fn keep(&mut self) {
         self.fixed = self.entries.len();
     }
 
-    /// Forgets labels interned since [`Labels::keep`], so that memory stays bounded over many
-    /// sentences. Trees made with forgotten labels must not be used any more.
+    /// Removes the labels interned since [`Labels::keep`], so that memory stays bounded over many sentences.
+    ///
+    /// Trees with removed labels must not be used afterwards.
     pub fn forget(&mut self) {
         for entry in self.entries.drain(self.fixed..) {
             self.known.remove(&entry.text);
@@ -116,8 +120,10 @@ impl Labels {
     }
 }
 
-/// What stands before the first annotation mark. A mark at the very start belongs to the category, and
-/// protects up to its twin, so that `-LRB-` stays whole.
+/// Returns the text before the first annotation mark.
+///
+/// A mark at the start belongs to the category and protects the text up to the same mark, so `-LRB-` stays
+/// whole.
 pub fn basic_category(label: &str) -> &str {
     let mut first = None;
     for (at, mark) in label.char_indices() {

@@ -1,9 +1,9 @@
-//! From the constituent tree of a sentence to the grammatical relations between its words.
+//! Grammatical relations between the words of a sentence, from its constituent tree.
 //!
-//! The rules themselves (tree patterns of the relations, head tables, lists of words) are data: see
-//! [`Rules`]. This crate has what they run on: trees that can be rewritten ([`Tree`]), tree patterns
-//! ([`Pattern`]), rewriting ([`Rewriter`]), heads ([`HeadFinder`]) and all of it in a row ([`Converter`]).
-//! What becomes of the relations afterwards is in [`processed`].
+//! The rules themselves (tree patterns of the relations, head tables, word lists) are data: see [`Rules`].
+//! This crate implements trees that can be rewritten ([`Tree`]), tree patterns ([`Pattern`]), rewriting
+//! ([`Rewriter`]), heads ([`HeadFinder`]) and the whole pipeline ([`Converter`]). [`processed`] has the
+//! subsequent processing of relations.
 
 mod basic;
 mod error;

@@ -1,4 +1,4 @@
-//! The grammatical relations: which nodes stand to a node in which relation.
+//! Grammatical relations and the nodes they hold for.
 
 use rustc_hash::FxHashSet;
 
@@ -13,7 +13,7 @@ use crate::tree::{NodeId, Tree};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Relation(u8);
 
-/// Relations that the conversion itself speaks of, by the names in the rules.
+/// Relations that the conversion itself uses, by their names in the rules.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Special {
     pub root: Relation,
@@ -55,7 +55,7 @@ pub struct Relations {
 impl Relations {
     pub(crate) fn new(rules: &[RelationRule], tests: &mut LabelTests) -> Result<Self, RulesError> {
         let mut names: Vec<String> = rules.iter().map(|rule| rule.name.clone()).collect();
-        // The relation of the head of the sentence is no rule's.
+        // The relation of the sentence's head is not in the rules.
         if !names.iter().any(|name| name == "root") {
             names.push("root".to_owned());
         }
@@ -81,7 +81,7 @@ impl Relations {
         Ok(Relations { names, parents, by_name, patterns, special })
     }
 
-    /// Makes the bit sets of what each pattern needs, once all label tests are registered.
+    /// Builds the bit sets of the tests that each pattern needs, once all label tests are registered.
     pub(crate) fn index(&mut self, tests: &LabelTests) {
         let row = |needed: &[TestId]| {
             let mut row = vec![0; tests.words()];
@@ -94,28 +94,30 @@ impl Relations {
         }
     }
 
-    /// The relation's name.
+    /// Returns the name of a relation.
     pub fn name(&self, relation: Relation) -> &str {
         &self.names[usize::from(relation.0)]
     }
 
-    /// The relation of a name.
+    /// Returns the relation with a name.
     pub fn by_name(&self, name: &str) -> Option<Relation> {
         self.names.iter().position(|known| known == name).map(|at| Relation(at as u8))
     }
 
-    /// The relation's place in the order of names.
+    /// Returns the position of a relation in alphabetical order.
     pub(crate) fn place(&self, relation: Relation) -> u8 {
         self.by_name[usize::from(relation.0)]
     }
 
-    /// Whether a relation is another one or more general than it.
+    /// Returns whether a relation is the same as another or more general.
     pub(crate) fn is_above(&self, above: Relation, relation: Relation) -> bool {
         std::iter::successors(Some(relation), |r| self.parents[usize::from(r.0)]).any(|r| r == above)
     }
 
-    /// The most specific of the relations between two words. They are walked in the order of their
-    /// names, and the result goes down the hierarchy where it can; what is on another branch is left.
+    /// Returns the most specific of the relations between two words.
+    ///
+    /// The relations are visited in alphabetical order. The result moves down the hierarchy where possible,
+    /// and relations on other branches are ignored.
     pub(crate) fn most_specific(&self, relations: &mut [Relation]) -> Relation {
         relations.sort_by_key(|&relation| self.place(relation));
         relations.iter().fold(self.special.dep, |result, &relation| {
@@ -166,7 +168,7 @@ fn compile(
     Ok(())
 }
 
-/// Which patterns can start at which label: filled as labels come.
+/// The patterns that can start at each label, filled as labels occur.
 #[derive(Debug, Default)]
 struct Applicable {
     by_label: Vec<Option<Box<[u16]>>>,
@@ -187,7 +189,7 @@ impl Applicable {
     }
 }
 
-/// Room for finding relations, to be used for one sentence after the other.
+/// Reusable working memory for finding relations.
 #[derive(Debug, Default)]
 pub(crate) struct RelationScratch {
     applicable: Applicable,
@@ -199,7 +201,7 @@ pub(crate) struct RelationScratch {
 }
 
 impl RelationScratch {
-    /// To be called when labels are forgotten.
+    /// Resets the cache. Must be called when labels are removed.
     pub fn forget(&mut self) {
         self.applicable = Applicable::default();
     }
@@ -245,7 +247,7 @@ impl Relations {
     }
 }
 
-/// The tests that some of the nodes pass.
+/// Collects the tests that any of the nodes pass.
 fn collect(row: &mut Vec<u64>, nodes: impl Iterator<Item = NodeId>, tree: &Tree, labels: &Labels) {
     row.clear();
     row.resize(labels.tests().words(), 0);
@@ -262,7 +264,7 @@ fn contains(row: &[u64], needed: &[u64]) -> bool {
 pub(crate) mod tests {
     use super::*;
 
-    /// Relations that must be there, and some with patterns of a made-up little grammar.
+    /// The required relations, some with patterns of a small artificial grammar.
     pub(crate) fn small_rules() -> Vec<RelationRule> {
         let rule = |name: &str, parent: Option<&str>, source: Option<&str>, patterns: &[&str]| RelationRule {
             name: name.to_owned(),

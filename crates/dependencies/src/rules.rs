@@ -1,17 +1,17 @@
-//! The rules that a model brings: relations with their tree patterns, and head rules, as plain data.
+//! The rules of a model as plain data: relations with their tree patterns, and head rules.
 
 use serde::{Deserialize, Serialize};
 
 use crate::rewriting::RewritingRule;
 
-/// All that the conversion needs.
+/// All rules for the conversion.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rules {
-    /// The steps that rewrite a tree before relations are read from it.
+    /// Steps that rewrite a tree before relations are read from it.
     pub rewriting: Vec<RewritingRule>,
-    /// The relations, in the order in which they are tried.
+    /// Relations, in the order in which they are tried.
     pub relations: Vec<RelationRule>,
-    /// How heads are found.
+    /// Head rules.
     pub heads: HeadRules,
     /// A regular expression for the lemmas of verbs that take an infinitive but no object.
     pub verbs_without_object: String,
@@ -20,32 +20,34 @@ pub struct Rules {
 /// A grammatical relation.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RelationRule {
-    /// Its name, such as `nmod:poss`.
+    /// Name of the relation, such as `nmod:poss`.
     pub name: String,
     /// The more general relation above it.
     pub parent: Option<String>,
-    /// A regular expression for the whole label of nodes to try the patterns at.
+    /// A regular expression for the whole label of nodes where the patterns are tried.
     pub source: Option<String>,
     /// Tree patterns, each with a node named `target`.
     pub patterns: Vec<String>,
 }
 
-/// How the head of a node is found.
+/// Rules for the head child of a node.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeadRules {
-    /// For each category lists that begin with a search direction (`left`, `leftdis`, `leftexcept`,
-    /// `right`, ...) and go on with categories; the first list that finds a child decides. If
-    /// none does, the first child without a punctuation tag, from the side that the last list starts at.
+    /// Lists by category.
+    ///
+    /// A list starts with a search direction (`left`, `leftdis`, `leftexcept`, `right`, ...), followed by
+    /// categories. The first list that finds a child decides. If none does, the head is the first child
+    /// without a punctuation tag, starting from the side of the last list.
     pub table: Vec<(String, Vec<Vec<String>>)>,
-    /// Tags of punctuation: never heads where there is anything else.
+    /// Punctuation tags, which are heads only if there are no other children.
     pub punctuation_tags: Vec<String>,
     /// Auxiliary verbs.
     pub auxiliaries: Vec<String>,
     /// Copulas.
     pub copulas: Vec<String>,
-    /// Verbs that make a passive or a progressive.
+    /// Auxiliaries of the passive or the progressive.
     pub passive_auxiliaries: Vec<String>,
-    /// Tags of verbs.
+    /// Verb tags.
     pub verb_tags: Vec<String>,
     /// Tags that make any word an auxiliary.
     pub auxiliary_tags: Vec<String>,
@@ -53,6 +55,6 @@ pub struct HeadRules {
     pub conjunction_phrases: Vec<String>,
     /// Patterns at an `SBARQ` or `SINV` whose node `head` is the head.
     pub copular_questions: Vec<String>,
-    /// A pattern for verb phrases that are no more than a time.
+    /// A pattern for verb phrases that only express a time.
     pub temporal_verb_phrase: String,
 }

@@ -1,4 +1,4 @@
-//! Constituent trees in one vector of nodes, linked so that rewriting moves links and nothing else.
+//! Constituent trees in one vector of linked nodes, so that rewriting only changes links.
 
 use crate::labels::{Label, Labels};
 
@@ -7,10 +7,10 @@ use crate::labels::{Label, Labels};
 pub struct NodeId(u32);
 
 impl NodeId {
-    /// No node, inside of vectors where an `Option` would take twice the room.
+    /// No node. In vectors, an `Option` would take twice the memory.
     pub(crate) const NONE: NodeId = NodeId(u32::MAX);
 
-    /// The node's place in vectors with one entry a node.
+    /// Returns the index of the node in vectors with one entry per node.
     #[inline]
     pub fn index(self) -> usize {
         self.0 as usize
@@ -36,17 +36,17 @@ struct Node {
 /// Error in the input of [`Tree::read`] or [`Tree::from_parse`].
 #[derive(Debug, thiserror::Error, Clone, PartialEq, Eq)]
 pub enum TreeError {
-    /// Brackets, labels and words in the wrong order.
-    #[error("a bracketed tree was expected, but at byte {at} {found} ({text:?})")]
+    /// Brackets, labels and words are in the wrong order.
+    #[error("expected a bracketed tree, but at byte {at} {found} ({text:?})")]
     Brackets {
         /// The whole text.
         text: String,
-        /// Position of the problem, in bytes.
+        /// Byte offset of the problem.
         at: usize,
         /// Description of the unexpected text.
         found: &'static str,
     },
-    /// Error of a parse: the tags don't match the words, or it is not a single tree.
+    /// The tags of a parse do not match the words, or the parse is not a single tree.
     #[error(
         "a parse of {words} words must be one tree with a tag for each word, found {tags} tags and {trees} trees"
     )]
@@ -60,8 +60,9 @@ pub enum TreeError {
     },
 }
 
-/// A constituent tree. Leaves are words and know the number of their token, from 1, which stays when
-/// rewriting moves them.
+/// A constituent tree.
+///
+/// Leaves are words with the number of their token, from 1, which does not change during rewriting.
 #[derive(Debug, Clone)]
 pub struct Tree {
     nodes: Vec<Node>,
@@ -69,23 +70,25 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// A tree of one node.
+    /// Creates a tree with one node.
     pub fn new(label: Label) -> Self {
         let mut tree = Tree { nodes: Vec::new(), root: NodeId(0) };
         tree.create(label);
         tree
     }
 
-    /// Reads `(S (NP (DT a) (NN dog)) ...)`. Tokens are numbered from left to right.
+    /// Parses `(S (NP (DT a) (NN dog)) ...)`. Tokens are numbered from left to right.
     pub fn read(text: &str, labels: &mut Labels) -> Result<Self, TreeError> {
         Reader { text, at: 0, labels }.tree()
     }
 
-    /// The tree of a parse: for each node in pre-order its label and how many nodes it and those below
-    /// it are. Nodes alone are tags; each gets the next word. Tokens are numbered from left to right.
+    /// Builds the tree of a parse.
+    ///
+    /// `nodes` has the label and the subtree size of each node in pre-order. Nodes of size 1 are tags, and
+    /// each gets the next word. Tokens are numbered from left to right.
     ///
     /// # Errors
-    /// A [`TreeError`] if there isn't one tag for each word, or not one tree.
+    /// Returns a [`TreeError`] if the numbers of tags and words differ, or if there is not exactly one tree.
     pub fn from_parse(nodes: &[(Label, usize)], words: &[Label]) -> Result<Self, TreeError> {
         let tags = nodes.iter().filter(|(_, size)| *size == 1).count();
         let whole = nodes.first().is_some_and(|(_, size)| *size == nodes.len());
@@ -118,7 +121,7 @@ impl Tree {
         Ok(tree)
     }
 
-    /// The tree in brackets.
+    /// Formats the tree in brackets.
     pub fn to_text(&self, labels: &Labels) -> String {
         let mut text = String::new();
         self.write(self.root, labels, &mut text);
@@ -140,77 +143,77 @@ impl Tree {
         text.push(')');
     }
 
-    /// The root.
+    /// Returns the root.
     pub fn root(&self) -> NodeId {
         self.root
     }
 
-    /// Makes a node the root; the old root is forgotten unless it is below.
+    /// Makes a node the root. The old root is removed unless it is below the new one.
     pub fn set_root(&mut self, node: NodeId) {
         self.detach(node);
         self.root = node;
     }
 
-    /// How many nodes were ever made: the length of vectors with one entry a node.
+    /// Returns the number of nodes ever created, which is the length of vectors with one entry per node.
     pub fn size(&self) -> usize {
         self.nodes.len()
     }
 
-    /// A node's label.
+    /// Returns the label of a node.
     #[inline]
     pub fn label(&self, node: NodeId) -> Label {
         self.nodes[node.index()].label
     }
 
-    /// The token's number of a leaf, from 1; 0 for other nodes.
+    /// Returns the token number of a leaf, from 1, or 0 for other nodes.
     pub fn token(&self, node: NodeId) -> u32 {
         self.nodes[node.index()].token
     }
 
-    /// The parent, unless the node is the root or detached.
+    /// Returns the parent, unless the node is the root or detached.
     #[inline]
     pub fn parent(&self, node: NodeId) -> Option<NodeId> {
         self.nodes[node.index()].parent.get()
     }
 
-    /// The first child.
+    /// Returns the first child.
     #[inline]
     pub fn first_child(&self, node: NodeId) -> Option<NodeId> {
         self.nodes[node.index()].first.get()
     }
 
-    /// The last child.
+    /// Returns the last child.
     #[inline]
     pub fn last_child(&self, node: NodeId) -> Option<NodeId> {
         self.nodes[node.index()].last.get()
     }
 
-    /// The sister to the right.
+    /// Returns the sister to the right.
     #[inline]
     pub fn next_sibling(&self, node: NodeId) -> Option<NodeId> {
         self.nodes[node.index()].next.get()
     }
 
-    /// The sister to the left.
+    /// Returns the sister to the left.
     #[inline]
     pub fn previous_sibling(&self, node: NodeId) -> Option<NodeId> {
         self.nodes[node.index()].previous.get()
     }
 
-    /// The only child, if there is one alone.
+    /// Returns the only child, if there is exactly one.
     #[inline]
     pub fn only_child(&self, node: NodeId) -> Option<NodeId> {
         let Node { first, last, .. } = self.nodes[node.index()];
         (first == last).then_some(first).and_then(NodeId::get)
     }
 
-    /// The children, from left to right.
+    /// Iterates over the children from left to right.
     #[inline]
     pub fn children(&self, node: NodeId) -> impl Iterator<Item = NodeId> + '_ {
         std::iter::successors(self.first_child(node), |&child| self.next_sibling(child))
     }
 
-    /// The child at a place: 1 is the first, -1 the last.
+    /// Returns the child at a position: 1 is the first, -1 the last.
     pub fn child(&self, node: NodeId, place: i32) -> Option<NodeId> {
         let steps = place.unsigned_abs() as usize - 1;
         if place > 0 {
@@ -220,31 +223,31 @@ impl Tree {
         }
     }
 
-    /// Whether a node has no children.
+    /// Returns whether a node has no children.
     #[inline]
     pub fn is_leaf(&self, node: NodeId) -> bool {
         self.first_child(node).is_none()
     }
 
-    /// Whether a node is a tag: its only child is a leaf.
+    /// Returns whether a node is a tag, whose only child is a leaf.
     #[inline]
     pub fn is_preterminal(&self, node: NodeId) -> bool {
         self.only_child(node).is_some_and(|child| self.is_leaf(child))
     }
 
-    /// Whether a node is neither leaf nor tag.
+    /// Returns whether a node is neither a leaf nor a tag.
     #[inline]
     pub fn is_phrase(&self, node: NodeId) -> bool {
         !self.is_leaf(node) && !self.is_preterminal(node)
     }
 
-    /// The node that follows in pre-order inside of the subtree of `top`.
+    /// Returns the next node in pre-order within the subtree of `top`.
     #[inline]
     pub fn next_in_subtree(&self, node: NodeId, top: NodeId) -> Option<NodeId> {
         self.first_child(node).or_else(|| self.next_outside(node, top))
     }
 
-    /// The node that follows in pre-order after the whole subtree of `node`, inside of that of `top`.
+    /// Returns the next node in pre-order after the subtree of `node`, within the subtree of `top`.
     #[inline]
     pub fn next_outside(&self, mut node: NodeId, top: NodeId) -> Option<NodeId> {
         while node != top {
@@ -256,19 +259,19 @@ impl Tree {
         None
     }
 
-    /// A node and all below it, in pre-order.
+    /// Iterates over a node and all its descendants in pre-order.
     #[inline]
     pub fn subtree(&self, top: NodeId) -> impl Iterator<Item = NodeId> + '_ {
         std::iter::successors(Some(top), move |&node| self.next_in_subtree(node, top))
     }
 
-    /// All nodes, in pre-order.
+    /// Iterates over all nodes in pre-order.
     #[inline]
     pub fn preorder(&self) -> impl Iterator<Item = NodeId> + '_ {
         self.subtree(self.root)
     }
 
-    /// A new node with no place in the tree yet.
+    /// Creates a detached node.
     pub fn create(&mut self, label: Label) -> NodeId {
         let id = NodeId(u32::try_from(self.nodes.len()).expect("fewer than 2^32 nodes"));
         let none = NodeId::NONE;
@@ -284,24 +287,24 @@ impl Tree {
         id
     }
 
-    /// A new leaf with no place in the tree yet.
+    /// Creates a detached leaf.
     pub fn create_leaf(&mut self, word: Label, token: u32) -> NodeId {
         let leaf = self.create(word);
         self.nodes[leaf.index()].token = token;
         leaf
     }
 
-    /// Changes the number of a leaf's token.
+    /// Changes the token number of a leaf.
     pub fn number(&mut self, leaf: NodeId, token: u32) {
         self.nodes[leaf.index()].token = token;
     }
 
-    /// Changes a node's label.
+    /// Changes the label of a node.
     pub fn relabel(&mut self, node: NodeId, label: Label) {
         self.nodes[node.index()].label = label;
     }
 
-    /// Takes a node, with all below it, out of its place.
+    /// Detaches a node with its subtree.
     pub fn detach(&mut self, node: NodeId) {
         let Node { parent, next, previous, .. } = self.nodes[node.index()];
         match previous.get() {
@@ -346,7 +349,7 @@ impl Tree {
         (node.parent, node.next, node.previous) = (parent, next, previous);
     }
 
-    /// Puts a node's children in its place, and takes the node out. The root can't be excised.
+    /// Replaces a node by its children. The root cannot be excised.
     pub fn excise(&mut self, node: NodeId) {
         while let Some(child) = self.first_child(node) {
             self.insert_before(node, child);
@@ -354,7 +357,7 @@ impl Tree {
         self.detach(node);
     }
 
-    /// Takes a node out, and with it each node above that is left without children.
+    /// Removes a node, and each ancestor that is left without children.
     pub fn prune(&mut self, node: NodeId) {
         let mut node = node;
         while let Some(parent) = self.parent(node) {
@@ -366,7 +369,7 @@ impl Tree {
         }
     }
 
-    /// Puts a new node around the sisters from `first` to `last`.
+    /// Wraps the sisters from `first` to `last` in a new node.
     pub fn wrap(&mut self, label: Label, first: NodeId, last: NodeId) -> NodeId {
         let wrapper = self.create(label);
         self.insert_before(first, wrapper);
@@ -432,7 +435,7 @@ impl Reader<'_> {
 
     fn expect(&mut self, bracket: char) -> Result<(), TreeError> {
         if self.peek() != Some(bracket) {
-            return Err(self.error("no opening bracket stands"));
+            return Err(self.error("there is no opening bracket"));
         }
         self.at += 1;
         Ok(())
@@ -442,7 +445,7 @@ impl Reader<'_> {
         let rest = &self.text[self.at..];
         let end = rest.find([' ', '\t', '\r', '\n', '(', ')']).unwrap_or(rest.len());
         if end == 0 {
-            return Err(self.error("no label stands"));
+            return Err(self.error("there is no label"));
         }
         self.at += end;
         Ok(self.labels.intern(&rest[..end]))

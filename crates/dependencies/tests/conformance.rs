@@ -1,9 +1,11 @@
-//! Against CoreNLP 3.6.0, when asked: `cargo test -p capeval-dependencies -- --ignored`. Nothing of it is in
-//! this repository, so the paths come from the environment:
+//! Compares dependencies with CoreNLP 3.6.0.
 //!
-//! - `CAPEVAL_SPICE_RULES`: relations and head rules, printed by Java reflection, as JSON;
-//! - `CAPEVAL_SPICE_MATCHES`: files (with `:` between them) that `tests/reference/DepsDump.java` wrote: for
-//!   rewritten trees the heads, all matches of all patterns in order, and the dependencies.
+//! Run it with `cargo test -p capeval-dependencies -- --ignored`. CoreNLP's data is not in this repository,
+//! so the paths come from the environment:
+//!
+//! - `CAPEVAL_SPICE_RULES`: relations and head rules as JSON, printed by Java reflection.
+//! - `CAPEVAL_SPICE_MATCHES`: files separated by `:`, written by `tests/reference/DepsDump.java`. They
+//!   contain the heads, all matches of all patterns in order, and the dependencies of rewritten trees.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -39,7 +41,7 @@ fn rules() -> Rules {
     let lists = |lists: &Value| lists.as_array().unwrap().iter().map(strings).collect();
     let table = heads["rules"].as_object().unwrap();
     Rules {
-        // The trees are rewritten already.
+        // The trees are already rewritten.
         rewriting: Vec::new(),
         relations: all["relations"].as_array().unwrap().iter().map(relation).collect(),
         heads: HeadRules {
@@ -67,7 +69,7 @@ fn relation(rule: &Value) -> RelationRule {
     }
 }
 
-/// Edges as the goldens have them.
+/// Lists edges in the form of the goldens.
 fn listed(edges: &[Edge], converter: &Converter) -> Vec<(String, u64, u64)> {
     let name = |edge: &Edge| converter.relations().name(edge.relation).to_owned();
     edges.iter().map(|edge| (name(edge), u64::from(edge.governor), u64::from(edge.dependent))).collect()
@@ -78,7 +80,7 @@ fn expected(edges: &Value) -> Vec<(String, u64, u64)> {
     edges.as_array().unwrap().iter().map(edge).collect()
 }
 
-/// A tree whose leaves have moved: tokens by the order of `leaves`.
+/// Reads a tree whose leaves may have moved. Tokens are numbered by the order of `leaves`.
 fn read(record: &Value, labels: &mut Labels) -> Tree {
     let mut tree = Tree::read(record["tree"].as_str().unwrap(), labels).unwrap();
     let leaves: Vec<NodeId> = tree.preorder().filter(|&node| tree.is_leaf(node)).collect();
@@ -109,13 +111,13 @@ impl Comparison {
         Comparison { converter, labels, patterns, pattern_labels: Labels::new(Arc::new(tests)) }
     }
 
-    /// Whether heads, matches and edges are those of a record.
+    /// Returns whether heads, matches and edges are equal to those of a record.
     fn compare(&mut self, record: &Value) -> [bool; 3] {
         let mut tree = read(record, &mut self.labels);
         let mut scratch = ConverterScratch::default();
         let lemma = |word: &str, _: &str| word.to_owned();
         let edges = self.converter.convert(&mut tree, &mut self.labels, 0, &lemma, &mut scratch).unwrap();
-        // The same tree with labels that know the patterns; its nodes have the same numbers.
+        // The same tree with labels for the patterns. Its nodes have the same numbers.
         let tree = read(record, &mut self.pattern_labels);
         let order: Vec<NodeId> = tree.preorder().collect();
         [
@@ -169,7 +171,7 @@ fn heads_agree(tree: &Tree, order: &[NodeId], scratch: &ConverterScratch, record
     })
 }
 
-/// The matches of each pattern at each node, as places in pre-order, in the order in which they come.
+/// Compares the matches of each pattern at each node, as positions in pre-order, in order.
 fn matches_agree(
     tree: &Tree,
     order: &[NodeId],
@@ -195,7 +197,7 @@ fn matches_agree(
     }) && count(tree, order, &matcher, patterns, record)
 }
 
-/// Where a record has the matches of all patterns at all nodes, nothing else may match.
+/// If a record has the matches of all patterns at all nodes, there must be no others.
 fn count(
     tree: &Tree,
     order: &[NodeId],

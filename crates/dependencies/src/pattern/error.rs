@@ -6,9 +6,9 @@ use thiserror::Error;
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
 #[error("{problem}, at byte {at} of the tree pattern {pattern:?}")]
 pub struct PatternError {
-    /// The pattern as written.
+    /// Text of the pattern.
     pub pattern: String,
-    /// Position of the problem, in bytes.
+    /// Byte offset of the problem.
     pub at: usize,
     /// Description of the problem.
     pub problem: String,

@@ -1,11 +1,11 @@
-//! Runs a pattern's steps on a tree.
+//! Execution of a pattern's steps on a tree.
 
 use super::program::{Check, Condition, Group, Move, Name, Pattern, Step, Walk};
 use super::syntax::Link;
 use crate::labels::Labels;
 use crate::tree::{NodeId, Tree};
 
-/// A tree to match patterns on.
+/// A matcher of patterns on a tree.
 #[derive(Debug, Clone, Copy)]
 pub struct Matcher<'a> {
     tree: &'a Tree,
@@ -14,7 +14,7 @@ pub struct Matcher<'a> {
     top: NodeId,
 }
 
-/// Room for a match in the making, to be used again and again.
+/// Reusable working memory of a match.
 #[derive(Debug, Default)]
 pub struct Scratch {
     registers: Vec<NodeId>,
@@ -22,27 +22,28 @@ pub struct Scratch {
     variables: Vec<Option<String>>,
 }
 
-/// The nodes that a match has named.
+/// The named nodes of a match.
 #[derive(Debug, Clone, Copy)]
 pub struct Match<'a> {
     names: &'a [NodeId],
 }
 
 impl Match<'_> {
-    /// The node of a name; none if the name stands in a part that was not needed.
+    /// Returns the node with a name, or `None` if the name is in an optional part that did not match.
     pub fn node(&self, name: Name) -> Option<NodeId> {
         self.names[usize::from(name.0)].get()
     }
 }
 
 impl<'a> Matcher<'a> {
-    /// Matches on the whole tree. `heads` has the head child of each node; it may be empty where no
-    /// pattern asks for heads.
+    /// Creates a matcher for the whole tree.
+    ///
+    /// `heads` has the head child of each node, and may be empty if no pattern uses heads.
     pub fn new(tree: &'a Tree, labels: &'a Labels, heads: &'a [NodeId]) -> Self {
         Matcher { tree, labels, heads, top: tree.root() }
     }
 
-    /// Matches as if `top` were the root: it has no sisters for `$+` and `$-`.
+    /// Matches as if `top` were the root, without sisters for `$+` and `$-`.
     pub fn below(self, top: NodeId) -> Self {
         Matcher { top, ..self }
     }
@@ -65,12 +66,12 @@ impl<'a> Matcher<'a> {
         Run { matcher: self, steps: &pattern.steps, scratch, found }.from(0)
     }
 
-    /// Whether the pattern matches at a node.
+    /// Returns whether the pattern matches at a node.
     pub fn matches(&self, pattern: &Pattern, start: NodeId, scratch: &mut Scratch) -> bool {
         self.each(pattern, start, scratch, &mut |_| true)
     }
 
-    /// The nodes of the names in the first match that starts at a node.
+    /// Returns the named nodes of the first match that starts at a node.
     pub fn first(
         &self,
         pattern: &Pattern,
@@ -93,7 +94,7 @@ impl<'a> Matcher<'a> {
         self.heads.get(node.index()).copied().and_then(NodeId::get)
     }
 
-    /// The parent, for relations that don't leave the tree that is matched on.
+    /// Returns the parent within the matched tree.
     fn inner_parent(&self, node: NodeId) -> Option<NodeId> {
         if node == self.top { None } else { self.tree.parent(node) }
     }
@@ -172,7 +173,7 @@ impl<'a> Matcher<'a> {
         }
     }
 
-    /// The next node on a path up or down the tree.
+    /// Returns the next node on a path up or down the tree.
     fn step(&self, path: &Link, node: NodeId) -> Option<NodeId> {
         let tree = self.tree;
         let parent = tree.parent(node);
@@ -190,7 +191,8 @@ impl<'a> Matcher<'a> {
         }
     }
 
-    /// Relations of word order. The subtrees beside the highest ancestor come first.
+    /// Visits the candidates of a word-order relation, starting with the subtrees next to the highest
+    /// ancestor.
     fn by_words(&self, link: &Link, node: NodeId, visit: &mut dyn FnMut(NodeId) -> bool) -> bool {
         let tree = self.tree;
         let to_right = matches!(link, Link::Before | Link::JustBefore);
@@ -217,7 +219,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Runs the steps from one on; true ends the run (or the inside of a `Not` or `Optional`).
+    /// Runs the steps from `at` on. Returning true ends the run (or the body of a `Not` or `Optional`).
     fn from(&mut self, mut at: usize) -> bool {
         let steps = self.steps;
         loop {
@@ -297,7 +299,9 @@ impl Run<'_> {
         ended
     }
 
-    /// Whether a group stands for what its variable has; a variable without value takes it.
+    /// Returns whether a group's text equals the value of its variable.
+    ///
+    /// A variable without a value is set to the text.
     fn agrees(&mut self, group: &Group, candidate: NodeId, set: &mut Vec<usize>) -> bool {
         let labels = self.matcher.labels;
         let text = labels.text(self.matcher.tree.label(candidate));
@@ -319,7 +323,9 @@ mod tests {
     use super::*;
     use crate::label_tests::LabelTests;
 
-    /// The words below the nodes of a name, for each match in order. Each node's head is its last child.
+    /// Returns the words below the nodes with a name, for each match in order.
+    ///
+    /// The head of each node is its last child.
     fn found(pattern: &str, name: &str, tree: &str) -> Vec<String> {
         let mut tests = LabelTests::default();
         let pattern = Pattern::compile(pattern, &mut tests).unwrap();

@@ -1,12 +1,12 @@
-//! Tree patterns in the language of Tregex: `VP < (NP=target $+ PP)`.
+//! Tree patterns in the Tregex language: `VP < (NP=target $+ PP)`.
 //!
-//! A pattern is read ([`syntax`]), compiled to a list of steps ([`program`]) and run by back-tracking
-//! ([`matcher`]). Matches come in the order of the original: relations from left to right, the candidates
-//! of each in a fixed order, the last relation varying fastest. A match that can be reached in two ways
-//! comes twice.
+//! A pattern is parsed ([`syntax`]), compiled to a list of steps ([`program`]) and matched by backtracking
+//! ([`matcher`]). Matches are in the order of the original implementation: relations from left to right, the
+//! candidates of each in a fixed order, with the last relation varying fastest. A match that can be reached
+//! in two ways is returned twice.
 //!
-//! Supported are the relations of [`syntax::Link`], `!`, `?`, `[ | ]`, `&`, `@`, names (`=x`), links
-//! (`~x`) and groups of regular expressions (`#1%x`). Not supported are `<...`, `.+(..)` and `,+(..)`.
+//! Supported are the relations of [`syntax::Link`], `!`, `?`, `[ | ]`, `&`, `@`, names (`=x`), links (`~x`)
+//! and groups of regular expressions (`#1%x`). Not supported are `<...`, `.+(..)` and `,+(..)`.
 
 mod error;
 mod matcher;

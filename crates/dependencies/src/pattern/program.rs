@@ -1,10 +1,10 @@
-//! From a pattern's parts to a list of steps.
+//! Compilation of a parsed pattern into steps.
 
 use super::error::PatternError;
 use super::syntax::{self, Asks, Constraint, Link, NodePattern, Through};
 use crate::label_tests::{LabelTests, TestId};
 
-/// A name of a pattern's node.
+/// A node name in a pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Name(pub(super) u8);
 
@@ -22,7 +22,7 @@ pub(super) enum Condition {
     LabelOf { name: u8, on_category: bool },
 }
 
-/// A group of a label's regular expression that must be equal wherever its variable stands.
+/// A group of a label's regular expression that must be equal in all places with the same variable.
 #[derive(Debug, Clone)]
 pub(super) struct Group {
     pub test: TestId,
@@ -47,20 +47,20 @@ pub(super) struct Walk {
     pub groups: Vec<Group>,
 }
 
-/// One step. Steps up to the next `Found` are the inside of a `Not` or `Optional`.
+/// One step. The steps up to the next `Found` are the body of a `Not` or `Optional`.
 #[derive(Debug, Clone)]
 pub(super) enum Step {
-    /// Goes to each candidate in turn, and on with the next step.
+    /// Visits each candidate and continues with the next step.
     Walk(Walk),
-    /// Goes on at `end` if the inside is not found.
+    /// Continues at `end` if the body does not match.
     Not { end: usize },
-    /// Goes on at `end`, with what the inside names if it is found.
+    /// Continues at `end`, with the names of the body if it matches.
     Optional { end: usize, names: Vec<u8> },
-    /// Goes on at each of these steps in turn.
+    /// Continues at each of these steps.
     Choices(Vec<usize>),
-    /// Goes on there.
+    /// Continues at this step.
     Jump(usize),
-    /// The end of an inside.
+    /// The end of a body.
     Found,
     /// The end of the pattern.
     Accept,
@@ -79,7 +79,7 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// Reads and compiles a pattern. Its label tests join those of other patterns in `tests`.
+    /// Parses and compiles a pattern, and adds its label tests to `tests`.
     pub fn compile(pattern: &str, tests: &mut LabelTests) -> Result<Self, PatternError> {
         let nodes = syntax::read(pattern)?;
         let mut compiler = Compiler {
@@ -98,12 +98,12 @@ impl Pattern {
         Ok(Pattern { steps, registers, variables, names, start, needed, needed_children })
     }
 
-    /// The name's handle, by which a match is asked for the node.
+    /// Returns the handle of a name, which identifies its node in a match.
     pub fn name(&self, name: &str) -> Option<Name> {
         self.names.iter().position(|n| n == name).map(|at| Name(at as u8))
     }
 
-    /// All names, in the order of their handles.
+    /// Iterates over all names in the order of their handles.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.names.iter().map(String::as_str)
     }
@@ -112,17 +112,17 @@ impl Pattern {
         self.names.len()
     }
 
-    /// A test that the node where a match starts must pass.
+    /// Returns a test that the first node of a match must pass.
     pub(crate) fn start_test(&self) -> Option<TestId> {
         self.start
     }
 
-    /// Tests that some node of the tree must pass, each.
+    /// Returns tests that must each pass for some node of the tree.
     pub(crate) fn needed_tests(&self) -> &[TestId] {
         &self.needed
     }
 
-    /// Tests that some child of the start must pass, each.
+    /// Returns tests that must each pass for some child of the first node.
     pub(crate) fn needed_child_tests(&self) -> &[TestId] {
         &self.needed_children
     }
@@ -146,7 +146,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// The steps of each part, joined at their ends; a single part needs no choice.
+    /// Compiles alternative parts and joins their ends. A single part needs no choice.
     fn choices<T>(
         &mut self,
         parts: &[T],
@@ -215,7 +215,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// The steps of an inside, with room before them for the step that runs them.
+    /// Compiles a body, preceded by a placeholder for the step that runs it.
     fn inside(&mut self, part: &Constraint, from: u8) -> Result<(usize, usize, Vec<u8>), PatternError> {
         let at = self.steps.len();
         self.steps.push(Step::Found);
@@ -246,7 +246,7 @@ impl Compiler<'_> {
     fn known_name(&mut self, name: &str) -> Result<u8, PatternError> {
         match self.names.iter().position(|known| known == name) {
             Some(at) => Ok(at as u8),
-            None => Err(self.error(&format!("the name {name:?} is used before a node has it"))),
+            None => Err(self.error(&format!("the name {name:?} is used before its definition"))),
         }
     }
 
@@ -254,7 +254,7 @@ impl Compiler<'_> {
         PatternError { pattern: self.pattern.to_owned(), at: 0, problem: problem.to_owned() }
     }
 
-    /// The tests without which nothing can match: those outside of choices, `!` and `?`.
+    /// Returns the tests that are required for any match, that is, those outside of choices, `!` and `?`.
     fn needs(&mut self, nodes: &[NodePattern]) -> Result<Needs, PatternError> {
         let [node] = nodes else { return Ok((None, Vec::new(), Vec::new())) };
         let start = self.needed_label(node)?;

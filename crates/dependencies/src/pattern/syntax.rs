@@ -1,11 +1,11 @@
-//! From a pattern's text to its parts.
+//! Parsing of a pattern's text.
 
 use super::error::PatternError;
 
-/// How a candidate stands to the node that a relation starts from.
+/// The relation of a candidate to another node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Link {
-    /// The node itself; only at the start of a pattern.
+    /// The node itself, only at the start of a pattern.
     Start,
     /// `==`
     Same,
@@ -43,9 +43,9 @@ pub(super) enum Link {
     UnaryPathOf,
     /// `$`
     Sister,
-    /// `$++`, sisters to the right, the last first.
+    /// `$++`, sisters to the right, starting with the last.
     SisterRight,
-    /// `$--`, sisters to the left, the first first.
+    /// `$--`, sisters to the left, starting with the first.
     SisterLeft,
     /// `$+`
     NextSister,
@@ -73,7 +73,7 @@ pub(super) enum Link {
     AncestorThrough(Through),
 }
 
-/// What nodes on the way must be labeled.
+/// The required label of the nodes on a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Through {
     pub description: String,
@@ -81,14 +81,14 @@ pub(super) struct Through {
     pub negated: bool,
 }
 
-/// What a node of a pattern asks of the candidate itself.
+/// A condition of a pattern node on the candidate itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Asks {
-    /// A label.
+    /// The candidate has a matching label.
     Label { description: String, on_category: bool, negated: bool, groups: Vec<(usize, String)> },
-    /// To be the node of that name.
+    /// The candidate is the node with that name.
     Named(String),
-    /// To have the label of the node of that name.
+    /// The candidate has the label of the node with that name.
     LabelOf { name: String, on_category: bool },
 }
 
@@ -108,7 +108,7 @@ pub(super) enum Constraint {
     Optional(Box<Constraint>),
 }
 
-/// The longest symbol that fits is taken, so longer ones stand first.
+/// The first matching symbol is used, so longer ones come first.
 const RELATIONS: [(&str, Link); 43] = [
     ("<<,", Link::LeftEdge),
     ("<<-", Link::RightEdge),
@@ -155,7 +155,7 @@ const RELATIONS: [(&str, Link); 43] = [
     ("", Link::Start),
 ];
 
-/// Reads a whole pattern: one node, or several with bars between them.
+/// Parses a whole pattern: one node, or several separated by vertical bars.
 pub(super) fn read(pattern: &str) -> Result<Vec<NodePattern>, PatternError> {
     let mut reader = Reader { pattern, at: 0 };
     let mut nodes = vec![reader.node_with_constraints()?];
@@ -164,7 +164,7 @@ pub(super) fn read(pattern: &str) -> Result<Vec<NodePattern>, PatternError> {
     }
     reader.skip_blanks();
     if reader.at < pattern.len() {
-        return Err(reader.error("a relation or the end was expected"));
+        return Err(reader.error("expected a relation or the end"));
     }
     Ok(nodes)
 }
@@ -196,14 +196,14 @@ impl<'a> Reader<'a> {
     }
 
     fn expect(&mut self, symbol: char) -> Result<(), PatternError> {
-        if self.take(symbol) { Ok(()) } else { Err(self.error(&format!("{symbol:?} was expected"))) }
+        if self.take(symbol) { Ok(()) } else { Err(self.error(&format!("expected {symbol:?}"))) }
     }
 
     fn error(&self, problem: &str) -> PatternError {
         PatternError { pattern: self.pattern.to_owned(), at: self.at, problem: problem.to_owned() }
     }
 
-    /// A node and all relations that follow it.
+    /// Parses a node and all following relations.
     fn node_with_constraints(&mut self) -> Result<NodePattern, PatternError> {
         let mut node = if self.take('(') {
             let node = self.node_with_constraints()?;
@@ -219,7 +219,7 @@ impl<'a> Reader<'a> {
         Ok(node)
     }
 
-    /// A node as the object of a relation: relations of its own only inside of brackets.
+    /// Parses a node as the object of a relation. It has relations of its own only in parentheses.
     fn object(&mut self) -> Result<NodePattern, PatternError> {
         if !self.take('(') {
             return self.bare_node();
@@ -244,7 +244,7 @@ impl<'a> Reader<'a> {
         let mut groups = Vec::new();
         while self.rest().starts_with('#') {
             self.at += 1;
-            let group = self.number().ok_or_else(|| self.error("a group's number was expected"))?;
+            let group = self.number().ok_or_else(|| self.error("expected the number of a group"))?;
             self.expect('%')?;
             groups.push((group as usize, self.identifier()?));
         }
@@ -285,7 +285,7 @@ impl<'a> Reader<'a> {
                 _ => {}
             }
         }
-        Err(self.error("the regular expression has no end"))
+        Err(self.error("the regular expression is not terminated"))
     }
 
     fn identifier(&mut self) -> Result<String, PatternError> {
@@ -295,7 +295,7 @@ impl<'a> Reader<'a> {
             .find(|c: char| c.is_whitespace() || "()[]{}=!@#%&~?<>$/;:,.".contains(c))
             .unwrap_or(rest.len());
         if end == 0 {
-            return Err(self.error("a label or a name was expected"));
+            return Err(self.error("expected a label or a name"));
         }
         self.at += end;
         Ok(rest[..end].to_owned())
@@ -314,7 +314,7 @@ impl<'a> Reader<'a> {
             || self.rest().starts_with("==")
     }
 
-    /// Constraints of which one must hold: with bars between them.
+    /// Parses alternative constraints, separated by vertical bars.
     fn any(&mut self) -> Result<Constraint, PatternError> {
         let mut choices = vec![self.all()?];
         while self.take('|') {
@@ -323,7 +323,7 @@ impl<'a> Reader<'a> {
         Ok(if choices.len() == 1 { choices.remove(0) } else { Constraint::Any(choices) })
     }
 
-    /// Constraints that must all hold: side by side.
+    /// Parses adjacent constraints, which must all hold.
     fn all(&mut self) -> Result<Constraint, PatternError> {
         let mut parts = vec![self.constraint()?];
         while self.take('&') || self.constraint_follows() {
@@ -366,7 +366,7 @@ impl<'a> Reader<'a> {
         let rest = self.rest();
         let (symbol, link) = RELATIONS.iter().find(|(s, _)| rest.starts_with(s)).expect("\"\" always fits");
         if symbol.is_empty() {
-            return Err(self.error("a relation was expected"));
+            return Err(self.error("expected a relation"));
         }
         self.at += symbol.len();
         match *symbol {

@@ -39,7 +39,7 @@ const fn modifier() -> Neighbor {
     neighbor(MODIFIERS, Class::ANY).slot(MODIFIER)
 }
 
-/// Longer prepositions first, so that a name isn't made from the first word of a longer one.
+/// Longer prepositions come first, so that the first word of a longer one does not name a relation.
 const BY_LENGTH: [(Pattern, &[usize]); 3] = [
     (
         Pattern {
@@ -66,7 +66,7 @@ const BY_LENGTH: [(Pattern, &[usize]); 3] = [
     ),
 ];
 
-/// Extend the relations of modifiers by their prepositions.
+/// Adds prepositions to the relations of modifiers.
 pub(super) fn name_cases(graph: &mut Graph, sentence: &Sentence<'_>) {
     if !graph.has_roots() || !graph.edges().any(|edge| edge.relation == Relation::CASE) {
         return;
@@ -80,7 +80,7 @@ pub(super) fn name_cases(graph: &mut Graph, sentence: &Sentence<'_>) {
         let matches = Search { graph: &snapshot, classes: &[], order: &order }.all(&pattern);
         for found in matches {
             let markers = sorted_markers(graph, &found, slots);
-            // The reference skips a match whose markers are those of the match before.
+            // The reference implementation skips a match with the same markers as the previous match.
             if markers != last {
                 extend(graph, sentence, found.word(0), found.word(MODIFIER), &markers);
                 last = markers;
@@ -112,8 +112,10 @@ fn sorted_markers(graph: &Graph, found: &Match, slots: &[usize]) -> Vec<WordId> 
     markers
 }
 
-/// Extend the relation of an edge by the words of a preposition. Words that aren't next to each
-/// other make a relation of their own, as the reference does it: the last part names the edge.
+/// Adds the words of a preposition to the relation of an edge.
+///
+/// Non-adjacent words form separate parts and, as in the reference implementation, the last part names the
+/// edge.
 pub(super) fn extend(
     graph: &mut Graph,
     sentence: &Sentence<'_>,

@@ -1,4 +1,4 @@
-//! Coordination: copies of governors for joined phrases, and conjunctions in names of relations.
+//! Coordination: copies of governors for joined phrases, and conjunctions in the names of relations.
 
 use super::cases;
 use super::graph::{Graph, WordId};
@@ -42,7 +42,7 @@ const JOINED_PREPOSITIONS: Pattern = Pattern {
 /// "a cat and a dog". Slot 0 is the head.
 const JOINED_WORDS: Pattern = Pattern { class: Class::ANY, clauses: &[HAS_COORDINATOR, HAS_CONJUNCT] };
 
-/// A head with the conjuncts that were found one after the other with one coordinator.
+/// A head with its consecutive conjuncts that share one coordinator.
 struct Coordination {
     head: WordId,
     coordinator: WordId,
@@ -69,7 +69,7 @@ fn find(graph: &Graph, pattern: &Pattern, head_slot: usize) -> Vec<Coordination>
     found
 }
 
-/// "flies to France and from Serbia": the second phrase depends on a copy of "flies".
+/// In "flies to France and from Serbia", attaches the second phrase to a copy of "flies".
 pub(super) fn split_prepositional_phrases(graph: &mut Graph, sentence: &Sentence<'_>) {
     for found in find(graph, &JOINED_PHRASES, HEAD) {
         let Some(governor) = graph.parent(found.head) else { continue };
@@ -96,7 +96,7 @@ pub(super) fn split_prepositional_phrases(graph: &mut Graph, sentence: &Sentence
     }
 }
 
-/// "flies to and from Serbia": a copy of "flies" governs "Serbia" by "from".
+/// In "flies to and from Serbia", attaches "Serbia" to a copy of "flies" with the relation of "from".
 pub(super) fn split_prepositions(graph: &mut Graph, sentence: &Sentence<'_>) {
     for found in find(graph, &JOINED_PREPOSITIONS, HEAD) {
         let Some(noun) = graph.parent(found.head) else { continue };
@@ -117,7 +117,7 @@ pub(super) fn split_prepositions(graph: &mut Graph, sentence: &Sentence<'_>) {
     }
 }
 
-/// Extend `conj` by the conjunction.
+/// Adds the conjunction to `conj`.
 pub(super) fn name_conjunctions(graph: &mut Graph, sentence: &Sentence<'_>) {
     for found in find(graph, &JOINED_WORDS, 0) {
         name_conjuncts(graph, sentence, found.head, &found.conjuncts, found.coordinator);
@@ -142,8 +142,9 @@ fn name_conjuncts(
     }
 }
 
-/// The conjunction by which conjuncts are joined: some of several words become "and" or "negcc".
-/// At the end of a sentence the word stays as it is written.
+/// Returns the conjunction of conjuncts.
+///
+/// Some multiword conjunctions become "and" or "negcc". At the end of a sentence, the word is unchanged.
 fn conjunction(graph: &Graph, sentence: &Sentence<'_>, coordinator: WordId) -> String {
     let word = sentence.lowercase(graph, coordinator);
     let index = graph.index(coordinator);

@@ -1,19 +1,19 @@
-//! What can be wrong with the dependencies that a graph is made from.
+//! Errors of the dependencies used to build a graph.
 
-/// Why no graph can be made from the input.
+/// Error of building a graph.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GraphError {
-    /// A dependency names a token that isn't there.
+    /// A dependency refers to a missing token.
     #[error("dependency {position}: expected tokens from 1 to {words}, got {token}")]
     Token {
-        /// Place of the dependency in the list, from 0.
+        /// Index of the dependency in the list.
         position: usize,
         /// Number of tokens in the sentence.
         words: usize,
-        /// The token that was named.
+        /// The token in the dependency.
         token: usize,
     },
-    /// Not one tag for each token.
+    /// The numbers of tags and tokens differ.
     #[error("expected one tag for each of the {words} tokens, got {tags} tags")]
     Tags {
         /// Number of tokens.

@@ -1,4 +1,4 @@
-//! Typed dependencies between the words of a sentence, in the reference's order.
+//! Typed dependencies between the words of a sentence, in the order of the reference implementation.
 
 use super::error::GraphError;
 use super::order::HashOrder;
@@ -17,16 +17,15 @@ pub struct EdgeId(u32);
 /// A relation between two words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Edge {
-    /// What the dependent is to the governor.
+    /// The relation of the dependent to the governor.
     pub relation: Relation,
-    /// The word that is modified.
+    /// The governing word.
     pub governor: WordId,
-    /// The word that depends on it.
+    /// The dependent word.
     pub dependent: WordId,
 }
 
-/// A dependency as it comes from the tree: token numbers count from 1, and the governor of the
-/// `root` relation is 0.
+/// A dependency of the tree. Token numbers start at 1, and the governor of the `root` relation is 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BasicDependency<'a> {
     /// Name of the relation.
@@ -37,17 +36,19 @@ pub struct BasicDependency<'a> {
     pub dependent: usize,
 }
 
-/// Copies of a word are told apart by their number; the token itself is copy 0.
+/// A token, or a copy of one. Copies are distinguished by their number, and the token itself is copy 0.
 #[derive(Clone, Copy, Debug)]
 struct Word {
     index: u32,
     copy: u32,
-    /// For a copy: what it was made from.
+    /// For a copy: the word it was copied from.
     source: Option<CopySource>,
 }
 
-/// The reference counts copies by the object that stands for a word at one of its edges, so
-/// copies that come by different edges can get the same number, and are then the same word.
+/// The source of a copy.
+///
+/// The reference implementation numbers copies by the object that represents a word at one of its edges.
+/// Copies through different edges can therefore get the same number, and are then the same word.
 #[derive(Clone, Copy, Debug)]
 struct CopySource {
     original: WordId,
@@ -75,7 +76,7 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// A graph without edges.
+    /// Creates a graph without edges.
     #[must_use]
     pub fn new(sentence: usize, tokens: usize) -> Self {
         let words = (1..=tokens as u32).map(|index| Word { index, copy: 0, source: None }).collect();
@@ -112,25 +113,25 @@ impl Graph {
         Ok(graph)
     }
 
-    /// The number of a word's token, from 1.
+    /// Returns the number of a word's token, from 1.
     #[must_use]
     pub fn index(&self, word: WordId) -> usize {
         self.words[word.0 as usize].index as usize
     }
 
-    /// 0 for a token itself, otherwise the number of the copy.
+    /// Returns the copy number of a word, or 0 for a token itself.
     #[must_use]
     pub fn copy(&self, word: WordId) -> usize {
         self.words[word.0 as usize].copy as usize
     }
 
-    /// The name of an edge's relation.
+    /// Returns the name of a relation.
     #[must_use]
     pub fn name(&self, relation: Relation) -> &str {
         self.relations.name(relation)
     }
 
-    /// Words in the order of the sentence, copies after their token.
+    /// Compares words by their order in the sentence, with copies after their token.
     pub fn compare(&self, one: WordId, other: WordId) -> Ordering {
         self.place(one).cmp(&self.place(other))
     }
@@ -150,12 +151,12 @@ impl Graph {
         }
     }
 
-    /// All words that were ever joined by an edge, in the order of the reference.
+    /// Iterates over all words that have ever had an edge, in the order of the reference implementation.
     pub fn vertices(&self) -> impl Iterator<Item = WordId> + '_ {
         self.vertices.keys().map(WordId)
     }
 
-    /// The same in the order of the sentence.
+    /// Returns the same words in sentence order.
     #[must_use]
     pub fn sorted_vertices(&self) -> Vec<WordId> {
         let mut sorted: Vec<WordId> = self.vertices().collect();
@@ -163,30 +164,30 @@ impl Graph {
         sorted
     }
 
-    /// The first word with a token number.
+    /// Returns the first word with a token number.
     #[must_use]
     pub fn vertex_at(&self, index: usize) -> Option<WordId> {
         self.vertices().find(|&word| self.index(word) == index)
     }
 
-    /// Words without a governor.
+    /// Iterates over the root words.
     pub fn roots(&self) -> impl Iterator<Item = WordId> + '_ {
         self.roots.keys().map(WordId)
     }
 
-    /// Whether a word is a root.
+    /// Returns whether a word is a root.
     #[must_use]
     pub fn is_root(&self, word: WordId) -> bool {
         self.roots.contains(word.0)
     }
 
-    /// Whether the graph has roots; without one the reference leaves most steps out.
+    /// Returns whether the graph has roots. Without roots, the reference implementation skips most steps.
     #[must_use]
     pub fn has_roots(&self) -> bool {
         !self.roots.is_empty()
     }
 
-    /// Make a word a root.
+    /// Makes a word a root.
     pub fn add_root(&mut self, word: WordId) {
         self.add_vertex(word);
         if !self.is_root(word) {
@@ -194,12 +195,12 @@ impl Graph {
         }
     }
 
-    /// Let a word be a root no longer.
+    /// Removes a word from the roots.
     pub fn remove_root(&mut self, word: WordId) {
         self.roots.remove(word.0, |()| true);
     }
 
-    /// Join two words.
+    /// Adds an edge between two words.
     pub fn add_edge(&mut self, governor: WordId, dependent: WordId, relation: Relation) -> EdgeId {
         self.add_vertex(governor);
         self.add_vertex(dependent);
@@ -212,7 +213,7 @@ impl Graph {
         edge
     }
 
-    /// Remove an edge: the first one with its words and relation.
+    /// Removes the first edge with these words and this relation.
     pub fn remove_edge(&mut self, edge: Edge) {
         let Edge { relation, governor, dependent } = edge;
         let edges = &self.edges;
@@ -221,35 +222,35 @@ impl Graph {
         self.nodes[dependent.0 as usize].incoming.remove(governor.0, same);
     }
 
-    /// Give an edge another relation.
+    /// Changes the relation of an edge.
     pub fn set_relation(&mut self, edge: EdgeId, relation: Relation) {
         self.edges[edge.0 as usize].relation = relation;
     }
 
-    /// What an edge joins, and how.
+    /// Returns the words and the relation of an edge.
     #[must_use]
     pub fn edge(&self, edge: EdgeId) -> Edge {
         self.edges[edge.0 as usize]
     }
 
-    /// The first edge between two words.
+    /// Returns the first edge between two words.
     #[must_use]
     pub fn first_edge(&self, governor: WordId, dependent: WordId) -> Option<EdgeId> {
         let mut outgoing = self.nodes[governor.0 as usize].outgoing.iter();
         outgoing.find(|&(key, _)| key == dependent.0).map(|(_, edge)| edge)
     }
 
-    /// The edges to the dependents of a word.
+    /// Iterates over the edges to the dependents of a word.
     pub fn outgoing(&self, word: WordId) -> impl Iterator<Item = Edge> + '_ {
         self.nodes[word.0 as usize].outgoing.iter().map(|(_, edge)| self.edge(edge))
     }
 
-    /// The edges from the governors of a word.
+    /// Iterates over the edges from the governors of a word.
     pub fn incoming(&self, word: WordId) -> impl Iterator<Item = Edge> + '_ {
         self.nodes[word.0 as usize].incoming.iter().map(|(_, edge)| self.edge(edge))
     }
 
-    /// The edges to the dependents of a word, in the order of governor, dependent and name.
+    /// Returns the edges to the dependents of a word, sorted by governor, dependent and name.
     #[must_use]
     pub fn sorted_outgoing(&self, word: WordId) -> Vec<Edge> {
         let mut edges: Vec<Edge> = self.outgoing(word).collect();
@@ -257,7 +258,7 @@ impl Graph {
         edges
     }
 
-    /// The edges from the governors of a word, in the order of governor, dependent and name.
+    /// Returns the edges from the governors of a word, sorted by governor, dependent and name.
     #[must_use]
     pub fn sorted_incoming(&self, word: WordId) -> Vec<Edge> {
         let mut edges: Vec<Edge> = self.incoming(word).collect();
@@ -271,23 +272,23 @@ impl Graph {
         words.then_with(|| self.name(one.relation).cmp(self.name(other.relation)))
     }
 
-    /// All edges, by governor.
+    /// Iterates over all edges, by governor.
     pub fn edges(&self) -> impl Iterator<Item = Edge> + '_ {
         self.vertices().flat_map(|word| self.outgoing(word))
     }
 
-    /// The dependents of a word, each once.
+    /// Iterates over the distinct dependents of a word.
     pub fn children(&self, word: WordId) -> impl Iterator<Item = WordId> + '_ {
         self.nodes[word.0 as usize].outgoing.keys().map(WordId)
     }
 
-    /// The dependents of a word with a relation, in the order of the edges.
+    /// Iterates over the dependents of a word with a relation, in the order of the edges.
     pub fn children_by(&self, word: WordId, relation: Relation) -> impl Iterator<Item = WordId> + '_ {
         let fitting = self.outgoing(word).filter(move |edge| edge.relation == relation);
         fitting.map(|edge| edge.dependent)
     }
 
-    /// The dependents of a word with a relation, each once, in the order of a Java set.
+    /// Returns the distinct dependents of a word with a relation, in the order of a Java set.
     #[must_use]
     pub fn child_set(&self, word: WordId, relation: Relation) -> Vec<WordId> {
         let mut set = HashOrder::default();
@@ -299,13 +300,13 @@ impl Graph {
         set.keys().map(WordId).collect()
     }
 
-    /// The first governor by which a root can be reached. A root has no parent.
+    /// Returns the first governor through which a root can be reached. A root has no parent.
     #[must_use]
     pub fn parent(&self, word: WordId) -> Option<WordId> {
         if self.is_root(word) { None } else { self.step_to_root(word, &mut Vec::new()) }
     }
 
-    /// The first step of a path to a root that visits no word twice.
+    /// Returns the first step of a path to a root that visits no word twice.
     fn step_to_root(&self, word: WordId, path: &mut Vec<WordId>) -> Option<WordId> {
         path.push(word);
         let mut parents: Vec<WordId> = self.nodes[word.0 as usize]
@@ -321,14 +322,14 @@ impl Graph {
         step
     }
 
-    /// The order in which patterns visit the words: governors before dependents; in a graph with
-    /// a cycle, the order of the vertices.
+    /// Returns the order in which patterns visit the words: governors before dependents or, if there is a
+    /// cycle, the order of the vertices.
     #[must_use]
     pub fn search_order(&self) -> Vec<WordId> {
         self.topological_order().unwrap_or_else(|| self.vertices().collect())
     }
 
-    /// Governors before dependents, `None` if there is a cycle.
+    /// Returns the words with governors before dependents, or `None` if there is a cycle.
     pub(super) fn topological_order(&self) -> Option<Vec<WordId>> {
         let mut states = vec![Visit::None; self.words.len()];
         let mut order = Vec::with_capacity(self.words.len());
@@ -341,7 +342,7 @@ impl Graph {
         Some(order)
     }
 
-    /// Append the words below a word and then the word; `false` in a cycle.
+    /// Appends the words below a word, then the word. Returns `false` if there is a cycle.
     fn visit(&self, word: WordId, states: &mut [Visit], order: &mut Vec<WordId>) -> bool {
         states[word.0 as usize] = Visit::Begun;
         for edge in self.outgoing(word) {
@@ -360,9 +361,11 @@ impl Graph {
         true
     }
 
-    /// The graph to search while this one is changed: the reference makes a copy whose edges are
-    /// added one by one, with the first root alone. Its order is that of this graph, unless words
-    /// were copied, have no edges, or have had so many dependents that their table has grown.
+    /// Returns a graph to search while this one is changed.
+    ///
+    /// The reference implementation copies the graph edge by edge, with only the first root. The order of the
+    /// copy is the same, unless words are copies, have no edges, or have had more dependents than fit into
+    /// the initial table.
     #[must_use]
     pub fn snapshot(&self) -> Cow<'_, Self> {
         let plain = |word: WordId| {
@@ -383,7 +386,7 @@ impl Graph {
         Cow::Owned(snapshot)
     }
 
-    /// The same edges, added in the order of dependent, governor and name.
+    /// Returns a graph with the same edges, added in the order of dependent, governor and name.
     pub(super) fn rebuilt(&self) -> Self {
         let mut rebuilt = self.without_edges();
         let roots = self.roots().map(|root| (self.index(root), 0, "root", root, None));
@@ -414,7 +417,7 @@ impl Graph {
         }
     }
 
-    /// Sort the edges between any two words by name and keep one of each name.
+    /// Sorts the edges between any two words by name and removes duplicate names.
     pub(super) fn remove_repeated_edges(&mut self) {
         let (edges, names) = (&self.edges, &self.relations);
         let relation = |edge: EdgeId| edges[edge.0 as usize].relation;
@@ -425,7 +428,7 @@ impl Graph {
         }
     }
 
-    /// A new copy of the word that governs `dependent`.
+    /// Adds a copy of the governor of `dependent`.
     pub(super) fn copy_governor(&mut self, governor: WordId, dependent: WordId) -> WordId {
         let source = self.words[governor.0 as usize].source;
         let source = source.unwrap_or_else(|| CopySource {
@@ -454,7 +457,7 @@ impl Graph {
         place as u32
     }
 
-    /// The token that a word is a copy of, or the word.
+    /// Returns the token that a word is a copy of, or the word itself.
     pub(super) fn original(&self, word: WordId) -> WordId {
         self.words[word.0 as usize].source.map_or(word, |source| source.original)
     }

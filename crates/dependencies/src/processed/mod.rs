@@ -1,9 +1,9 @@
-//! From basic dependencies to the graph that SPICE reads, CoreNLP's "CC-processed" dependencies.
+//! CoreNLP's "CC-processed" dependencies, the graph that SPICE reads, from basic dependencies.
 //!
-//! The graph keeps the names of prepositions and conjunctions in its relations
-//! (`nmod:in_front_of`, `conj:and`) and gives conjuncts the relations of what they are joined to.
-//! The order in which the reference visits vertices, children and edges decides which of several
-//! matches is used, so [`Graph`] keeps that order.
+//! The relations include the names of prepositions and conjunctions (`nmod:in_front_of`, `conj:and`), and
+//! conjuncts have the relations of the words they are joined to. The order in which the reference
+//! implementation visits vertices, children and edges decides between several matches, so [`Graph`]
+//! reproduces that order.
 
 mod cases;
 mod coordination;
@@ -26,11 +26,11 @@ pub use prepositions::MultiwordPrepositions;
 pub use relation::{Relation, RelationNames};
 pub use sentence::Sentence;
 
-/// The CC-processed graph of a sentence.
+/// Builds the CC-processed graph of a sentence.
 ///
 /// # Errors
-/// A [`GraphError`] if a dependency names a token that the sentence doesn't have, or if there
-/// isn't one tag a token.
+/// Returns a [`GraphError`] if a dependency refers to a missing token, or if the numbers of tags and tokens
+/// differ.
 pub fn process(
     sentence: &Sentence<'_>,
     basic: &[BasicDependency<'_>],

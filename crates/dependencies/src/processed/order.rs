@@ -1,16 +1,17 @@
-//! The order in which Java's `HashMap` and `HashSet` visit their keys.
+//! The iteration order of Java's `HashMap` and `HashSet`.
 //!
-//! Buckets come in ascending order; in a bucket, keys come in the order of insertion. A table
-//! starts with 16 buckets and doubles when it is more than three quarters full, or when a bucket
-//! gets a ninth key while there are fewer than 64 buckets. (Java turns a bucket of a larger table
-//! into a tree at nine keys. No sentence gets there: it would need nine copies of one word.)
+//! Buckets are in increasing order, and keys in a bucket are in insertion order. A table starts with 16
+//! buckets and doubles when it is more than three quarters full, or when a bucket gets a ninth key while
+//! there are fewer than 64 buckets. (In larger tables, Java converts a bucket of nine keys to a tree. This
+//! does not happen here, because it would need nine copies of one word.)
 
 const FIRST_BUCKETS: u32 = 16;
 const LONGEST_BUCKET: usize = 8;
 const BUCKETS_FOR_TREES: u32 = 64;
 
-/// Keys with a value each, in the order of a Java hash table. A key may have several entries,
-/// which stay together in the order of insertion.
+/// Keys with values in the order of a Java hash table.
+///
+/// A key may have several entries, which stay together in insertion order.
 #[derive(Clone, Debug)]
 pub struct HashOrder<V> {
     entries: Vec<Entry<V>>,
@@ -32,7 +33,7 @@ impl<V: Copy> Default for HashOrder<V> {
 }
 
 impl<V: Copy> HashOrder<V> {
-    /// A table that starts with another number of buckets, a power of two.
+    /// Creates a table with another initial number of buckets, which must be a power of two.
     #[must_use]
     pub fn with_buckets(buckets: u32) -> Self {
         Self { entries: Vec::new(), buckets, keys: 0 }
@@ -48,7 +49,7 @@ impl<V: Copy> HashOrder<V> {
         self.entries.sort_by_key(|entry| entry.hash & mask);
     }
 
-    /// Add an entry: behind the others of its key, or at the end of its bucket.
+    /// Adds an entry after the others of its key, or at the end of its bucket.
     pub fn insert(&mut self, key: u32, hash: i32, value: V) {
         let hash = (hash as u32) ^ (hash as u32 >> 16);
         let entry = Entry { key, hash, value };
@@ -75,7 +76,7 @@ impl<V: Copy> HashOrder<V> {
         entries.filter(|entry| last.replace(entry.key) != Some(entry.key)).count()
     }
 
-    /// Remove the first entry of a key whose value fits. The table keeps its size, as in Java.
+    /// Removes the first entry of a key with a matching value. As in Java, the table does not shrink.
     pub fn remove(&mut self, key: u32, fits: impl Fn(V) -> bool) -> Option<V> {
         let place = self.entries.iter().position(|entry| entry.key == key && fits(entry.value))?;
         let removed = self.entries.remove(place);
@@ -85,37 +86,37 @@ impl<V: Copy> HashOrder<V> {
         Some(removed.value)
     }
 
-    /// Whether there is an entry of a key.
+    /// Returns whether a key has an entry.
     #[must_use]
     pub fn contains(&self, key: u32) -> bool {
         self.entries.iter().any(|entry| entry.key == key)
     }
 
-    /// Whether there are no entries.
+    /// Returns whether there are no entries.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// The keys, one for each entry, and their values.
+    /// Iterates over all entries: keys and values.
     pub fn iter(&self) -> impl Iterator<Item = (u32, V)> + '_ {
         self.entries.iter().map(|entry| (entry.key, entry.value))
     }
 
-    /// The keys, each once.
+    /// Iterates over the distinct keys.
     pub fn keys(&self) -> impl Iterator<Item = u32> + '_ {
         let mut last = None;
         let first_of_key = move |entry: &&Entry<V>| last.replace(entry.key) != Some(entry.key);
         self.entries.iter().filter(first_of_key).map(|entry| entry.key)
     }
 
-    /// Whether the table has more buckets than a new one.
+    /// Returns whether the table has more buckets than initially.
     #[must_use]
     pub fn has_grown(&self) -> bool {
         self.buckets > FIRST_BUCKETS
     }
 
-    /// Sort the entries of each key by what `by` gives and keep one of each.
+    /// Sorts the entries of each key by the result of `by`, and removes duplicates.
     pub fn sort_and_dedup<K: Ord>(&mut self, by: impl Fn(V) -> K) {
         for entries in self.entries.chunk_by_mut(|one, other| one.key == other.key) {
             entries.sort_by_key(|entry| by(entry.value));

@@ -1,13 +1,13 @@
-//! Patterns of words and edges, written as data, and the search for them.
+//! Patterns of words and edges as data, and their search.
 //!
-//! A pattern describes one word by its [`Class`] and by clauses about its neighbors. Clauses are
-//! tried from left to right, and each in the order of the graph's edges; the last one varies
-//! fastest. That is the order of the reference's Semgrex.
+//! A pattern describes one word by its [`Class`] and by clauses about its neighbors. Clauses are tried from
+//! left to right, each in the order of the graph's edges, with the last one varying fastest. This is the
+//! order of the reference implementation's Semgrex.
 
 use super::graph::{Graph, WordId};
 use super::relation::Relation;
 
-/// Properties of words as bits; a pattern asks for all of some.
+/// A set of word properties as bits. A pattern requires all properties in its class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Class(pub u16);
 
@@ -20,22 +20,22 @@ impl Class {
     }
 }
 
-/// Where a match keeps a word.
+/// Index of a word in a match.
 pub type Slot = usize;
 
-/// The most slots a pattern has.
+/// Maximum number of slots in a pattern.
 pub const SLOTS: usize = 6;
 
-/// Which relations an edge may have.
+/// The allowed relations of an edge.
 #[derive(Clone, Copy)]
 pub enum Relations {
-    /// Any.
+    /// Any relation.
     Any,
-    /// This one.
+    /// This relation.
     Is(Relation),
-    /// One of these.
+    /// One of these relations.
     OneOf(&'static [Relation]),
-    /// Those with such a name.
+    /// Relations whose name satisfies the function.
     Named(fn(&str) -> bool),
 }
 
@@ -50,7 +50,7 @@ impl Relations {
     }
 }
 
-/// A neighbor: how it is joined, what it must be and have, and where the match keeps it.
+/// A neighbor: its relation, class and clauses, and its slot in the match.
 #[derive(Clone, Copy)]
 pub struct Neighbor {
     relations: Relations,
@@ -60,14 +60,14 @@ pub struct Neighbor {
 }
 
 impl Neighbor {
-    /// Keep the word and its relation in a slot.
+    /// Stores the word and its relation in a slot.
     #[must_use]
     pub const fn slot(mut self, slot: Slot) -> Self {
         self.slot = Some(slot);
         self
     }
 
-    /// Ask more of the word.
+    /// Adds clauses about the word.
     #[must_use]
     pub const fn with(mut self, clauses: &'static [Clause]) -> Self {
         self.clauses = clauses;
@@ -75,13 +75,13 @@ impl Neighbor {
     }
 }
 
-/// A neighbor joined by some relation.
+/// Creates a neighbor with one of some relations.
 #[must_use]
 pub const fn neighbor(relations: Relations, class: Class) -> Neighbor {
     Neighbor { relations, class, slot: None, clauses: &[] }
 }
 
-/// Something that must hold for a word.
+/// A condition on a word.
 #[derive(Clone, Copy)]
 pub enum Clause {
     /// It has such a dependent.
@@ -98,25 +98,25 @@ pub enum Clause {
     Root,
     /// It is not a root.
     NotRoot,
-    /// It is another word than the one in a slot.
+    /// It is not the word in the slot.
     IsNot(Slot),
-    /// It is the word in a slot.
+    /// It is the word in the slot.
     IsIn(Slot),
-    /// The word in a slot is the next token.
+    /// The word in the slot is the next token.
     Before(Slot),
-    /// A dependent of one of its governors is the next token, and is kept in a slot.
+    /// A dependent of one of its governors is the next token, and is stored in the slot.
     NextSibling(Slot),
 }
 
-/// A word and what must hold for it. The match keeps the word in slot 0.
+/// A word and its clauses. The match stores the word in slot 0.
 pub struct Pattern {
-    /// What the word must be.
+    /// Class of the word.
     pub class: Class,
-    /// What must hold for it.
+    /// Clauses about the word.
     pub clauses: &'static [Clause],
 }
 
-/// The words of a match, and the relations by which they were reached.
+/// The words of a match, and the relations through which they were reached.
 #[derive(Clone, Copy, Debug)]
 pub struct Match {
     words: [WordId; SLOTS],
@@ -125,20 +125,20 @@ pub struct Match {
 }
 
 impl Match {
-    /// The word in a slot of which the pattern says that it is always filled.
+    /// Returns the word in a slot that the pattern always fills.
     #[must_use]
     pub fn word(&self, slot: Slot) -> WordId {
         debug_assert!(self.is_filled(slot), "slot {slot} is empty");
         self.words[slot]
     }
 
-    /// The word in a slot that not every match fills.
+    /// Returns the word in a slot that not every match fills.
     #[must_use]
     pub fn optional(&self, slot: Slot) -> Option<WordId> {
         self.is_filled(slot).then(|| self.words[slot])
     }
 
-    /// The relation by which the word in a slot was reached.
+    /// Returns the relation through which the word in a slot was reached.
     #[must_use]
     pub fn relation(&self, slot: Slot) -> Relation {
         self.relations[slot]
@@ -155,22 +155,22 @@ impl Match {
     }
 }
 
-/// Searches a graph whose words have classes, in a fixed order of words.
+/// Search in a graph whose words have classes, in a fixed order of words.
 #[derive(Clone, Copy)]
 pub struct Search<'a> {
     /// The graph.
     pub graph: &'a Graph,
-    /// One class for each token.
+    /// Class of each token.
     pub classes: &'a [Class],
-    /// The words in the order in which they are tried.
+    /// The words in search order.
     pub order: &'a [WordId],
 }
 
-/// Continues a match: whether to stop.
+/// Continues a match, and returns whether to stop.
 type Next<'n> = &'n mut dyn FnMut(&mut Match) -> bool;
 
 impl Search<'_> {
-    /// All matches.
+    /// Returns all matches.
     #[must_use]
     pub fn all(&self, pattern: &Pattern) -> Vec<Match> {
         let mut matches = Vec::new();
@@ -183,7 +183,7 @@ impl Search<'_> {
         matches
     }
 
-    /// The first match at each word that has one.
+    /// Returns the first match at each word that has one.
     #[must_use]
     pub fn first_of_each(&self, pattern: &Pattern) -> Vec<Match> {
         let mut matches = Vec::new();
@@ -207,7 +207,7 @@ impl Search<'_> {
         }
     }
 
-    /// Match clauses about a word, and then what comes next; whether to stop.
+    /// Matches clauses about a word, then the continuation. Returns whether to stop.
     fn clauses(&self, word: WordId, clauses: &[Clause], found: &mut Match, next: Next<'_>) -> bool {
         let Some((first, rest)) = clauses.split_first() else {
             return next(found);

@@ -8,7 +8,7 @@ use super::sentence::Sentence;
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
 
-/// Prepositions of several words, their words joined by `_`, in the order of the reference.
+/// Multiword prepositions with words joined by `_`, in the order of the reference implementation.
 #[derive(Clone, Debug, Default)]
 pub struct MultiwordPrepositions {
     two_words: FxHashMap<String, usize>,
@@ -17,8 +17,8 @@ pub struct MultiwordPrepositions {
 }
 
 impl MultiwordPrepositions {
-    /// Two-word prepositions whose words depend on one noun, two-word ones whose first word can
-    /// be the head of the phrase, and three-word ones.
+    /// Creates the lists: two-word prepositions whose words depend on one noun, two-word prepositions whose
+    /// first word can be the head of the phrase, and three-word prepositions.
     pub fn new<I: IntoIterator<Item: Into<String>>>(
         two_words: I,
         headed_by_first: I,
@@ -36,7 +36,7 @@ impl MultiwordPrepositions {
 const CLAUSAL_OR_NOMINAL: Relations = Relations::OneOf(&[Relation::NMOD, Relation::ACL, Relation::ADVCL]);
 const LEAF: &[Clause] = &[Clause::Lacks(neighbor(Relations::Any, Class::ANY))];
 
-// Slots. What a slot holds differs a little between the three patterns, as their heads differ.
+// Slots. Their meanings differ slightly between the three patterns, because the heads differ.
 const FIRST: usize = 1;
 const SECOND: usize = 2;
 const THIRD: usize = 3;
@@ -60,7 +60,7 @@ const TWO_WORDS: Pattern = Pattern {
     ],
 };
 
-/// The same where "dog" depends on "next". Slot 0 holds "next".
+/// The same if "dog" depends on "next". Slot 0 is "next".
 const HEADED_BY_FIRST: Pattern = Pattern {
     class: Class::ANY,
     clauses: &[
@@ -74,8 +74,7 @@ const HEADED_BY_FIRST: Pattern = Pattern {
     ],
 };
 
-/// "in front of the house": "in" and "house" depend on "front", "of" on "house". Slot 0 holds
-/// "front".
+/// "in front of the house": "in" and "house" depend on "front", "of" on "house". Slot 0 is "front".
 const THREE_WORDS: Pattern = Pattern {
     class: Class::ANY,
     clauses: &[
@@ -90,7 +89,7 @@ const THREE_WORDS: Pattern = Pattern {
     ],
 };
 
-/// Relations between clauses: the head of a phrase keeps them when a copula makes it a clause.
+/// Relations between clauses, which the head of a phrase keeps if a copula makes the phrase a clause.
 const BETWEEN_CLAUSES: [Relation; 9] = [
     Relation::CONJ,
     Relation::XCOMP,
@@ -103,7 +102,7 @@ const BETWEEN_CLAUSES: [Relation; 9] = [
     Relation::LIST,
 ];
 
-/// Join the words of prepositions and make the noun behind them the head of its phrase.
+/// Joins the words of prepositions and makes the following noun the head of its phrase.
 pub(super) fn join_words(graph: &mut Graph, sentence: &Sentence<'_>, prepositions: &MultiwordPrepositions) {
     if !graph.has_roots() {
         return;
@@ -132,8 +131,9 @@ fn lowercase<'a>(sentence: &Sentence<'a>, graph: &Graph, word: WordId) -> Cow<'a
     }
 }
 
-/// Token numbers at which listed prepositions of `N` words begin: by the list's order, and one
-/// preposition's by the order of a Java set of numbers.
+/// Returns the token numbers where listed prepositions of `N` words begin, in the order of the list.
+///
+/// The numbers for one preposition are in the order of a Java set.
 fn occurrences<const N: usize>(
     words: &[Cow<'_, str>],
     indexes: &[usize],
@@ -159,8 +159,10 @@ fn occurrences<const N: usize>(
     places.iter().flat_map(|(_, set)| set.keys()).map(|index| index as usize).collect()
 }
 
-/// The reference sorts a graph for its first search and keeps that order in all later ones,
-/// though the graph changes between them.
+/// Search order of words.
+///
+/// The reference implementation sorts the graph for its first search and reuses that order in later searches,
+/// although the graph changes.
 #[derive(Default)]
 struct Order(Option<Vec<WordId>>);
 
@@ -233,9 +235,10 @@ fn join_three_words(graph: &mut Graph, index: usize, order: &mut Order) {
     }
 }
 
-/// Put `object` in the place of `head`, with the head's dependents. `relation` chooses between
-/// the relation of the head and that of the object. Whether there was an edge between the two
-/// and a place to go.
+/// Moves `object` to the position of `head`, with the head's dependents.
+///
+/// `relation` chooses between the relations of head and object. Returns whether there was an edge between
+/// them and a new position.
 fn promote(
     graph: &mut Graph,
     head: WordId,
@@ -265,7 +268,7 @@ fn promote(
     true
 }
 
-/// Let the first word depend on the governor and the others on the first.
+/// Makes the first word a dependent of the governor, and the other words dependents of the first.
 fn make_expression(graph: &mut Graph, governor: WordId, relation: Relation, words: &[WordId]) {
     for &word in words {
         let above = graph.parent(word).and_then(|parent| graph.first_edge(parent, word));

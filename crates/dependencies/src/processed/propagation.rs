@@ -1,4 +1,4 @@
-//! Conjuncts get the relations of what they are joined to.
+//! Propagation of relations to conjuncts.
 
 use super::graph::{Edge, Graph, WordId};
 use super::relation::Relation;
@@ -6,9 +6,9 @@ use super::sentence::Sentence;
 
 const SUBJECTS: [Relation; 4] = [Relation::NSUBJ, Relation::NSUBJPASS, Relation::CSUBJ, Relation::CSUBJPASS];
 
-/// What the graph said before relations were shared.
+/// The graph before propagation.
 struct Before {
-    /// The edges to each word, sorted.
+    /// The incoming edges of each word, sorted.
     incoming: Vec<Vec<Edge>>,
     /// The first subject of each word.
     subjects: Vec<Option<Edge>>,
@@ -49,7 +49,7 @@ impl Before {
     }
 }
 
-/// Give conjuncts the governors of the first conjunct, and its subject if they have none.
+/// Gives conjuncts the governors of the first conjunct, and its subject if they have none.
 pub(super) fn share_relations(graph: &mut Graph, sentence: &Sentence<'_>) {
     if !graph.edges().any(|edge| graph.relations.is_named_conjunction(edge.relation)) {
         return;

@@ -1,6 +1,6 @@
-//! Names of relations as small numbers.
+//! Interned names of relations.
 
-/// A relation of a graph: a number that stands for its name.
+/// A relation of a graph: the index of its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Relation(u16);
 
@@ -32,22 +32,22 @@ relations! {
     GOES_WITH = "goeswith", PUNCT = "punct",
 }
 
-/// The names of a graph's relations: the basic ones, and those that were extended by a
-/// preposition or a conjunction, such as `nmod:in_front_of`.
+/// The names of a graph's relations: the basic ones, and the ones with a preposition or conjunction, such as
+/// `nmod:in_front_of`.
 #[derive(Clone, Debug, Default)]
 pub struct RelationNames {
     extended: Vec<String>,
 }
 
 impl RelationNames {
-    /// The name of a relation of this graph.
+    /// Returns the name of a relation.
     #[must_use]
     pub fn name(&self, relation: Relation) -> &str {
         let number = usize::from(relation.0);
         BASIC.get(number).copied().unwrap_or_else(|| &self.extended[number - BASIC.len()])
     }
 
-    /// The relation with a name.
+    /// Returns the relation with a name, adding it if it is new.
     pub fn relation(&mut self, name: &str) -> Relation {
         let known = BASIC.iter().copied().position(|basic| basic == name);
         let known = known.or_else(|| {
@@ -61,13 +61,14 @@ impl RelationNames {
         Relation(number as u16)
     }
 
-    /// `conj`, extended by a conjunction.
+    /// Returns `conj` with a conjunction.
     pub(crate) fn conjunction(&mut self, conjunction: &str) -> Relation {
         self.relation(&format!("conj:{conjunction}"))
     }
 
-    /// `nmod`, `acl` or `advcl` extended by a preposition, which replaces an earlier one. Other
-    /// relations stay as they are.
+    /// Returns `nmod`, `acl` or `advcl` with a preposition, which replaces an earlier one.
+    ///
+    /// Other relations are returned unchanged.
     pub(crate) fn with_case(&mut self, relation: Relation, case: &str) -> Relation {
         let name = self.name(relation);
         let base = if is_basic(relation) { name } else { name.split(':').next().unwrap_or(name) };
@@ -78,7 +79,7 @@ impl RelationNames {
         self.relation(&extended)
     }
 
-    /// Whether the relation is a `conj` that was extended by its conjunction.
+    /// Returns whether a relation is `conj` with a conjunction.
     pub(crate) fn is_named_conjunction(&self, relation: Relation) -> bool {
         !is_basic(relation) && self.name(relation).starts_with("conj:")
     }

@@ -2,12 +2,14 @@
 
 use super::graph::{Graph, WordId};
 
-/// The words of one sentence and its place among the sentences of a caption.
+/// The words of one sentence, and its index in the caption.
 #[derive(Clone, Copy, Debug)]
 pub struct Sentence<'a> {
-    /// Index of the sentence in its caption, from 0. The reference's order of vertices depends on it.
+    /// Index of the sentence in its caption.
+    ///
+    /// It affects the order of vertices in the reference implementation.
     pub number: usize,
-    /// Tokens as written.
+    /// The original tokens.
     pub words: &'a [&'a str],
     /// Part-of-speech tags, one per token.
     pub tags: &'a [&'a str],

@@ -16,7 +16,7 @@ const ACTIVE_SUBJECT_OF_PASSIVE: Pattern = Pattern {
     ],
 };
 
-/// Make the subjects of verbs with a passive auxiliary passive subjects.
+/// Converts the subjects of verbs with a passive auxiliary to passive subjects.
 pub(super) fn make_passive(graph: &mut Graph) {
     if !graph.has_roots() || !graph.edges().any(|edge| edge.relation == Relation::AUXPASS) {
         return;

@@ -8,7 +8,7 @@ fn prepositions() -> MultiwordPrepositions {
     MultiwordPrepositions::new(vec!["next_to", "close_to"], vec!["next_to", "close_to"], vec!["in_front_of"])
 }
 
-/// Words with tags, and dependencies as "relation governor dependent".
+/// Processes words with tags and dependencies, given as "relation governor dependent".
 fn processed(tagged: &str, dependencies: &str) -> Graph {
     let pairs: Vec<(&str, &str)> =
         tagged.split(' ').map(|token| token.rsplit_once('/').expect("word/TAG")).collect();
@@ -25,7 +25,7 @@ fn processed(tagged: &str, dependencies: &str) -> Graph {
     process(&sentence, &basic, &prepositions()).expect("a good sentence")
 }
 
-/// Edges as "relation governor dependent", with copies as "2.1", in the order of dependents.
+/// Lists edges as "relation governor dependent" in the order of dependents, with copies as "2.1".
 fn edges(graph: &Graph) -> String {
     let node = |word| match graph.copy(word) {
         0 => graph.index(word).to_string(),
@@ -149,7 +149,7 @@ const B: usize = 2;
 const NOUN: Class = Class(1);
 
 fn found(clauses: &'static [Clause]) -> Vec<(usize, Option<usize>, Option<usize>)> {
-    // 1 -dobj-> 2, 1 -dobj-> 3, 1 -cop-> 4, 2 -amod-> 4; 2 and 3 are nouns, 1 is the root.
+    // 1 -dobj-> 2, 1 -dobj-> 3, 1 -cop-> 4, 2 -amod-> 4. 2 and 3 are nouns, and 1 is the root.
     let mut graph = Graph::new(0, 4);
     graph.add_root(WordId(0));
     graph.add_edge(WordId(0), WordId(1), Relation::DOBJ);
@@ -231,7 +231,7 @@ fn the_next_sibling_has_the_same_governor() {
     assert_eq!(found(const { &[Clause::NextSibling(A)] }), [(3, Some(4), None), (2, Some(3), None)]);
 }
 
-/// A hash table as Java has it, for the order of its keys.
+/// A hash table like Java's, for the order of its keys.
 struct Buckets(Vec<Vec<u32>>);
 
 impl Buckets {
@@ -279,7 +279,7 @@ const WORDS: [&str; 12] =
     ["next", "to", "close", "in", "front", "of", "and", "but", "not", "rather", "by", "Dog"];
 const TAGS: [&str; 6] = ["NN", "VBZ", "VBN", "JJ", "IN", "CC"];
 
-/// A sentence of random words, each with a governor, which can be a later word or part of a cycle.
+/// Generates a sentence of random words, each with a governor that may be a later word or part of a cycle.
 fn sentences() -> impl Strategy<Value = Vec<(usize, usize, usize, usize)>> {
     let word = (0..WORDS.len(), 0..TAGS.len(), 0..NAMES.len(), any::<prop::sample::Index>());
     prop::collection::vec(word, 1..24).prop_map(|words| {

@@ -3,7 +3,7 @@
 use crate::labels::{Label, Labels};
 use crate::tree::Tree;
 
-/// Cuts every label down to its category; times and adverbials among noun phrases keep their mark.
+/// Reduces every label to its category. Temporal and adverbial noun phrases keep their annotation.
 pub(super) fn clean(tree: &mut Tree, labels: &mut Labels) {
     let root = tree.root();
     if labels.text(tree.label(root)) == "TOP" {

@@ -1,11 +1,13 @@
-//! Coordinations in noun phrases: the parser leaves them flat, (NP (NN cats) (CC and) (JJ big) (NNS dogs)),
-//! and here the conjuncts become phrases of their own. It is decided by position and label alone.
+//! Grouping of coordinations in noun phrases.
+//!
+//! The parser leaves them flat, as in (NP (NN cats) (CC and) (JJ big) (NNS dogs)). Here the conjuncts become
+//! phrases, based only on position and label.
 
 use crate::label_tests::TestId;
 use crate::labels::{Label, Labels};
 use crate::tree::{NodeId, Tree};
 
-/// Groups until no flat coordination is left; gives whether there was one.
+/// Groups coordinations until none is flat. Returns whether there was one.
 pub(super) fn group(tree: &mut Tree, labels: &mut Labels, is_conjunction: TestId) -> bool {
     let mut is_changed = false;
     while let Some((phrase, conjunction)) = flat_coordination(tree, labels, is_conjunction) {
@@ -15,8 +17,8 @@ pub(super) fn group(tree: &mut Tree, labels: &mut Labels, is_conjunction: TestId
     is_changed
 }
 
-/// The first conjunction in a noun phrase with at least two nodes after it, none of them a noun phrase,
-/// and its place among the children.
+/// Returns the first conjunction in a noun phrase with at least two nodes after it, none of them a noun
+/// phrase, and its index among the children.
 fn flat_coordination(tree: &Tree, labels: &Labels, is_conjunction: TestId) -> Option<(NodeId, usize)> {
     let starts = |node: NodeId, prefix: &str| labels.text(tree.label(node)).starts_with(prefix);
     let is_tag = |node: NodeId| labels.passes(tree.label(node), is_conjunction) && tree.is_preterminal(node);
@@ -38,9 +40,9 @@ struct Coordination<'a> {
     labels: &'a mut Labels,
     phrase: NodeId,
     children: Vec<NodeId>,
-    /// The place of the conjunction.
+    /// Index of the conjunction.
     conjunction: usize,
-    /// The place of the next conjunction that is not the last child.
+    /// Index of the next conjunction that is not the last child.
     next_conjunction: Option<usize>,
 }
 
@@ -56,13 +58,13 @@ impl<'a> Coordination<'a> {
         self.labels.text(self.tree.label(self.children[place]))
     }
 
-    /// The category of a phrase that ends with a child.
+    /// Returns the category of a phrase that ends with a child.
     fn category(&mut self, last: usize) -> Label {
         let category = if self.text(last).starts_with("JJ") { "ADJP" } else { "NP" };
         self.labels.intern(category)
     }
 
-    /// Puts a phrase around children that stand side by side.
+    /// Wraps adjacent children in a phrase.
     fn wrap(&mut self, label: Label, first: NodeId, last: NodeId) -> NodeId {
         self.tree.wrap(label, first, last)
     }
@@ -85,8 +87,8 @@ impl<'a> Coordination<'a> {
         }
     }
 
-    /// Whether the words on both sides of the conjunction belong together before what follows: "red and
-    /// blue shirts".
+    /// Returns whether the words on both sides of the conjunction form a group before the following words:
+    /// "red and blue shirts".
     fn joins_first_two(&self) -> bool {
         let before = self.text(0);
         self.conjunction == 1
@@ -108,7 +110,7 @@ impl<'a> Coordination<'a> {
         }
         let noun_phrase = self.labels.intern("NP");
         let right = self.tree.create(noun_phrase);
-        // What follows the next conjunction, with its comma, is one phrase.
+        // The children after the next conjunction and its comma form one phrase.
         let kept = if has_comma { 3 } else { 2 };
         let rest: Vec<NodeId> = self.tree.children(self.phrase).skip(kept).collect();
         for child in rest {
@@ -117,13 +119,14 @@ impl<'a> Coordination<'a> {
         self.tree.append(self.phrase, right);
     }
 
-    /// One phrase from a child up to the word after the conjunction.
+    /// Wraps the children from `first` up to the word after the conjunction in one phrase.
     fn group_around(&mut self, first: usize) {
         let label = self.category(self.conjunction - 1);
         self.wrap(label, self.children[first], self.children[self.conjunction + 1]);
     }
 
-    /// Where a list such as "a, b and c" begins: each member but the last two has a comma behind it.
+    /// Returns the first member of a list such as "a, b and c", in which all members except the last two are
+    /// followed by a comma.
     fn first_of_list(&self) -> usize {
         let mut first = self.conjunction - 3;
         while first >= 2 && self.text(first - 1) == "," {
@@ -132,7 +135,7 @@ impl<'a> Coordination<'a> {
         first
     }
 
-    /// Phrases on both sides of the conjunction: "the phone book and tour guide".
+    /// Wraps the phrases on both sides of the conjunction: "the phone book and tour guide".
     fn group_halves(&mut self) {
         let end = self.next_conjunction.unwrap_or(self.children.len());
         let correlative = self.correlative();
@@ -157,7 +160,7 @@ impl<'a> Coordination<'a> {
         right_comma.into_iter().chain(rest).for_each(|node| self.tree.append(self.phrase, node));
     }
 
-    /// "either", "neither" or "both" at the beginning, as a conjunction of its own.
+    /// Wraps an initial "either", "neither" or "both" as a separate conjunction.
     fn correlative(&mut self) -> Option<NodeId> {
         let word = self.tree.first_child(self.children[0])?;
         let label = self.tree.label(word);
@@ -172,10 +175,10 @@ impl<'a> Coordination<'a> {
         Some(correlative)
     }
 
-    /// A phrase of the children from one place to another, and the comma that stood at the end.
+    /// Wraps the children in a range in a phrase, and returns it with the comma at its end, if any.
     fn half(&mut self, label: Label, first: usize, end: usize) -> (Option<NodeId>, Option<NodeId>) {
         let comma = (self.text(end - 1) == ",").then(|| self.children[end - 1]);
-        // A correlative right before the conjunction is a member all the same.
+        // A correlative directly before the conjunction is still a member.
         let first = if comma.is_none() { first.min(end - 1) } else { first };
         let members = self.children[first..end - usize::from(comma.is_some())].to_vec();
         if members.is_empty() {

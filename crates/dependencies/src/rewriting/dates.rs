@@ -1,8 +1,8 @@
-//! Dates without inner phrases.
+//! Flattening of dates.
 
 use crate::tree::{NodeId, Tree};
 
-/// The named node at `root` keeps as children only the named tags.
+/// Replaces the children of the named node at `root` by the named tags.
 pub(super) fn flatten(tree: &mut Tree, root: usize, named: &[Option<NodeId>]) {
     let Some(root) = named[root] else {
         return;

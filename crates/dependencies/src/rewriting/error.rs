@@ -2,35 +2,35 @@
 
 use crate::pattern::PatternError;
 
-/// No tree needs nearly as many changes by one pattern.
+/// Limit on changes by one pattern. No tree needs nearly as many.
 pub(super) const MOST_MATCHES: usize = 100_000;
 
 /// Error in a rewriting rule, or in rewriting a tree.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RewritingError {
-    /// A tree pattern of a rule.
+    /// A tree pattern of a rule is invalid.
     #[error(transparent)]
     Pattern(#[from] PatternError),
-    /// An operation of a rule.
+    /// An operation of a rule is invalid.
     #[error("{problem} in the tree operation {operation:?}")]
     Operation {
-        /// The operation as written.
+        /// Text of the operation.
         operation: String,
         /// Description of the problem.
         problem: String,
     },
-    /// An operation can't be carried out on the nodes that matched.
-    #[error("the tree pattern {pattern:?} matched, but its operations can't be carried out: {problem}")]
+    /// An operation is not applicable to the matched nodes.
+    #[error("the tree pattern {pattern:?} matched, but its operations are not applicable: {problem}")]
     Tree {
-        /// The pattern as written.
+        /// Text of the pattern.
         pattern: String,
-        /// Reason.
+        /// Description of the problem.
         problem: &'static str,
     },
-    /// A rule matches again and again.
+    /// A rule matches endlessly.
     #[error("the tree pattern {pattern:?} still matches after {MOST_MATCHES} changes of one tree")]
     Endless {
-        /// The pattern as written.
+        /// Text of the pattern.
         pattern: String,
     },
 }

@@ -1,8 +1,8 @@
-//! Changes a constituent tree so that relations can be read from it.
+//! Rewriting of constituent trees before relations are read from them.
 //!
-//! Most steps are rules of the model: a tree pattern and operations on the nodes it names
-//! ([`operations`]). Three steps are written here: labels lose their annotations ([`cleaning`]), flat
-//! coordinations in noun phrases get a layer ([`coordination`]), and dates lose one ([`dates`]).
+//! Most steps are rules of the model: a tree pattern, and operations on the nodes it names ([`operations`]).
+//! Three steps are implemented here: removal of annotations from labels ([`cleaning`]), grouping of flat
+//! coordinations in noun phrases ([`coordination`]), and flattening of dates ([`dates`]).
 
 mod cleaning;
 mod coordination;
@@ -23,19 +23,19 @@ use crate::tree::{NodeId, Tree};
 /// One step of the rewriting, as data.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RewritingRule {
-    /// For each pattern in turn: as long as it matches, the operations are carried out.
+    /// Applies the operations for as long as a pattern matches, one pattern after another.
     Operations {
         /// Tree patterns.
         patterns: Vec<String>,
         /// Operations on the nodes that the patterns name.
         operations: String,
     },
-    /// As long as the pattern matches, its node `root` keeps as children only the tags that are named.
+    /// Replaces the children of the node `root` by the named tags, for as long as the pattern matches.
     Date {
         /// A tree pattern.
         pattern: String,
     },
-    /// Coordinations in noun phrases are grouped.
+    /// Groups coordinations in noun phrases.
     Coordination,
 }
 
@@ -55,7 +55,7 @@ struct Rule {
 #[derive(Debug)]
 enum Step {
     Rule(Rule),
-    /// What a conjunction's label passes.
+    /// Groups coordinations. The test identifies the label of conjunctions.
     Coordination(TestId),
 }
 
@@ -65,7 +65,7 @@ pub struct Rewriter {
     steps: Vec<Step>,
 }
 
-/// Room that is used for one tree after the other.
+/// Reusable working memory.
 #[derive(Debug, Default)]
 pub struct RewritingScratch {
     matching: Scratch,
@@ -73,10 +73,11 @@ pub struct RewritingScratch {
 }
 
 impl Rewriter {
-    /// Compiles rules. The label tests of their patterns join those of other patterns in `tests`.
+    /// Compiles rules and adds the label tests of their patterns to `tests`.
     ///
     /// # Errors
-    /// When a pattern or an operation can't be read, or an operation names no node of its pattern.
+    /// Returns an error if a pattern or an operation is invalid, or if an operation refers to no node of its
+    /// pattern.
     pub fn new(rules: &[RewritingRule], tests: &mut LabelTests) -> Result<Self, RewritingError> {
         let mut steps = Vec::new();
         for rule in rules {
@@ -92,7 +93,7 @@ impl Rewriter {
                     let root = pattern.names().position(|name| name == "root");
                     let root = root.ok_or_else(|| RewritingError::Tree {
                         pattern: text.clone(),
-                        problem: "a date's pattern must name a node \"root\"",
+                        problem: "the pattern of a date must name a node \"root\"",
                     })?;
                     steps.push(Step::Rule(Rule {
                         text: text.clone(),
@@ -116,7 +117,7 @@ impl Rewriter {
     /// Rewrites a tree in place.
     ///
     /// # Errors
-    /// When an operation can't be carried out on what its pattern matched.
+    /// Returns an error if an operation is not applicable to the matched nodes.
     pub fn rewrite(
         &self,
         tree: &mut Tree,
@@ -141,7 +142,7 @@ impl Rewriter {
     }
 }
 
-/// Collects the label tests that some node of the tree passes.
+/// Collects the label tests that any node of the tree passes.
 fn collect_tests(tree: &Tree, labels: &Labels, row: &mut Vec<u64>) {
     row.clear();
     row.resize(labels.tests().words(), 0);
@@ -155,7 +156,7 @@ fn has_test(row: &[u64], test: TestId) -> bool {
 }
 
 impl Rule {
-    /// Changes the tree as long as the pattern matches; gives whether it did.
+    /// Changes the tree for as long as the pattern matches. Returns whether it did.
     fn apply(
         &self,
         tree: &mut Tree,
@@ -182,7 +183,7 @@ impl Rule {
         Ok(changes > 0)
     }
 
-    /// The named nodes of the first match, at the first node in pre-order that has one.
+    /// Returns the named nodes of the first match, at the first node in pre-order that has one.
     fn first_match(
         &self,
         tree: &Tree,

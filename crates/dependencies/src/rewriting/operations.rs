@@ -1,5 +1,5 @@
-//! Operations on the nodes that a pattern names, in the language of Tsurgeon: `relabel`, `excise`,
-//! `delete`, `prune`, `move`, `createSubtree`, and `if exists` before any of them.
+//! Operations on the nodes named by a pattern, in the Tsurgeon language: `relabel`, `excise`, `delete`,
+//! `prune`, `move`, `createSubtree`, and `if exists` before any of them.
 
 use std::collections::VecDeque;
 
@@ -9,19 +9,19 @@ use super::error::RewritingError;
 use crate::labels::Labels;
 use crate::tree::{NodeId, Tree};
 
-/// A node by the place of its name in the pattern.
+/// Index of a node's name in the pattern.
 type Place = usize;
 
 #[derive(Debug)]
 enum NewLabel {
     Fixed(String),
-    /// What the expression finds in the old label is replaced.
+    /// Replaces the matches of the expression in the old label.
     Replaced(Regex, String),
 }
 
 #[derive(Debug, Clone, Copy)]
 enum Target {
-    /// A child's place: counted from 1, or from -1 backwards; 0 is the first too.
+    /// Position of a child, from 1, or backwards from -1. 0 is also the first.
     Child(i32),
     Before,
     After,
@@ -35,7 +35,7 @@ enum Operation {
     Prune(Place),
     Move(Place, Target, Place),
     Wrap(String, Place, Place),
-    /// The operations are carried out if the node is there (or is not).
+    /// Applies operations if a node exists (or does not).
     If {
         node: Place,
         exists: bool,
@@ -50,7 +50,7 @@ pub(super) struct Operations {
 }
 
 impl Operations {
-    /// Reads `[operation] [operation] ...` or a single operation.
+    /// Parses `[operation] [operation] ...` or a single operation.
     pub fn compile(text: &str, names: &[&str]) -> Result<Self, RewritingError> {
         let mut reader = Reader { text, words: words(text), names };
         let mut operations = Vec::new();
@@ -64,7 +64,7 @@ impl Operations {
             operations.extend(reader.operation()?);
         }
         match reader.peek() {
-            Some(word) => Err(reader.error(&format!("{word:?} is not expected"))),
+            Some(word) => Err(reader.error(&format!("unexpected {word:?}"))),
             None => Ok(Operations { operations }),
         }
     }
@@ -85,7 +85,7 @@ fn apply_all(
     labels: &mut Labels,
     named: &[Option<NodeId>],
 ) -> Result<(), &'static str> {
-    let node = |place: &Place| named[*place].ok_or("a node that an operation needs is not there");
+    let node = |place: &Place| named[*place].ok_or("a node of an operation is missing");
     for operation in operations {
         match operation {
             Operation::Relabel(place, label) => relabel(tree, labels, node(place)?, label),
@@ -120,7 +120,7 @@ fn relabel(tree: &mut Tree, labels: &mut Labels, node: NodeId, label: &NewLabel)
     tree.relabel(node, label);
 }
 
-/// Puts the children in the node's place; a root must have one child alone, which becomes the root.
+/// Replaces a node by its children. A root must have a single child, which becomes the root.
 fn excise(tree: &mut Tree, node: NodeId) -> Result<(), &'static str> {
     if tree.parent(node).is_some() {
         tree.excise(node);
@@ -137,7 +137,7 @@ fn prune(tree: &mut Tree, node: NodeId) -> Result<(), &'static str> {
     while is_alone(&highest) {
         highest = tree.parent(highest).unwrap_or(highest);
     }
-    tree.parent(highest).ok_or("nothing of the tree would be left")?;
+    tree.parent(highest).ok_or("the whole tree would be deleted")?;
     tree.detach(highest);
     Ok(())
 }
@@ -159,7 +159,7 @@ fn move_node(tree: &mut Tree, node: NodeId, target: Target, anchor: NodeId) -> R
     Ok(())
 }
 
-/// Puts a new node around all sisters from one to the other, in whichever order they stand.
+/// Wraps all sisters between two sisters, in either order, in a new node.
 fn wrap(
     tree: &mut Tree,
     labels: &mut Labels,
@@ -178,7 +178,7 @@ fn wrap(
     Ok(())
 }
 
-/// Words, and brackets as words of their own; a word between slashes is one whatever it holds.
+/// Splits text into words. Brackets are separate words, and text between slashes is one word.
 fn words(text: &str) -> VecDeque<&str> {
     let mut words = VecDeque::new();
     let mut rest = text.trim_start();
@@ -210,7 +210,7 @@ impl<'a> Reader<'a> {
     }
 
     fn word(&mut self) -> Result<&'a str, RewritingError> {
-        self.words.pop_front().ok_or_else(|| self.error("a word is missing at the end"))
+        self.words.pop_front().ok_or_else(|| self.error("missing a word at the end"))
     }
 
     fn expect(&mut self, expected: &str) -> Result<(), RewritingError> {
@@ -218,7 +218,7 @@ impl<'a> Reader<'a> {
         if found == expected {
             return Ok(());
         }
-        Err(self.error(&format!("{expected:?} is expected, not {found:?},")))
+        Err(self.error(&format!("expected {expected:?}, found {found:?}")))
     }
 
     fn error(&self, problem: &str) -> RewritingError {
@@ -232,10 +232,10 @@ impl<'a> Reader<'a> {
     fn place(&mut self) -> Result<Place, RewritingError> {
         let name = self.word()?;
         self.find(name)
-            .ok_or_else(|| self.error(&format!("the pattern names no node {name:?}, which stands")))
+            .ok_or_else(|| self.error(&format!("the pattern has no node named {name:?}, which is used")))
     }
 
-    /// One operation; none where it depends on a node that the pattern does not name.
+    /// Parses one operation. Returns `None` if it depends on a node that is not in the pattern.
     fn operation(&mut self) -> Result<Option<Operation>, RewritingError> {
         let word = self.word()?;
         Ok(Some(match word {
@@ -257,7 +257,7 @@ impl<'a> Reader<'a> {
                 Operation::Wrap(label, first, last)
             }
             "if" => return self.condition(),
-            _ => return Err(self.error(&format!("the operation {word:?} is not known"))),
+            _ => return Err(self.error(&format!("unknown operation {word:?}"))),
         }))
     }
 
@@ -302,13 +302,13 @@ impl<'a> Reader<'a> {
             "$-" => Ok(Target::After),
             _ => {
                 let place = word.strip_prefix('>').and_then(|place| place.parse().ok());
-                place.map(Target::Child).ok_or_else(|| self.error(&format!("{word:?} is no place")))
+                place.map(Target::Child).ok_or_else(|| self.error(&format!("{word:?} is not a position")))
             }
         }
     }
 }
 
-/// `$1` as `${1}`, since letters may follow.
+/// Converts `$1` to `${1}`, because letters may follow.
 fn numbered_groups(replacement: &str) -> String {
     let mut numbered = String::new();
     let mut characters = replacement.chars().peekable();

@@ -48,11 +48,11 @@ fn operations_change_what_matched() {
 #[test]
 fn what_is_no_operation_is_told() {
     for (change, problem) in [
-        ("relabel b C", "the pattern names no node \"b\""),
+        ("relabel b C", "the pattern has no node named \"b\""),
         ("[excise a a", "a word is missing"),
-        ("paint a red", "the operation \"paint\" is not known"),
-        ("move a >x a", "\">x\" is no place"),
-        ("delete a a", "\"a\" is not expected"),
+        ("paint a red", "unknown operation \"paint\""),
+        ("move a >x a", "\">x\" is not a position"),
+        ("delete a a", "unexpected \"a\""),
     ] {
         let error = rewritten(&operations("A=a", change), "(S (A a))").unwrap_err().to_string();
         assert!(error.starts_with(problem), "{error}");
@@ -94,13 +94,13 @@ fn dates_lose_inner_phrases() {
 #[test]
 fn flat_coordinations_get_phrases() {
     for (before, after) in [
-        // The first two words belong together.
+        // The first two words form a group.
         ("(NP (JJ red) (CC and) (JJ blue) (NN hat))", "(NP (ADJP (JJ red) (CC and) (JJ blue)) (NN hat))"),
         (
             "(NP (NN a) (CC or) (NN b) (NN c) (, ,) (CC and) (NN d))",
             "(NP (NP (NP (NN a) (CC or) (NN b)) (NN c)) (, ,) (CC and) (NP (NN d)))",
         ),
-        // So do those after an article.
+        // The same after an article.
         (
             "(NP (DT a) (NN cat) (CC and) (NN dog) (NN toy))",
             "(NP (DT a) (NP (NN cat) (CC and) (NN dog)) (NN toy))",
@@ -110,7 +110,7 @@ fn flat_coordinations_get_phrases() {
             "(NP (JJ x) (NN a) (, ,) (NN b) (, ,) (NN c) (CC and) (NN d) (NN e))",
             "(NP (JJ x) (NP (NN a) (, ,) (NN b) (, ,) (NN c) (CC and) (NN d)) (NN e))",
         ),
-        // Two halves, with what may come before and behind.
+        // Two halves, with optional children before and after them.
         (
             "(NP (DT a) (JJ big) (NN cat) (CC and) (JJ old) (NN dog))",
             "(NP (NP (DT a) (JJ big) (NN cat)) (CC and) (NP (JJ old) (NN dog)))",
@@ -123,7 +123,7 @@ fn flat_coordinations_get_phrases() {
             "(NP (JJ a) (NNS b) (CC and) (NN c) (NNS d) (CC or) (NNS e))",
             "(NP (NP (NP (JJ a) (NNS b)) (CC and) (NP (NN c) (NNS d))) (CC or) (NNS e))",
         ),
-        // Nothing is flat here.
+        // No flat coordination.
         ("(NP (NNS cats) (CC and) (NNS dogs))", "(NP (NNS cats) (CC and) (NNS dogs))"),
         ("(VP (VB a) (CC and) (VB b) (VB c))", "(VP (VB a) (CC and) (VB b) (VB c))"),
     ] {
