@@ -48,7 +48,7 @@ def _get_part(module: str, separator: str) -> str:
 
 
 def _get_folder(module: str, separator: str) -> str:
-    """Return the folder that has a layer, or the first-level part."""
+    """Return the folder with a layer, or the first-level part."""
     return find_folder(module) or _get_part(module, separator)
 
 
@@ -66,7 +66,8 @@ def _check_package(package: Package, imports: Sequence[Import]) -> dict[str, Any
         (module, module) for module in modules
     }
     early = {(one.importer, one.imported) for one in own if one.kind != "deferred"}
-    # The package's own file imports its public names from everywhere, and nothing below imports it.
+    # Excludes `__init__` of the package: it imports public names from all layers, and no other module imports
+    # it.
     below_root = sorted(pair for pair in inner if package.name not in pair)
     without = {module for module in modules if find_layer(module) is None}
     return {

@@ -1,7 +1,8 @@
 #!/bin/sh
-# Installs programs for the tests as Debian packages. Prints a note about each one that can't be installed; the tests
-# that need it are skipped.
-# Usage: install_packages.sh PROGRAM..., each one of chromium, postgresql, nginx, caddy.
+# Installs programs for the tests as Debian packages. Prints a note about programs that can't be installed; the tests
+# that need them are skipped.
+# Usage: install_packages.sh PROGRAM...
+# PROGRAM is chromium, postgresql, nginx or caddy.
 set -eu
 . "$(dirname "$0")/steps.sh"
 
@@ -21,11 +22,11 @@ for program in "$@"; do
         *) packages=$program ;;
     esac
     is_installed "$program" && continue
-    # systemd starts a proxy as soon as it is installed, on the ports of web servers.
+    # systemd starts a newly installed proxy at once, on the ports of web servers.
     case $program in
         nginx | caddy)
             if [ -d /run/systemd/system ]; then
-                echo "capeval: note: the tests that need $program will be left out: install it by hand" >&2
+                echo "capeval: note: tests that need $program will be skipped; install it manually to run them" >&2
                 continue
             fi
             ;;
@@ -36,8 +37,8 @@ done
 
 if can_install; then
     echo "Installing Debian packages:$needed"
-    # A list of names, which must be split.
+    # Word splitting is intended: a list of names.
     # shellcheck disable=SC2086
     if install_debian $needed; then exit 0; fi
 fi
-echo "capeval: note: the tests that need these packages will be left out:$needed" >&2
+echo "capeval: note: tests that need these packages will be skipped:$needed" >&2

@@ -6,8 +6,8 @@ from fnmatch import fnmatchcase
 
 __all__ = ["CRATES", "LAYERS", "SEPARATE", "USERS", "find_folder", "find_layer"]
 
-# Folders and modules of each package, lowest layer first. Modules of one layer may import each other, and the
-# longest pattern that matches a module decides. `__init__` is the package's own file.
+# Folders and modules of each package, lowest layer first. Modules of one layer may import each other. The
+# longest pattern that matches a module determines its layer. `__init__` is the `__init__.py` of the package.
 LAYERS: dict[str, tuple[str, ...]] = {
     "capeval": (
         "_native errors",
@@ -62,7 +62,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
 }
 # Packages of one layer that may not import each other.
 SEPARATE = {("capeval_server.api", "capeval_server.web")}
-# The packages that use a package, which it must never import.
+# The packages that use each package; it must never import them.
 USERS = {
     "capeval": {"capeval_decoding", "capeval_server"},
     "capeval_decoding": {"capeval_server"},
@@ -108,7 +108,7 @@ CRATES: dict[str, set[str]] = {
 
 
 def find_folder(module: str) -> str | None:
-    """Return the longest pattern of a layer that matches a module; None if there is none."""
+    """Return the longest layer pattern that matches a module, or None."""
     package, _, name = module.partition(".")
     patterns = " ".join(LAYERS.get(package, ())).split()
     found = [
@@ -118,7 +118,7 @@ def find_folder(module: str) -> str | None:
 
 
 def find_layer(module: str) -> int | None:
-    """Return the number of the layer of a module, from 0 for the lowest; None if it has none."""
+    """Return the layer of a module, counted from 0 for the lowest, or None."""
     folder = find_folder(module)
     layers = LAYERS.get(module.partition(".")[0], ())
     return next((number for number, folders in enumerate(layers) if folder in folders.split()), None)

@@ -1,4 +1,4 @@
-"""Functions of more than 40 and of more than 60 lines, in Python and Rust."""
+"""Functions with more than 40 or 60 lines, in Python and Rust."""
 
 from __future__ import annotations
 

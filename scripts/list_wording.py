@@ -1,7 +1,7 @@
-"""Wording that the style guide discourages, with its place: docstrings, comments, messages, documents, pages.
+"""Discouraged wordings with their places, in docstrings, comments, messages, docs and pages.
 
-`python -m scripts.list_wording src/capeval/metrics docs/reference/library.md` lists places. `--counts` prints their
-numbers per package, which `tests/guards/wording.toml` contains. A number there may only fall.
+`python -m scripts.list_wording src/capeval/metrics docs/reference/library.md` lists places. `--counts` prints
+their numbers per package, which `tests/guards/wording.toml` contains. A number there may only fall.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["COUNTS", "PROJECT", "Finding", "count_by_package", "list_findings", 
 
 PROJECT = Path(__file__).parents[1]
 COUNTS = PROJECT / "tests" / "guards" / "wording.toml"
-# Recordings and third-party texts, lists of words, and the files that quote the patterns.
+# Recordings, third-party texts, word lists, and files that quote the patterns.
 _SKIPPED = (
     "goldens/",
     "scripts/licenses/",
@@ -40,7 +40,7 @@ _SKIPPED = (
     "LICENSE",
     "THIRD-PARTY.txt",
 )
-# Folders of which each subfolder is a package.
+# Each subfolder of these folders is a package.
 _ROOTS = ("src/capeval", "server/src/capeval_server", "crates", "tests", "docs")
 _FIRST = re.compile(rf"({'|'.join(FIRST_WORDS)})\b(?!.*\?)")
 _PHRASE = re.compile(rf"\b({'|'.join(PHRASES)})\b", re.IGNORECASE)
@@ -52,13 +52,13 @@ _BRITISH = re.compile(
     r"|acknowledgement|centre|licence|catalogue|(?:cancel|label|model|travel)l(?:ed|ing)|artefact|learnt\b|spelt\b"
     r"|whilst|\bgrey)"
 )
-# Parameters of commands, models and forms whose text is read as a label or a help.
+# Keyword arguments of commands, models and forms with a label or help text.
 _LABELS = {"help", "help_text", "label", "title", "verbose_name", "verbose_name_plural"}
 _CODE = re.compile(r"```.*?```|`[^`\n]*`|^\s*(?:>>>|\.\.\.).*$|https?://\S+", re.DOTALL | re.MULTILINE)
 
 
 class Text(NamedTuple):
-    """A text of a file: its first line's number, what it is, and whether it begins a docstring or label."""
+    """A text in a file, with the number of its first line and its kind."""
 
     line: int
     kind: str
@@ -87,7 +87,7 @@ def list_findings(paths: Iterable[str]) -> Iterator[Finding]:
 
 
 def get_package(path: str) -> str:
-    """Return the package that a file's findings count for."""
+    """Return the package to which a file's findings are counted."""
     root = next((root for root in _ROOTS if path.startswith(f"{root}/")), None)
     if root is not None:
         return (
@@ -104,7 +104,7 @@ def count_by_package(findings: Iterable[Finding]) -> dict[str, int]:
 
 
 def list_files(folders: Sequence[str] = ()) -> list[str]:
-    """Return the tracked text files in some files and folders of the project, by default in all."""
+    """Return the tracked text files in the given files and folders; by default, all."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--", *folders], cwd=PROJECT, capture_output=True, check=True, text=True
     )
@@ -117,7 +117,7 @@ def list_files(folders: Sequence[str] = ()) -> list[str]:
 
 
 def read_counts() -> dict[str, int]:
-    """Return the numbers that are allowed per package."""
+    """Return the allowed numbers per package."""
     counts: dict[str, int] = tomllib.loads(COUNTS.read_text(encoding="utf-8"))
     return counts
 
@@ -230,7 +230,7 @@ def _read_html(content: str) -> Iterator[Text]:
 
 
 class _HtmlTexts(HTMLParser):
-    """Texts of a page, and those of its headings, labels and buttons."""
+    """Parser that collects the texts of a page, with headings, labels and buttons as labels."""
 
     _LABELS = frozenset(
         {"button", "caption", "dt", "h1", "h2", "h3", "h4", "label", "summary", "th", "title"}

@@ -1,6 +1,6 @@
-"""Lowest allowed versions of the dependencies, as requirements for pip.
+"""Lowest allowed versions of the dependencies of capeval and capeval-server.
 
-The dependencies are those of capeval and capeval-server.
+Prints them as requirements for pip.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ __all__ = ["list_lowest"]
 
 PROJECT = Path(__file__).parents[1]
 FILES = ("pyproject.toml", "server/pyproject.toml")
-# server/pyproject.toml requires it too.
+# Skipped, since capeval is itself a dependency of capeval-server.
 OWN = "capeval"
 
 
 def list_lowest() -> dict[str, str]:
-    """Return the lowest allowed version of each dependency, by its name.
+    """Return the lowest allowed version of each dependency, by name.
 
     Raises:
         SystemExit: A requirement does not have exactly one lowest version.

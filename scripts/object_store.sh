@@ -1,5 +1,6 @@
 #!/bin/sh
-# Has Maven fetch S3Proxy and what it needs, 43 MB, for the tests; where it can't, says what will be left out.
+# Downloads S3Proxy with its dependencies (43 MB) for the tests, with Maven. Prints a note if this is not possible; the
+# tests that need it are skipped.
 # Usage: object_store.sh FOLDER
 set -eu
 folder=$1
@@ -7,7 +8,7 @@ folder=$1
 
 left_out() {
     rm -rf "$folder"
-    echo "capeval: note: the tests of files in a store that speaks S3 will be left out: $1" >&2
+    echo "capeval: note: tests of files in an object store (S3) will be skipped: $1" >&2
     exit 0
 }
 
@@ -17,9 +18,9 @@ fetch() {
         -DoutputDirectory="$folder"
 }
 
-command -v mvn >/dev/null || left_out "no mvn here"
-command -v java >/dev/null || left_out "no java here"
+command -v mvn >/dev/null || left_out "mvn is not installed"
+command -v java >/dev/null || left_out "java is not installed"
 case $folder in /*) ;; *) folder=$PWD/$folder ;; esac
-echo "Fetching S3Proxy"
+echo "Downloading S3Proxy"
 rm -rf "$folder"
-tried fetch || left_out "Maven can't fetch S3Proxy"
+tried fetch || left_out "Maven can't download S3Proxy"

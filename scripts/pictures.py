@@ -1,7 +1,7 @@
-"""Takes the documents' pictures: the demo's HTML report, and pages of a server with the demo's challenge.
+"""Screenshots for the documentation: the demo's HTML report, and pages of the demo server.
 
-Each is taken twice, in the light and in the dark, and stored as `docs/pictures/NAME-light.webp` and
-`NAME-dark.webp`. No page that shows photographs is taken: they are other people's.
+Each screenshot is taken in light and dark mode, and saved as `docs/pictures/NAME-light.webp` and
+`NAME-dark.webp`. Pages with photographs are excluded for copyright reasons.
 
 Usage: pictures.py [--output FOLDER]
 """
@@ -25,24 +25,24 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
 PROJECT = Path(__file__).parents[1]
-# The documents show them smaller; more pixels are for screens that have them.
+# The documentation scales the screenshots down; the higher resolution is for high-density displays.
 WIDTH, SCALE = 1080, 1.5
-# A server that doesn't start, or a page that doesn't come, is an error.
+# Seconds until the demo server must have stopped.
 SECONDS = 600
-# Colors of a picture: those of text, lines and bars. More make it larger, and no better.
+# Colors per screenshot: enough for text, lines and bars. More colors would only increase the file size.
 COLORS = 64
 
 
 def main() -> None:
-    """Takes all pictures."""
+    """Take all screenshots."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument(
-        "--output", type=Path, default=Path("docs/pictures"), help="the folder of the pictures"
+        "--output", type=Path, default=Path("docs/pictures"), help="output folder (default: docs/pictures)"
     )
     output: Path = parser.parse_args().output
     program = shutil.which("chromium")
     if program is None:
-        sys.exit("capeval: error: chromium is not installed here (Debian: apt-get install chromium)")
+        sys.exit("capeval: error: chromium is not installed (on Debian: apt-get install chromium)")
     output.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         browser = playwright.chromium.launch(
@@ -55,14 +55,14 @@ def main() -> None:
 
 
 def report(browser: Browser, folder: Path, output: Path) -> None:
-    """The top of the report that `capeval demo` writes."""
+    """Take a screenshot of the top of the report of `capeval demo`."""
     subprocess.run([*capeval(), "demo", "--output", str(folder / "report")], check=True, capture_output=True)
     address = (folder / "report" / "report.html").as_uri()
     taken(browser, output / "report", lambda page: page.goto(address), height=650)
 
 
 def server(browser: Browser, address: str, password: str, output: Path) -> None:
-    """The leaderboard, a submission on it, and an organizer's overview."""
+    """Take screenshots of the leaderboard, a submission and the organizers' overview."""
     board = f"{address}/coco-captions/validation/"
 
     def submission(page: Page) -> None:
@@ -83,7 +83,7 @@ def server(browser: Browser, address: str, password: str, output: Path) -> None:
 
 
 def taken(browser: Browser, path: Path, go: Callable[[Page], object], *, height: int) -> None:
-    """Takes the top of a page in the light and in the dark."""
+    """Take screenshots of the top of a page in light and dark mode."""
     for scheme in ("light", "dark"):
         context = browser.new_context(
             viewport={"width": WIDTH, "height": height}, device_scale_factor=SCALE, color_scheme=scheme
@@ -94,7 +94,7 @@ def taken(browser: Browser, path: Path, go: Callable[[Page], object], *, height:
         for image in page.locator("img").all():
             source = image.get_attribute("src") or ""
             if re.match(r"(https?:)?//", source):
-                sys.exit(f"capeval: error: {page.url} shows a picture of another site: {source}")
+                sys.exit(f"capeval: error: {page.url} shows an image from a different site: {source}")
         with Image.open(io.BytesIO(page.screenshot())) as picture:
             few = picture.convert("RGB").quantize(COLORS, dither=Image.Dither.NONE)
             few.convert("RGB").save(path.with_name(f"{path.name}-{scheme}.webp"), lossless=True, method=6)
@@ -103,7 +103,7 @@ def taken(browser: Browser, path: Path, go: Callable[[Page], object], *, height:
 
 @contextmanager
 def demo_server(folder: Path) -> Iterator[tuple[str, str]]:
-    """A server with the demo's challenge: its address, and the password of its account."""
+    """Run the demo server; provide its address and the password of its account."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -123,7 +123,7 @@ def demo_server(folder: Path) -> Iterator[tuple[str, str]]:
                 break
         found = re.search(r"with the password (\S+)", said)
         if found is None:
-            sys.exit(f"capeval: error: the server of the demo did not start:\n{said}")
+            sys.exit(f"capeval: error: the demo server did not start:\n{said}")
         yield f"http://127.0.0.1:{port}", found[1]
     finally:
         started.terminate()
@@ -131,7 +131,7 @@ def demo_server(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def capeval() -> list[str]:
-    """The command next to this interpreter."""
+    """Return the `capeval` command of this Python interpreter."""
     return [sys.executable, "-m", "capeval"]
 
 

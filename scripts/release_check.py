@@ -1,9 +1,9 @@
-"""Checks of a release that `scripts/wheels.py` built.
+"""Checks of a release built by `scripts/wheels.py`.
 
 Run `python scripts/release_check.py dist`.
 
 - Versions, metadata and licenses.
-- Contents: each distribution contains all files of its package, and no files of another one and no data.
+- Contents: each distribution contains all files of its package, no files of another package, and no data.
 - Linking: capeval's wheels need only the libraries of manylinux2014.
 - Installation: capeval's wheel for this machine installs without cargo and computes the same scores as the
   checkout; the other distributions install next to it and their commands run.
@@ -37,16 +37,16 @@ from scripts.third_party import NOTICE, linked, notice  # noqa: E402
 
 @dataclass(frozen=True, kw_only=True)
 class Distribution:
-    """A distribution and the files that it may contain.
+    """A distribution and its allowed files.
 
     Attributes:
-        name: The name in its metadata.
-        root: The folder of its pyproject.toml.
+        name: Name in the metadata.
+        root: Folder of pyproject.toml.
         files: Patterns of the package's files, relative to `src`.
         compiled: Patterns of files that only wheels contain.
         sources: Patterns of further files that only source distributions contain.
-        licenses: The license files that it must contain.
-        command: The arguments of a command of `capeval` that it adds; empty if it adds none.
+        licenses: Required license files.
+        command: Arguments of a `capeval` command that the distribution adds; empty if it adds none.
     """
 
     name: str
@@ -59,7 +59,7 @@ class Distribution:
 
     @property
     def file_name(self) -> str:
-        """First component of the names of its files."""
+        """First component of the file names."""
         return self.name.replace("-", "_")
 
     def is_allowed(self, member: str, *, in_source: bool) -> bool:
@@ -79,8 +79,8 @@ class Distribution:
         return any(fnmatch.fnmatch(member, pattern) for pattern in patterns)
 
 
-# Captions, and tables made from other projects' data, are under licenses of others. The examples are our own,
-# and word_classes.tsv contains WordNet's license.
+# Captions and tables derived from other projects' data are excluded, because they have other licenses. The
+# examples are part of this project, and word_classes.tsv includes WordNet's license.
 BASE = Distribution(
     name="capeval",
     root=".",
@@ -137,7 +137,7 @@ METRICS = "BLEU,ROUGE-L,CIDEr-D"
 
 
 def read_version(cargo: str) -> str:
-    """Return the version in the text of Cargo.toml, which all distributions share."""
+    """Return the version of all distributions from the text of Cargo.toml."""
     return str(tomllib.loads(cargo)["workspace"]["package"]["version"])
 
 
@@ -156,10 +156,10 @@ def check_metadata(distribution: Distribution, name: str, metadata: str, version
     """Yield errors in the name, version and requirements in the metadata.
 
     Args:
-        distribution: The distribution.
-        name: The file name of the wheel or the source distribution.
-        metadata: The text of METADATA or PKG-INFO.
-        version: The version of the release.
+        distribution: Distribution to check.
+        name: File name of the wheel or source distribution.
+        metadata: Text of METADATA or PKG-INFO.
+        version: Version of the release.
     """
     fields = email.message_from_string(metadata)
     for field, expected in (("Name", distribution.name), ("Version", version)):
@@ -176,9 +176,9 @@ def check_contents(
     """Yield errors in the contents of a wheel or a source distribution.
 
     Args:
-        distribution: The distribution.
-        name: The file name of the wheel or the source distribution.
-        members: The names and sizes of the files in it.
+        distribution: Distribution to check.
+        name: File name of the wheel or source distribution.
+        members: Names and sizes of the contained files.
     """
     in_source = name.endswith(".tar.gz")
     for member, size in members:
@@ -196,7 +196,7 @@ def check_contents(
 def check_complete(
     distribution: Distribution, name: str, members: Sequence[tuple[str, int]]
 ) -> Iterator[str]:
-    """Yield an error for each file of the package in Git that is missing."""
+    """Yield an error for each tracked file of the package that is missing."""
     prefix = "src/" if name.endswith(".tar.gz") else ""
     names = {member for member, _ in members}
     for file in list_package_files(distribution):
@@ -213,7 +213,7 @@ def check_licenses(source: Path) -> Iterator[str]:
 
 
 def check_linking(wheel: Path) -> Iterator[str]:
-    """Yield an error if a wheel needs more libraries than manylinux2014 has."""
+    """Yield an error if a wheel needs libraries that are not part of manylinux2014."""
     output = " ".join(run([program("auditwheel"), "show", wheel]).split())
     if f'consistent with the following platform tag: "{POLICY}_' not in output:
         yield f"{wheel.name} is not of {POLICY}: {output}"
@@ -222,8 +222,9 @@ def check_linking(wheel: Path) -> Iterator[str]:
 def check_installation(wheel: Path) -> Iterator[str]:
     """Install a wheel of capeval and the pure wheels in its folder, and yield errors.
 
-    There is no cargo. capeval alone must compute the same scores as this checkout. The commands of the other
-    distributions must run. Dependencies come from the package index.
+    The environment has no cargo. capeval must compute the same scores as this checkout without the other
+    distributions, and the commands of the other distributions must run. Dependencies come from the package
+    index.
     """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -262,7 +263,7 @@ def check_installation(wheel: Path) -> Iterator[str]:
 def check_build(distribution: Distribution, source: Path) -> Iterator[str]:
     """Build a wheel from a source distribution, and yield errors in its contents."""
     with tempfile.TemporaryDirectory() as name:
-        # The slowest optimizations are left out, because only the contents are checked.
+        # Disables the slowest optimizations, because only the contents are checked.
         quick = {"CARGO_PROFILE_RELEASE_LTO": "off", "CARGO_PROFILE_RELEASE_CODEGEN_UNITS": "16"}
         pip: list[str | Path] = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps"]
         run([*pip, "--wheel-dir", name, source], cwd=Path(name), env={**quick, **os.environ})

@@ -1,8 +1,8 @@
-"""Codemod: moves modules and renames public names in all tracked files.
+"""Codemod that moves modules and renames public names in all tracked files.
 
-`python -m scripts.rename TABLE` applies a TOML table of old and new names, once. In Python modules it follows
-the syntax tree: imports, the names that they bind, and programs in strings. In all text files it changes
-dotted names and paths. Run ruff and mypy afterwards: they find the rest.
+`python -m scripts.rename TABLE` applies a TOML table of old and new names, once. In Python modules, it uses
+the syntax tree to change imports, the names that they bind, and programs in strings. In all text files, it
+changes dotted names and paths. Run ruff and mypy afterwards to find the remaining places.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["Edit", "Table", "apply_edits", "list_python_edits", "list_text_edits
 
 PROJECT = Path(__file__).parents[1]
 ROOTS = ("src/", "server/src/", "decoding/src/", "")
-# Recordings and histories name what was.
+# Recordings and histories keep old names.
 UNTOUCHED = ("goldens/", "scripts/renames.toml", "scripts/goldens/names.py", "CHANGELOG.md")
 _DOTTED = re.compile(r"(?<![\w./-])(?:capeval\w*|tests|examples|scripts)(?:\.\w+)+")
 _PATH = re.compile(r"(?<![\w./-])(?:[\w-]+/)+[\w.-]+")
@@ -44,7 +44,7 @@ class Table:
         modules: Dotted names of modules and packages.
         names: Public names in modules, as `module:name`.
         paths: Files, and folders with a slash at the end.
-        stored: Strings that look like names of modules and stay: salts, stored names.
+        stored: Strings that look like module names but must not change: salts, stored names.
     """
 
     modules: Mapping[str, str] = field(default_factory=dict)
@@ -53,7 +53,7 @@ class Table:
     stored: tuple[str, ...] = ()
 
     def resolve(self, module: str, name: str) -> tuple[str, str]:
-        """Return the new module and name of a name that is imported from a module."""
+        """Return the new module and name of a name imported from a module."""
         if entry := self.names.get(f"{module}:{name}"):
             new_module, _, new_name = entry.partition(":")
             return new_module, new_name
@@ -96,7 +96,7 @@ def read_table(path: Path) -> Table:
 
 
 def apply_edits(text: str, edits: Iterable[Edit]) -> str:
-    """Return the text with its edits, which must not overlap."""
+    """Return the text with the edits applied; they must not overlap."""
     for edit in sorted(set(edits), reverse=True):
         text = text[: edit.start] + edit.text + text[edit.end :]
     return text
@@ -113,15 +113,15 @@ def list_text_edits(text: str, table: Table) -> Iterator[Edit]:
 
 
 def list_python_edits(source: str, module: str, table: Table) -> list[Edit]:
-    """Return the edits of a module: by its syntax tree, then of dotted names and paths in the rest.
+    """Return the edits of a module: by syntax tree, then dotted names and paths elsewhere.
 
     Args:
-        source: The module's source.
-        module: The module's own old name.
+        source: Source of the module.
+        module: Old name of the module.
         table: Old and new names.
 
     Raises:
-        ValueError: A new name is used for something else in the same scope.
+        ValueError: A new name already has a different meaning in the same scope.
     """
     tree = ast.parse(source)
     offsets = _Offsets(source)
@@ -141,7 +141,7 @@ def list_python_edits(source: str, module: str, table: Table) -> list[Edit]:
 
 
 def _list_scopes(tree: ast.Module) -> Iterator[ast.AST]:
-    """Yield the module and its functions: imports in a function bind names only there."""
+    """Yield the module and its functions, since imports in a function bind names only there."""
     yield tree
     yield from (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
 
@@ -155,7 +155,7 @@ def _list_own_imports(scope: ast.AST) -> Iterator[ast.ImportFrom]:
 
 
 def _list_programs(tree: ast.Module, offsets: _Offsets) -> Iterator[tuple[int, str]]:
-    """Yield programs in strings that import something, with their positions in the source."""
+    """Yield the position and text of each program with imports in a string."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and "import" in node.value:
             start, end = offsets.span(node)
@@ -210,7 +210,9 @@ def _check_free(scope: ast.AST, bound: Mapping[str, str], module: str) -> None:
     stored = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)} | arguments
     for old, new in bound.items():
         if new in names or old in stored:
-            raise ValueError(f"{module}: {old} = {new}: one of them is another name in the same scope")
+            raise ValueError(
+                f"{module}: cannot rename {old!r} to {new!r}: one of them has a second meaning in this scope"
+            )
 
 
 def _edit_import(
@@ -233,7 +235,7 @@ def _edit_import(
 
 
 class _Offsets:
-    """Positions of nodes in the characters of a source."""
+    """Character offsets of syntax tree nodes in a source."""
 
     def __init__(self, source: str) -> None:
         self.source = source
@@ -246,7 +248,7 @@ class _Offsets:
         return self._starts[line - 1] + len(self._lines[line - 1].encode()[:column].decode())
 
     def span(self, node: ast.AST) -> tuple[int, int]:
-        """Return the positions of the first character of a node, and of the one after its last."""
+        """Return the start and end offset of a node; the end is exclusive."""
         start = self._find(node.lineno, node.col_offset)  # type: ignore[attr-defined]
         return start, self._find(node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]
 
@@ -267,9 +269,9 @@ def _name_module(path: str) -> str:
 
 
 def main() -> None:
-    """Apply a table to the tracked files, and print the modules that need a hand."""
+    """Apply a table to the tracked files, and print the modules that must be edited manually."""
     parser = argparse.ArgumentParser(prog="python -m scripts.rename", description=__doc__)
-    parser.add_argument("table", type=Path, help="A table like scripts/renames.toml, with only new rows.")
+    parser.add_argument("table", type=Path, help="table like scripts/renames.toml, with only new rows")
     table = read_table(parser.parse_args().table)
     for path in _list_files():
         if path.startswith(UNTOUCHED):

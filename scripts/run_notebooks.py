@@ -1,6 +1,6 @@
-"""Runs the notebooks of the documents, and stores what they show in them: `make notebooks`.
+"""Execution of the documentation's notebooks, with their outputs saved: `make notebooks`.
 
-What is stored depends on nothing but the notebook: no times, no paths of this machine, no version of Python.
+The saved files depend only on the notebooks, not on times, local paths or the Python version.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ _METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
-# Seconds until a kernel that does not start is given up, also on a machine that is busy.
+# Seconds until a kernel must have started; generous for busy machines.
 _PATIENCE = 600
 
 
 def executed(notebook: NotebookNode, folder: Path) -> NotebookNode:
-    """A notebook after all its cells ran, in order, in a kernel of its own.
+    """Execute the cells of a notebook in order in a new kernel; return it with outputs.
 
     Args:
-        notebook: The notebook.
-        folder: Where it runs, and writes its files.
+        notebook: Notebook to execute.
+        folder: Working directory of the kernel.
 
     Raises:
         CellExecutionError: A cell failed.
     """
     made: NotebookNode = nbformat.from_dict(notebook)
-    # The kernel's sockets and its history are in a folder that goes away, not among those of the user.
+    # Keeps the kernel's sockets and history in a temporary folder, instead of the user's.
     with tempfile.TemporaryDirectory() as scratch:
         kernel = {"transport": "ipc", "connection_file": str(Path(scratch) / "kernel.json")}
         client = NotebookClient(
@@ -54,7 +54,7 @@ def executed(notebook: NotebookNode, folder: Path) -> NotebookNode:
 
 
 def main() -> None:
-    """Runs every notebook, and writes it."""
+    """Execute every notebook and write its outputs."""
     for path in sorted(NOTEBOOKS.glob("*.ipynb")):
         with tempfile.TemporaryDirectory() as folder:
             notebook = executed(nbformat.read(path, as_version=4), Path(folder))

@@ -31,7 +31,7 @@ _CFG_TEST = re.compile(r"#!?\s*\[\s*cfg\s*\((?![^\]]*\bnot\s*\()[^\]]*\btest\b[^
 _ATTRIBUTE = re.compile(r"\s*#\s*\[[^\]]*\]")
 _MODULE_FILE = re.compile(r"\s*(?:pub(?:\s*\([^)]*\))?\s+)?mod\s+(\w+)\s*;")
 _PATH_ATTRIBUTE = re.compile(r'#\s*\[\s*path\s*=\s*"([^"]*)"\s*\]')
-# An item of these words ends with a semicolon, also if it contains braces.
+# Items that begin with these keywords end with a semicolon, even if they contain braces.
 _STATEMENT = re.compile(r"\s*(?:pub(?:\s*\([^)]*\))?\s+)?(?:use|const(?!\s+fn)|static|type|let)\b")
 _FUNCTION = re.compile(r"\bfn\s+(\w+)")
 

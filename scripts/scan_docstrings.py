@@ -26,8 +26,8 @@ PHRASES = (
     "goes on",
     "one's own",
 )
-# Base forms of the verbs that begin the docstrings of functions. Ruff's D401 checks the mood; this list gives
-# a share that can be compared between packages.
+# Base forms of verbs that begin docstrings of functions. Ruff's D401 checks the mood; this list yields a
+# share that can be compared between packages.
 VERBS = frozenset(Path(__file__).with_name("verbs.txt").read_text(encoding="utf-8").split())
 _NODES = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 

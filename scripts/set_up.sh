@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes the virtual environment with everything that the recipes need, or says plainly what is missing.
+# Creates the virtual environment for the recipes of the Makefile, or reports a missing prerequisite.
 # Usage: set_up.sh FOLDER
 set -eu
 venv=$1
@@ -13,15 +13,15 @@ python3 -c 'import venv, ensurepip' 2>/dev/null ||
 command -v cargo >/dev/null || missing "cargo, the Rust toolchain: see https://rustup.rs"
 command -v cc >/dev/null || missing "a C linker, cc (Debian: apt-get install gcc)"
 command -v java >/dev/null ||
-    echo "capeval: note: no java here: comparisons with the reference's Java tools will be left out" >&2
+    echo "capeval: note: java is not installed; comparisons with the reference's Java tools will be skipped" >&2
 
 command -v mvn >/dev/null ||
-    echo "capeval: note: no mvn here: SPICE's model can't be fetched, and its tests may be left out" >&2
+    echo "capeval: note: mvn is not installed; SPICE's model can't be downloaded, and its tests may be skipped" >&2
 
 echo "Installing dependencies into $venv"
 [ -x "$venv/bin/python" ] || python3 -m venv "$venv"
-# Dependency groups need pip 25.1.
+# Dependency groups require pip 25.1.
 "$venv/bin/python" -m pip install --quiet --constraint constraints.txt --upgrade pip
 "$venv/bin/python" -m pip install --quiet --constraint constraints.txt --group dev
-# The native module, which the recipe of .native builds, completes capeval.
+# capeval itself is installed with its native module by the recipe of .native.
 "$venv/bin/python" -m pip install --quiet --no-deps --no-build-isolation --editable server --editable decoding

@@ -1,15 +1,16 @@
 #!/bin/sh
-# Makes the virtual environment of the tests of Ray, Spark, Dask, DuckDB and Polars, or says plainly what is missing.
+# Creates the virtual environment for the tests with Ray, Spark, Dask, DuckDB and Polars, or reports a missing
+# prerequisite.
 # Usage: set_up_distributed.sh FOLDER
-# 700 MB to fetch, 1.5 GB installed. Spark runs on Java 17 or newer.
+# Downloads 700 MB; the environment takes 1.5 GB. Spark requires Java 17 or newer.
 set -eu
 venv=$1
 . "$(dirname "$0")/steps.sh"
 
 if ! command -v java >/dev/null; then
-    can_install || missing "Java 17 or newer, which Spark runs on"
+    can_install || missing "Java 17 or newer, required by Spark"
     echo "Installing Java for Spark"
-    install_debian openjdk-17-jre-headless || missing "openjdk-17-jre-headless, which could not be installed"
+    install_debian openjdk-17-jre-headless || missing "openjdk-17-jre-headless (the installation failed)"
 fi
 
 echo "Installing Ray, Spark, Dask, DuckDB and Polars into $venv"
@@ -17,4 +18,4 @@ rm -rf "$venv"
 python3 -m venv "$venv"
 tried "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --constraint constraints-distributed.txt \
     "ray[data]" pyspark "dask[distributed]" duckdb polars pandas pyarrow pytest click filelock numpy platformdirs rich ||
-    missing "packages that could not be installed"
+    missing "Python packages (the installation failed)"

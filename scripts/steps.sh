@@ -1,11 +1,11 @@
-# What the scripts that set something up share; they read it with `.`.
+# Shared functions of the set-up scripts, which source this file with `.`.
 
 missing() {
     echo "capeval: missing: $1" >&2
     exit 1
 }
 
-# A download that breaks is tried again, three times in all.
+# Runs a command up to three times, for interrupted downloads.
 tried() {
     for attempt in 1 2 3; do
         if "$@"; then return 0; fi
@@ -15,12 +15,12 @@ tried() {
     return 1
 }
 
-# Whether this user can install Debian packages here.
+# Succeeds if this user can install Debian packages.
 can_install() {
     command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]
 }
 
-# Installs Debian packages; where that fails, says what apt-get said last.
+# Installs Debian packages; prints the last lines of apt-get's output if this fails.
 install_debian() {
     export DEBIAN_FRONTEND=noninteractive
     log=$(mktemp)

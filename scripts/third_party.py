@@ -1,6 +1,6 @@
-"""Writes THIRD-PARTY.txt: the crates that are linked into the native module, and the licenses they are under.
+"""Generator of THIRD-PARTY.txt: the crates linked into the native module, and their licenses.
 
-`python scripts/third_party.py`, after a change of Cargo.lock.
+Run `python scripts/third_party.py` after a change of Cargo.lock.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ PROJECT = Path(__file__).parents[1]
 NOTICE = PROJECT / "THIRD-PARTY.txt"
 UNICODE = PROJECT / "scripts" / "licenses" / "Unicode-3.0.txt"
 PLATFORMS = ("x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu")
-# Licenses that ask for no more than a notice. Apache-2.0 is first: its text is that of LICENSE.
+# Licenses that require only a notice. Apache-2.0 is preferred, since its text is already in LICENSE.
 ALLOWED = ("Apache-2.0", "MIT", "BSD-2-Clause", "BSD-3-Clause", "Zlib", "Unicode-3.0")
 _FILES = re.compile(r"(licen[sc]e|copying|unlicense)", re.IGNORECASE)
 _RUST = """\
@@ -36,7 +36,7 @@ the list.
 
 @dataclass(frozen=True, kw_only=True)
 class Crate:
-    """A crate that is linked into the native module."""
+    """A crate linked into the native module, with its license expression and source folder."""
 
     name: str
     version: str
@@ -45,10 +45,10 @@ class Crate:
 
     @property
     def license(self) -> str:
-        """The license that it is used under.
+        """License under which the crate is used.
 
         Raises:
-            SystemExit: It has none that is allowed.
+            SystemExit: None of the crate's licenses is allowed.
         """
         parts = self.expression.replace("/", " OR ").split(" AND ")
         chosen = [
@@ -60,10 +60,10 @@ class Crate:
         return " AND ".join(each for each in dict.fromkeys(chosen) if each is not None)
 
     def texts(self) -> Iterator[str]:
-        """The texts of its licenses, but for Apache-2.0.
+        """Yield the texts of the crate's licenses, except for Apache-2.0.
 
         Raises:
-            SystemExit: It comes without them.
+            SystemExit: The crate does not include its license text.
         """
         files = sorted(path for path in self.folder.iterdir() if path.is_file() and _FILES.match(path.name))
         for name in self.license.split(" AND "):
@@ -71,13 +71,13 @@ class Crate:
                 continue
             named = [path for path in files if name.partition("-")[0].lower() in path.name.lower()]
             if not named and not files:
-                raise SystemExit(f"{self.name} {self.version} comes without the text of its license")
+                raise SystemExit(f"{self.name} {self.version} does not include the text of its license")
             for path in named or files[:1]:
                 yield path.read_text(encoding="utf-8").strip()
 
 
 def linked() -> list[Crate]:
-    """The crates that are linked into the native module, by name."""
+    """Return the crates linked into the native module, sorted by name."""
     crates: dict[tuple[str, str], Crate] = {}
     for platform in PLATFORMS:
         command = ["cargo", "metadata", "--format-version", "1", "--locked", "--filter-platform", platform]
@@ -99,7 +99,7 @@ def _linked(metadata: dict[str, Any]) -> Iterator[dict[str, Any]]:
     seen = set(waiting)
     while waiting:
         one = waiting.pop()
-        # Macros run when it is built, and are no part of what is built.
+        # Procedural macros run at build time, and are not linked.
         if any("proc-macro" in target["kind"] for target in packages[one]["targets"]):
             continue
         if packages[one]["source"] is not None:
@@ -111,7 +111,7 @@ def _linked(metadata: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def notice(crates: list[Crate]) -> str:
-    """The text of the notice."""
+    """Return the text of the notice."""
     rows = "".join(f"{crate.name} {crate.version}: {crate.expression}\n" for crate in crates)
     parts = [_HEAD, rows, _RUST + UNICODE.read_text(encoding="utf-8")]
     for crate in crates:
@@ -122,7 +122,7 @@ def notice(crates: list[Crate]) -> str:
 
 
 def main() -> None:
-    """Writes the notice."""
+    """Write the notice."""
     crates = linked()
     NOTICE.write_text(notice(crates), encoding="utf-8")
     print(f"{NOTICE.name}: {len(crates)} crates")  # noqa: T201

@@ -1,7 +1,7 @@
-"""Time of each test folder and of the slowest test files, from a JUnit XML file.
+"""Test times per folder and of the slowest files, from a JUnit XML file.
 
-Run `pytest --junit-xml report.xml` first. Seconds of parallel processes are added up. The set-up of a fixture
-counts for the first test that uses it.
+Run `pytest --junit-xml report.xml` first. Times of parallel processes are added. The set-up time of a fixture
+counts toward the first test that uses it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def get_file(class_name: str) -> str:
 
 
 def measure(report: Path, slowest: int = 30) -> dict[str, Any]:
-    """Return seconds and number of tests per folder and of the slowest files.
+    """Return the seconds and number of tests per folder, and of the slowest files.
 
     Raises:
         ValueError: The file is not JUnit XML, or contains no tests.
@@ -61,7 +61,7 @@ def _make_rows(key: str, times: Mapping[str, Sequence[float]]) -> list[dict[str,
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the times."""
     parser = make_parser("time_tests", __doc__)
-    parser.add_argument("report", type=Path, help="file that pytest wrote, such as report.xml")
+    parser.add_argument("report", type=Path, help="JUnit XML file of pytest, such as report.xml")
     parser.add_argument("--slowest", type=int, default=30, help="number of files to list (default: 30)")
     options = parser.parse_args(arguments)
     try:

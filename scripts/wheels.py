@@ -1,8 +1,8 @@
 """Build of a release: all wheels and source distributions.
 
 Run `python scripts/wheels.py --output dist x86_64 aarch64`. capeval has one wheel per Linux architecture;
-capeval-server and capeval-decoding are pure Python. Zig is the linker, so one machine builds for both
-architectures, and the wheels need only the C library of manylinux2014 (glibc 2.17) or newer.
+capeval-server and capeval-decoding are pure Python. The linker is Zig, so that one machine can build for both
+architectures, and the wheels only require the C library of manylinux2014 (glibc 2.17) or newer.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ TARGETS = {
     "aarch64": "aarch64-unknown-linux-gnu",
 }
 PURE = {"capeval_server": "server", "capeval_decoding": "decoding"}
-"""The pure distributions, as in the names of their files: the folder of each one's pyproject.toml."""
+"""Folder of pyproject.toml of each pure Python distribution, by the name in its file names."""
 
 
 def build(architectures: list[str], output: Path) -> None:
     """Build all wheels and source distributions into a folder.
 
     Args:
-        architectures: The architectures of capeval's wheels, as in `TARGETS`.
-        output: The folder, which must not contain distributions of an earlier build.
+        architectures: Architectures of capeval's wheels, keys of `TARGETS`.
+        output: Output folder, which must not contain distributions of an earlier build.
 
     Raises:
         SystemExit: The folder contains such distributions, or Rust has no standard library for a target.
@@ -61,7 +61,7 @@ def _missing_target(target: str) -> str:
 def _run_maturin(*arguments: str) -> None:
     """Run the maturin of this environment."""
     programs = Path(sys.executable).parent
-    # It looks for cargo-zigbuild on the path.
+    # maturin searches for cargo-zigbuild in PATH.
     environment = {**os.environ, "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
     command = [str(programs / "maturin"), *arguments]
     subprocess.run(command, cwd=PROJECT, env=environment, check=True)  # noqa: S603
@@ -70,8 +70,8 @@ def _run_maturin(*arguments: str) -> None:
 def main() -> None:
     """Build the distributions for the architectures on the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("architectures", nargs="+", choices=list(TARGETS), help="such as x86_64")
-    parser.add_argument("--output", type=Path, default=PROJECT / "dist", help="default: dist")
+    parser.add_argument("architectures", nargs="+", choices=list(TARGETS), help="architectures to build for")
+    parser.add_argument("--output", type=Path, default=PROJECT / "dist", help="output folder (default: dist)")
     arguments = parser.parse_args()
     build(arguments.architectures, arguments.output.resolve())
 

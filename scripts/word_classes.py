@@ -1,6 +1,6 @@
-"""Writes the list of COCO's words and their classes: `python scripts/word_classes.py FOLDER`.
+"""Generator of the list of COCO's words and their classes: `python scripts/word_classes.py FOLDER`.
 
-FOLDER is that of WordNet 3.0's dictionary, such as Debian's `/usr/share/wordnet` (package wordnet-base).
+FOLDER contains the WordNet 3.0 dictionary, such as Debian's `/usr/share/wordnet` (package wordnet-base).
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ HEAD = """\
 
 
 def main(folder: Path) -> None:
-    """Writes the list from the dictionary in a folder."""
+    """Write the list from the dictionary in a folder."""
     words: set[str] = set()
     for split in ("val2014", "train2014"):
         words.update(word_counts(coco.captions(split), 1000).words)
     classes = wordnet_classes(words, folder)
     with (folder / "index.noun").open(encoding="utf-8") as file:
-        # The license: numbered lines after two spaces, before the words.
+        # The license precedes the words: numbered lines, indented by two spaces.
         notice = [line.split(maxsplit=1)[1:] for line in file if line.startswith("  ")]
     notice_text = "".join(f"# {line[0].rstrip()}".rstrip() + "\n" if line else "#\n" for line in notice)
     rows = "".join(f"{word}\t{name}\n" for word, name in sorted(classes.items()))

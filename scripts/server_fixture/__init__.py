@@ -1,1 +1,1 @@
-"""Makes the fixture of a server's database and files in `tests/server/fixtures/`."""
+"""Creation of the server fixture in `tests/server/fixtures/`: database and files."""

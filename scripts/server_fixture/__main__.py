@@ -1,6 +1,7 @@
-"""Makes the backups in `tests/server/fixtures/`: of a server with SQLite, and with PostgreSQL.
+"""Creation of the backups in `tests/server/fixtures/`, of a server with SQLite and PostgreSQL.
 
-It was run once. Every later version of the server must open these backups, so they are never made again.
+This was run once. Every later version of the server must be able to open these backups, so they must not be
+created again.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from scripts.server_fixture.rows import add_rows
 
 
 def main() -> None:
-    """Run the command."""
+    """Create both backups."""
     parser = argparse.ArgumentParser(prog="python -m scripts.server_fixture", description=__doc__)
-    parser.add_argument("folder", type=Path, help="The folder of the archives.")
+    parser.add_argument("folder", type=Path, help="folder for the archives")
     folder = parser.parse_args().folder
     folder.mkdir(parents=True, exist_ok=True)
     clock = fix_clock()

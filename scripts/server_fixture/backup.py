@@ -1,4 +1,4 @@
-"""Backups of a server as docs/server/running.md describes them, each packed into one archive."""
+"""Backups of a server as described in docs/server/running.md, each in one archive."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from scripts.goldens.names import ENVIRONMENT
 __all__ = ["back_up_postgresql", "back_up_sqlite"]
 
 _ALIAS = "copy"
-# Newer than the oldest PostgreSQL that Django supports, or random.
+# Lines of a dump that are random, or newer than the oldest PostgreSQL version that Django supports.
 _LEFT_OUT = ("SET transaction_timeout", "\\restrict", "\\unrestrict")
 
 
@@ -28,12 +28,12 @@ def back_up_sqlite(data: Path, archive: Path) -> None:
     """Back up a server with SQLite.
 
     Args:
-        data: The data folder.
-        archive: The archive, a tar file compressed by xz.
+        data: Data folder of the server.
+        archive: Path of the archive, a tar file compressed with xz.
     """
     from django.db import connection
 
-    # Without deleted rows, and with all that the write-ahead log has.
+    # The copy includes the write-ahead log, and no deleted rows.
     copy = data.parent / "copy.sqlite3"
     with connection.cursor() as cursor:
         cursor.execute("VACUUM INTO %s", [str(copy)])
@@ -41,7 +41,7 @@ def back_up_sqlite(data: Path, archive: Path) -> None:
 
 
 def back_up_postgresql(data: Path, archive: Path) -> None:
-    """Copy the rows of a server with SQLite into PostgreSQL, and back up that."""
+    """Copy the rows of a server from SQLite to PostgreSQL, and back up the latter."""
     with postgres.running() as address:
         command = [sys.executable, "-m", "capeval_server", "migrate"]
         env = {**os.environ, f"{ENVIRONMENT}SERVER_DATABASE": address}
@@ -61,7 +61,7 @@ def _copy_rows(address: str) -> None:
     connections.databases[_ALIAS] = connections.configure_settings(settings)[_ALIAS]
     models = list(_models())
     with transaction.atomic(using=_ALIAS), connections[_ALIAS].cursor() as cursor:
-        # `migrate` made their rows, with other keys.
+        # Removes the rows that `migrate` created with different keys.
         cursor.execute("TRUNCATE auth_permission, django_content_type CASCADE")
         for model in models:
             rows = list(model._base_manager.using("default").order_by("pk"))
@@ -86,7 +86,7 @@ def _dump(address: str) -> bytes:
 
 
 def _pack(database: dict[str, bytes], data: Path, archive: Path) -> None:
-    """Write an archive of a copy of the database, the files and the secret key."""
+    """Write an archive with the database copy, the files and the secret key."""
     paths = [path for path in sorted((data / "files").rglob("*")) if path.is_file()]
     members = {
         **database,

@@ -1,4 +1,4 @@
-"""Rows for the tables that the story of the goldens leaves empty."""
+"""Rows for tables that are empty after the story of the goldens."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _add_challenge(story: Story) -> None:
 
 
 def _leave_teams(story: Story) -> None:
-    """Have two users submit; one leaves the team, and the other one's account is deleted."""
+    """Let two users submit; then remove one from the team, and delete the other's account."""
     from django.contrib.auth.models import User
 
     for name in ("former", "deleted"):
@@ -112,7 +112,7 @@ def _captions(caption: str) -> io.BytesIO:
 
 
 def _refuse(story: Story) -> None:
-    """Refuse an upload."""
+    """Send an upload that the server rejects."""
     story.step("refuse")
     file = io.BytesIO(b"[")
     file.name = "captions_val_mine_results.json"
@@ -121,11 +121,11 @@ def _refuse(story: Story) -> None:
         "/api/challenges/small/phases/open/submissions", {"file": file, "method": "m"}, headers=bob.headers
     )
     if answer.status_code != 422:
-        raise RuntimeError(f"the upload was not refused: {answer.status_code}")
+        raise RuntimeError(f"the upload was not rejected: status {answer.status_code}")
 
 
 def _judge(story: Story) -> None:
-    """Create a campaign with a training, checks and repeats; two annotators work on it."""
+    """Create a campaign with training, checks and repeats, and answer as two annotators."""
     known = {"expected": {"choice": "first"}}
     items = [
         {"key": f"training-{number}", **_texts(number), **known, "training": True, "explanation": "Look."}
@@ -140,7 +140,7 @@ def _judge(story: Story) -> None:
 
 
 def _choose(story: Story) -> None:
-    """Create a campaign that chooses the next pairs; two annotators work on it."""
+    """Create a campaign with adaptive pair selection, and answer as two annotators."""
     pairs = [(0, 1), (1, 2), (2, 0)]
     items = [
         {
@@ -163,7 +163,7 @@ def _texts(number: int) -> dict[str, Any]:
 
 
 def _workers(story: Story, slug: str, kind: str, items: list[dict[str, Any]], *, number: int) -> list[Person]:
-    """Create and open a campaign; return annotators who agreed to take part."""
+    """Create and open a campaign; return annotators that have agreed to its texts."""
     story.step(f"campaign {slug}")
     folder = story.scratch / slug
     folder.mkdir()
@@ -196,7 +196,7 @@ def _agree(slug: str, worker: Person) -> Person:
 
 
 def _work(slug: str, worker: Person, *, batches: int) -> None:
-    """Answer the items of some batches, and go on after a training."""
+    """Answer the items of some batches, and continue after the training."""
     for _ in range(batches):
         batch = worker.ask("POST", f"annotate/{slug}/next")
         for item in batch["items"]:
@@ -207,7 +207,7 @@ def _work(slug: str, worker: Person, *, batches: int) -> None:
 
 
 def _review(story: Story) -> None:
-    """Accept an answer, reject another one, and add captions that are known elsewhere."""
+    """Accept one answer, reject another, and import known captions."""
     story.step("review")
     olga = story.people["olga"]
     waiting = olga.ask("GET", "campaigns/reviewed/reviews")["answers"]
@@ -220,7 +220,7 @@ def _review(story: Story) -> None:
 
 
 def _set_aside(story: Story) -> None:
-    """Save a draft of an answer, and report an item."""
+    """Save a draft of an answer and report an item."""
     story.step("set aside")
     annotator, place = story.people["annotator"], "annotate/write-campaign"
     (first, second) = annotator.ask("POST", f"{place}/next")["items"]
@@ -231,7 +231,7 @@ def _set_aside(story: Story) -> None:
 
 
 def _exclude(story: Story) -> None:
-    """Block two annotators, and lift one of the blocks."""
+    """Block two annotators and lift one of the blocks."""
     story.step("exclude")
     olga, place = story.people["olga"], "campaigns/pairwise-campaign/workers"
     one, other, *_ = olga.ask("GET", place)["workers"]
@@ -241,7 +241,7 @@ def _exclude(story: Story) -> None:
 
 
 def _come_from_panel(story: Story) -> None:
-    """Have a panel send two annotators; one finishes, and one withdraws."""
+    """Let two annotators enter from a panel; one finishes, the other withdraws."""
     story.step("panel")
     path = story.scratch / "panel.toml"
     path.write_text('name = "panel"\nanswers = 1\n')
@@ -256,7 +256,7 @@ def _come_from_panel(story: Story) -> None:
 
 
 def _wait(story: Story) -> None:
-    """Leave what waits for a worker, a user or a confirmation of an address."""
+    """Add pending rows: for a worker, a user and the confirmation of an e-mail address."""
     from django.contrib.auth.models import User
 
     from capeval_server.jobs.models import Worker
@@ -270,7 +270,7 @@ def _wait(story: Story) -> None:
     announcement = {"title": "Soon", "text": "The next phase."}
     story.people["olga"].ask("POST", "challenges/small/organize/announcements", announcement)
     Mail.objects.create(user=User.objects.get(username="ann"), subject="Waiting", text="A mail that waits.")
-    # As of a worker that was killed.
+    # Simulates a worker that was killed.
     Worker.objects.create(name="host:1")
 
 

@@ -426,7 +426,7 @@ class TestCommands:
     def test_a_folder_without_packages_is_an_error(self, script: str, tmp_path: Path) -> None:
         ended = self.run(script, "--root", str(tmp_path))
         assert ended.returncode == 2
-        assert f"no package in a folder src and no crate in {tmp_path}" in ended.stderr
+        assert f"no Python package in a 'src' folder and no crate in {tmp_path}" in ended.stderr
 
     def test_times(self, tmp_path: Path) -> None:
         write(tmp_path, {"report.xml": TestTimes.REPORT})

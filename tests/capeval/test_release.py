@@ -176,7 +176,7 @@ def test_another_license_is_refused(expression: str) -> None:
 
 
 def test_a_license_without_its_text_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SystemExit, match=r"a 1.0.0 comes without the text"):
+    with pytest.raises(SystemExit, match=r"a 1.0.0 does not include the text"):
         list(dataclasses.replace(CRATE, folder=tmp_path).texts())
     (tmp_path / "LICENSE-MIT").write_text("Permission is hereby granted\n")
     assert list(dataclasses.replace(CRATE, folder=tmp_path).texts()) == ["Permission is hereby granted"]

@@ -51,5 +51,5 @@ def test_dotted_names_and_paths_but_not_stored_strings() -> None:
 
 
 def test_a_name_that_is_used_already_is_an_error() -> None:
-    with pytest.raises(ValueError, match="shapes = solids"):
+    with pytest.raises(ValueError, match="cannot rename 'shapes' to 'solids'"):
         rename("from capeval import shapes\nsolids = shapes\n")

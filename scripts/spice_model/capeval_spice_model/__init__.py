@@ -1,1 +1,1 @@
-"""The model of SPICE, for capeval to find."""
+"""SPICE model, found automatically by capeval."""
