@@ -1,4 +1,4 @@
-# What people and CI both run. Every recipe does its own set-up.
+# Recipes for developers and CI. Every recipe does its own set-up.
 .DEFAULT_GOAL := help
 .PHONY: help demo serve test test-system test-processes lint lint-rust lint-python test-rust test-python conformance conformance-spice spice-wheel bench bench-kernels bench-search bench-server docs pictures wheel clean test-training release-check goldens goldens-record audit notebooks test-distributed test-baselines
 
@@ -8,10 +8,10 @@ RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.l
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_QUIET := 1
 
-help: ## List the recipes
+help: ## List all recipes
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 20
 
-# The dependencies, and the native module built from the Rust sources.
+# The virtual environment with all dependencies.
 $(VENV)/.dependencies: pyproject.toml server/pyproject.toml decoding/pyproject.toml constraints.txt scripts/set_up.sh
 	@sh scripts/set_up.sh $(VENV)
 	@touch $@
@@ -22,19 +22,19 @@ $(VENV)/.native: $(VENV)/.dependencies $(RUST)
 	@rm -f $(VENV)/.native-release
 	@touch $@
 
-# The module of the wheels, for timings and long comparisons. It replaces the development build.
+# The native module as in the wheels, for benchmarks and long comparisons. It replaces the development build.
 $(VENV)/.native-release: $(VENV)/.dependencies $(RUST)
 	@echo "Building the native module for release (a few minutes the first time)"
 	@PIP_CONSTRAINT=constraints.txt $(BIN)/maturin develop --release --quiet
 	@touch $(VENV)/.native $@
 
-# SPICE's model, from the reference's jars. Without it the tests of SPICE are skipped.
+# SPICE's model, built from the reference's jars. If it can't be built, the tests of SPICE are skipped.
 $(VENV)/.spice: $(VENV)/.native
-	@echo "Building SPICE's model (Maven fetches 378 MB unless the jars are on this machine)"
+	@echo "Building SPICE's model (Maven downloads 378 MB unless the jars are on this machine)"
 	@if $(BIN)/capeval resources spice; then touch $@; else \
-	    echo "capeval: note: the tests that need SPICE's model will be skipped" >&2; fi
+	    echo "capeval: note: tests that need SPICE's model will be skipped" >&2; fi
 
-# An object store (S3). Without it the tests of files in an object store are skipped.
+# An object store (S3). If it can't be installed, the tests of files in an object store are skipped.
 $(VENV)/.object-store: scripts/object_store.xml scripts/object_store.sh
 	@sh scripts/object_store.sh $(VENV)/object-store
 	@touch $@
@@ -43,15 +43,15 @@ demo: $(VENV)/.native ## Score the held-out human captions of COCO val2014 and w
 	@$(BIN)/capeval demo --output demo
 
 PORT := 8000
-serve: $(VENV)/.native ## Start a server with the COCO challenge and campaigns loaded, to try in a browser (PORT=8001 for another port)
+serve: $(VENV)/.native ## Start a demo server with the COCO challenge and campaigns (PORT=8001 for a different port)
 	@$(BIN)/python -m examples.demo_server --folder demo-server --port $(PORT)
 
-# Linking the native module uses one processor, so the crates are checked at the same time.
-test: ## The gate: lints, types and most tests, in ten minutes
+# Linking the native module uses only one core, so the crates are checked at the same time.
+test: ## Run linters, type checks and most tests in ten minutes: the gate for commits
 	@$(MAKE) --no-print-directory --jobs 2 $(VENV)/.native lint-rust test-rust lint-python
 	@$(MAKE) --no-print-directory test-python
 
-lint: lint-rust lint-python ## Format, lints and types
+lint: lint-rust lint-python ## Check formatting, lints and types
 
 lint-rust:
 	cargo fmt --all --check
@@ -62,30 +62,30 @@ lint-python: $(VENV)/.native
 	$(BIN)/ruff check
 	$(BIN)/mypy
 
-# Each run tries the same random examples; `make conformance` tries new ones.
-test-rust: ## The tests of the Rust crates
+# Each run uses the same random examples; `make conformance` uses new ones.
+test-rust: ## Run the tests of the Rust crates
 	MAKEFLAGS= PROPTEST_RNG_SEED=1 cargo test --workspace --exclude capeval-python --quiet
 
-# A test process that dies ends the run and names its test. If it were restarted, the run could hang.
+# A crashed test process ends the run and its test is named. With restarts, the run could hang.
 PYTEST := $(BIN)/pytest -n auto --max-worker-restart 0
-test-python: $(VENV)/.native ## The gate's tests of the Python packages, the command line, the server and the documents
+test-python: $(VENV)/.native ## Run the gate's tests of the Python packages, command line, server and documentation
 	@sh scripts/install_packages.sh chromium
 	$(PYTEST) --dist worksteal --no-migrations -m "not conformance and not system"
 
-# Each process runs whole modules, so that the servers of a module are started once.
-test-processes: $(VENV)/.native $(VENV)/.spice $(VENV)/.object-store ## The system tests with servers, databases, browsers, Java and SPICE's model
+# Each process runs whole modules, so that the servers of a module start only once.
+test-processes: $(VENV)/.native $(VENV)/.spice $(VENV)/.object-store ## Run the system tests with servers, databases, browsers, Java and SPICE's model
 	@sh scripts/install_packages.sh chromium postgresql nginx caddy
 	$(PYTEST) --dist loadfile --no-loadscope-reorder -m "system and not conformance"
 
-test-system: ## The system tests, in 45 minutes: servers, databases, browsers, Java, PyTorch, engines, goldens
+test-system: ## Run all system tests in 45 minutes: servers, databases, browsers, Java, PyTorch, engines, goldens
 	@$(MAKE) --no-print-directory test-processes
 	@$(MAKE) --no-print-directory test-training
 	@$(MAKE) --no-print-directory test-baselines
 	@$(MAKE) --no-print-directory test-distributed
 	@$(MAKE) --no-print-directory goldens
 
-# The tests with PyTorch have an environment of their own, with Debian's PyTorch; TORCH=pypi takes the newest one
-# (2.9 GB to fetch).
+# The tests with PyTorch have a separate environment with Debian's PyTorch. TORCH=pypi uses the newest version
+# (2.9 GB to download).
 TORCH := debian
 SOURCES := src:server/src:decoding/src
 TRAINING := .venv-training-$(TORCH)
@@ -93,13 +93,13 @@ $(TRAINING)/.dependencies: scripts/set_up_training.sh constraints-training.txt
 	@sh scripts/set_up_training.sh $(TRAINING) $(TORCH)
 	@touch $@
 
-test-training: $(VENV)/.native $(TRAINING)/.dependencies ## The tests of torchmetrics, on several processes, and of Hugging Face's evaluate
+test-training: $(VENV)/.native $(TRAINING)/.dependencies ## Run the tests with torchmetrics (on several processes) and Hugging Face evaluate
 	PYTHONPATH=$(SOURCES) $(TRAINING)/bin/python -m pytest -c tests/training/pytest.ini tests/training
 
-test-baselines: $(VENV)/.native $(TRAINING)/.dependencies ## The tests of the captioners of capeval_decoding, which need PyTorch
+test-baselines: $(VENV)/.native $(TRAINING)/.dependencies ## Run the tests of capeval_decoding's captioners, which need PyTorch
 	PYTHONPATH=$(SOURCES) $(TRAINING)/bin/python -m pytest -c tests/decoding/captioners/pytest.ini tests/decoding/captioners
 
-# In an environment of its own, with shards of COCO 2014.
+# The tests with distributed engines have a separate environment, and use shards of COCO 2014.
 DISTRIBUTED := .venv-distributed
 $(DISTRIBUTED)/.dependencies: scripts/set_up_distributed.sh constraints-distributed.txt
 	@sh scripts/set_up_distributed.sh $(DISTRIBUTED)
@@ -109,10 +109,10 @@ $(DISTRIBUTED)/.shards: $(VENV)/.native $(DISTRIBUTED)/.dependencies benchmarks/
 	@$(BIN)/python -m benchmarks.shards $(DISTRIBUTED)/shards --images 2000 --shard 500
 	@touch $@
 
-test-distributed: $(VENV)/.native $(VENV)/.spice $(DISTRIBUTED)/.shards ## The recipes for Ray, Spark, Dask, DuckDB and Polars, on the engines themselves
+test-distributed: $(VENV)/.native $(VENV)/.spice $(DISTRIBUTED)/.shards ## Run the tests with Ray, Spark, Dask, DuckDB and Polars
 	CAPEVAL_SHARDS=$(DISTRIBUTED)/shards PYTHONPATH=$(SOURCES) $(DISTRIBUTED)/bin/python -m pytest -c tests/distributed/pytest.ini tests/distributed
 
-conformance: $(VENV)/.native-release $(VENV)/.spice ## Compare all of the real data with the reference, and try many examples
+conformance: $(VENV)/.native-release $(VENV)/.spice ## Compare results on all real data with the reference, and test many random examples
 	$(BIN)/pytest -m conformance -raP
 	$(BIN)/pytest tests/properties --hypothesis-profile=thorough
 	PROPTEST_CASES=4096 cargo test --workspace --exclude capeval-python --release --quiet
@@ -120,57 +120,57 @@ conformance: $(VENV)/.native-release $(VENV)/.spice ## Compare all of the real d
 
 CAPTIONS := 2000
 SEED := 1
-conformance-spice: $(VENV)/.spice ## Compare SPICE's every stage with Java on CAPTIONS new captions made with SEED
+conformance-spice: $(VENV)/.spice ## Compare every stage of SPICE with Java on CAPTIONS captions generated from SEED
 	$(BIN)/python -m tests.conformance.spice.compare --captions $(CAPTIONS) --seed $(SEED)
 
-bench: $(VENV)/.native-release $(VENV)/.spice ## Time capeval and the reference side by side, in one run
+bench: $(VENV)/.native-release $(VENV)/.spice ## Benchmark capeval and the reference in the same run
 	$(BIN)/python -m benchmarks
 
-bench-kernels: ## Time the Rust kernels with Criterion
+bench-kernels: ## Benchmark the Rust kernels with Criterion
 	cargo bench --workspace --exclude capeval-python
 
-bench-search: $(VENV)/.native-release ## Time constrained beam search alone
+bench-search: $(VENV)/.native-release ## Benchmark constrained beam search
 	$(BIN)/python -m benchmarks.constrained_search
 
-bench-server: $(VENV)/.native-release ## Time a server's pages under load, how many submissions its workers score, and large campaigns
+bench-server: $(VENV)/.native-release ## Benchmark a server's pages under load, scoring of submissions, and large campaigns
 	$(BIN)/python -m benchmarks.server_load
 	$(BIN)/python -m benchmarks.server_scoring
 	$(BIN)/python -m benchmarks.annotation
 
-docs: $(VENV)/.native ## Build the documents into site/, which works from the disk: open site/index.html
+docs: $(VENV)/.native ## Build the documentation into site/; open site/index.html in a browser
 	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet --fresh-env -d build/docs docs site
 
-notebooks: $(VENV)/.native ## Run the documents' notebooks, and store what they show
+notebooks: $(VENV)/.native ## Execute the notebooks of the documentation and save their outputs
 	@$(BIN)/python -m scripts.run_notebooks
 
-pictures: $(VENV)/.native ## Take the pictures of the documents, of the demo's report and server
+pictures: $(VENV)/.native ## Take the screenshots of the documentation, from the demo's report and server
 	@sh scripts/install_packages.sh chromium
 	$(BIN)/python scripts/pictures.py --output docs/pictures
 
-# What builds and checks what is released: Zig links against the C library of manylinux2014, whatever this machine has.
+# The tools that build and check releases. Zig links against the C library of manylinux2014 on every machine.
 $(VENV)/.release: $(VENV)/.dependencies
 	@$(BIN)/pip install --constraint constraints.txt --group release
 	@touch $@
 
 ARCHITECTURES := x86_64 aarch64
-wheel: $(VENV)/.release ## Build wheels of Linux for ARCHITECTURES, for Python 3.11 and newer, and the source distribution into dist/
+wheel: $(VENV)/.release ## Build wheels (Linux on ARCHITECTURES, Python 3.11 and newer) and source distributions into dist/
 	@$(BIN)/python scripts/wheels.py --output dist $(ARCHITECTURES)
 
-release-check: wheel $(VENV)/.native ## Build what is released, and check it: licenses, versions, contents, and that it installs and works
+release-check: wheel $(VENV)/.native ## Build the distributions and check licenses, versions, contents and installation
 	@$(BIN)/python scripts/release_check.py dist
 
-spice-wheel: $(VENV)/.spice ## Build capeval-spice-model, a wheel with SPICE's model under its own licenses, into dist/
+spice-wheel: $(VENV)/.spice ## Build capeval-spice-model, a wheel with SPICE's model and its licenses, into dist/
 	$(BIN)/python scripts/spice_wheel.py --output dist
 
-# Strict: a package that PyPI says nothing about, as where a mirror has no advisories, is no success.
-audit: $(VENV)/.native ## Ask PyPI for advisories about the dependencies: the versions that CI installs, and the lowest of the server
+# --strict: fails if PyPI has no information about a package, for example because a mirror has no advisories.
+audit: $(VENV)/.native ## Check the dependencies for known vulnerabilities: CI's versions and the lowest allowed ones
 	@$(BIN)/python -m pip_audit --version >/dev/null 2>&1 || $(BIN)/pip install --constraint constraints.txt pip-audit
 	@$(BIN)/python scripts/lowest.py > $(VENV)/lowest.txt
 	$(BIN)/python -m pip_audit --strict --no-deps --disable-pip --progress-spinner off --requirement $(VENV)/lowest.txt
 	$(BIN)/python -m pip_audit --strict --no-deps --disable-pip --progress-spinner off --requirement constraints.txt
 
 GOLDENS := $(BIN)/python -m scripts.goldens
-goldens: $(VENV)/.native $(VENV)/.spice ## Compare the public behavior with the recording in goldens/ (OPTIONS="--only urls": some of it)
+goldens: $(VENV)/.native $(VENV)/.spice ## Compare the public behavior with the recording in goldens/ (OPTIONS="--only urls" for a part)
 	@sh scripts/install_packages.sh postgresql
 	@$(GOLDENS) $(OPTIONS)
 
@@ -178,5 +178,5 @@ goldens-record: $(VENV)/.native $(VENV)/.spice ## Record the public behavior in 
 	@sh scripts/install_packages.sh postgresql
 	@$(GOLDENS) --record $(OPTIONS)
 
-clean: ## Remove what the recipes made
+clean: ## Remove all files created by the recipes
 	rm -rf $(VENV) .venv-training-* .venv-distributed target build dist site jupyter_execute demo demo-server src/capeval/_native*.so
