@@ -79,7 +79,7 @@ def stored(server: Server, slug: str) -> list[str]:
 
 def begin(page: Page, server: Server, slug: str, token: str) -> None:
     page.goto(f"{server.root}/annotate/{slug}/enter/{token}/")
-    page.get_by_role("button", name="I agree, begin").click()
+    page.get_by_role("button", name="I agree – start").click()
     expect(page.get_by_text("(1/5)")).to_be_visible()
 
 
@@ -106,7 +106,7 @@ def test_a_batch_by_keyboard(
     page = visitor.page
     visitor.go(f"/annotate/{slug}/enter/{token}/")
     page.screenshot(path=tmp_path / "texts.png", full_page=True)
-    visitor.tab_to(page.get_by_role("button", name="I agree, begin"))
+    visitor.tab_to(page.get_by_role("button", name="I agree – start"))
     page.keyboard.press("Enter")
     expect(page.get_by_text("(1/5)")).to_be_visible()
     visitor.look()
@@ -143,7 +143,7 @@ def test_rules_speak_while_somebody_writes(browser: Browser, server: Server, tmp
     expect(page.get_by_text("Not stored: Please do not start with")).to_be_visible()
     expect(field).to_have_value("There is a cart in the street")
     expect(field).to_be_focused()
-    reason = page.get_by_label("Why it is kept as it is").locator("visible=true")
+    reason = page.get_by_label("Reason for keeping this sentence").locator("visible=true")
     expect(reason).to_have_count(0)
     field.fill("a cart stands in a street")
     expect(page.get_by_text("at least 8 words (it has 6)").first).to_be_visible()

@@ -65,7 +65,7 @@ def test_from_a_panel_through_training_to_the_end_and_out(
     page = visitor.page
     visitor.go(f"/annotate/{slug}/enter/?PROLIFIC_PID=ann&STUDY_ID=s&SESSION_ID=1")
     assert page.url.endswith(f"/annotate/{slug}/")
-    visitor.press("I agree, begin")
+    visitor.press("I agree – start")
     for right in (False, True):
         expect(page.get_by_text("This is the training")).to_be_visible()
         for place in (1, 2):
@@ -74,23 +74,23 @@ def test_from_a_panel_through_training_to_the_end_and_out(
             hound_is_left = "a hound" in item.locator(".choice").first.inner_text()
             page.keyboard.press("f" if hound_is_left == right else "j")
         expect(page.locator("#finished")).to_be_visible()
-        visitor.press("Go on", role="link")
+        visitor.press("Continue", role="link")
         heading = page.get_by_role("heading", level=1)
-        expect(heading).to_have_text(f"The training: {2 if right else 0} of 2 right")
+        expect(heading).to_have_text(f"Training: {2 if right else 0} of 2 correct")
         assert page.locator(".explained").inner_text().count("Hounds are dogs.") == 2
-        visitor.press("Go on")
+        visitor.press("Continue")
     for place in (1, 2):
         expect(page.locator(".item:visible")).to_have_attribute("aria-label", f"Item {place} of 2")
         page.keyboard.press("f")
-    visitor.press("Go on", role="link")
+    visitor.press("Continue", role="link")
     expect(page.get_by_text("You are done: all that was asked for is answered.")).to_be_visible()
-    back = page.get_by_role("link", name="Go back to the panel with this code")
+    back = page.get_by_role("link", name="Return to the study site with this code")
     assert (back.get_attribute("href") or "").startswith("https://x.org/?cc=C")
     visitor.press("Your data", role="link")
-    assert "I want to withdraw for good" in page.locator("main").inner_text()
-    visitor.tick("I want to withdraw for good")
+    assert "I want to withdraw permanently" in page.locator("main").inner_text()
+    visitor.tick("I want to withdraw permanently")
     visitor.press("Withdraw")
-    expect(page.get_by_role("heading", name="You have left")).to_be_visible()
+    expect(page.get_by_role("heading", name="You have withdrawn")).to_be_visible()
     page.goto(f"{server.root}/annotate/{slug}/")
     expect(page.get_by_text("you have withdrawn from this campaign")).to_be_visible()
 
@@ -104,24 +104,24 @@ def test_the_training_of_who_writes_by_keyboard(
     visitor = Visitor(server, context_of(browser, scheme, size))
     page = visitor.page
     visitor.go(f"/annotate/{slug}/enter/{token}/")
-    visitor.press("I agree, begin")
-    expect(page.get_by_text("This is the training: at least 2 of 2 must be right")).to_be_visible()
+    visitor.press("I agree – start")
+    expect(page.get_by_text("This is the training. You need at least 2 of 2 correct answers.")).to_be_visible()
     for place in (1, 2):
         item = page.locator(".item:visible")
         expect(item).to_have_attribute("aria-label", f"Item {place} of 2")
         sentence = item.locator(".sentence").inner_text()
         page.keyboard.press("f" if right[sentence] == "breaks" else "j")
     expect(page.locator("#finished")).to_be_visible()
-    visitor.press("Go on", role="link")
-    expect(page.get_by_role("heading", level=1)).to_have_text("The training: 2 of 2 right")
-    visitor.press("Go on")
-    expect(page.get_by_text("This is practice: what you write is not used.")).to_be_visible()
+    visitor.press("Continue", role="link")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Training: 2 of 2 correct")
+    visitor.press("Continue")
+    expect(page.get_by_text("This is practice: your sentences will not be used.")).to_be_visible()
     field = page.get_by_label("Your sentence").locator("visible=true")
     visitor.tab_to(field)
     page.keyboard.type("A cart that was red stands in a street")
     with page.expect_navigation():
         page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", level=1)).to_have_text("The practice")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Practice")
     visitor.look()
     said = page.locator(".explained").inner_text()
     for text in ("A cart that was red", "only what the image shows", "a red cart stands in a narrow street"):
@@ -129,7 +129,7 @@ def test_the_training_of_who_writes_by_keyboard(
     picture = page.locator(".explained .picture img")
     expect(picture).to_be_visible()
     assert picture.evaluate("image => image.complete && image.naturalWidth > 0")
-    visitor.press("Go on")
+    visitor.press("Continue")
     expect(page.get_by_text("(1/2)")).to_be_visible()
     assert page.get_by_text("This is practice").count() == 0
 
@@ -144,17 +144,17 @@ def test_no_images_with_warnings_by_keyboard(
     visitor = Visitor(server, context_of(browser, scheme, size))
     page = visitor.page
     visitor.go(f"/annotate/{slug}/enter/{token}/")
-    visitor.tick("Give me no images that have a warning")
-    visitor.press("I agree, begin")
+    visitor.tick("Don't show me images with a warning")
+    visitor.press("I agree – start")
     expect(page.get_by_text("There is no work for you now.")).to_be_visible()
     visitor.press("Your data", role="link")
-    box = page.get_by_label("Give me no images that have a warning")
+    box = page.get_by_label("Don't show me images with a warning")
     expect(box).to_be_checked()
     visitor.tab_to(box)
     page.keyboard.press("Space")
     visitor.press("Save")
     expect(page.locator(".item:visible .warned summary")).to_have_text("Warning: blood. Show the image")
-    visitor.press("Give me no images with a warning")
+    visitor.press("Don't show me images with a warning")
     expect(page.get_by_text("You will not see images with a warning.")).to_be_visible()
     expect(page.get_by_text("There is no work for you now.")).to_be_visible()
 
@@ -171,7 +171,7 @@ def test_warnings_and_zoom_by_keyboard(
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     visitor.go(f"/annotate/{slug}/enter/{token}/")
-    visitor.press("I agree, begin")
+    visitor.press("I agree – start")
     warning = page.locator(".item:visible .warned summary")
     expect(warning).to_have_text("Warning: blood. Show the image")
     assert not [address for address in asked if "/image/" in address]

@@ -85,7 +85,7 @@ def answer(visitor: Visitor, slug: str, sentence: str) -> None:
     """Agrees, and writes a sentence for each item of the batch."""
     page = visitor.page
     visitor.go(f"/annotate/{slug}/")
-    visitor.tab_to(page.get_by_role("button", name="I agree, begin"))
+    visitor.tab_to(page.get_by_role("button", name="I agree – start"))
     page.keyboard.press("Enter")
     # Until the page's program runs, all items are shown.
     expect(page.get_by_label("Your sentence").locator("visible=true")).to_have_count(1)

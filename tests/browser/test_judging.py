@@ -52,7 +52,7 @@ def campaign(site: Server, folder: Path, kind: str, number: int) -> tuple[str, s
 
 def begin(visitor: Visitor, address: str) -> None:
     visitor.go(address)
-    visitor.press("I agree, begin")
+    visitor.press("I agree – start")
 
 
 def votes(site: Server, slug: str, folder: Path) -> list[Mapping[str, str]]:

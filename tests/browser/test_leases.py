@@ -94,7 +94,7 @@ def new_campaign(
 
 def begin(page: Page, server: Server, slug: str, token: str) -> None:
     page.goto(f"{server.root}/annotate/{slug}/enter/{token}/")
-    page.get_by_role("button", name="I agree, begin").click()
+    page.get_by_role("button", name="I agree – start").click()
     # Until the page's program runs, all items are shown.
     expect(page.locator(".item:visible")).to_have_count(1)
 

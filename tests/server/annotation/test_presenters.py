@@ -50,11 +50,11 @@ def test_the_training_is_paid_for_only_with_pay(pay: str) -> None:
     set_rate(None, campaign, pay, "EUR" if pay else "")
     worker, token = agreed(campaign)
     told = page_of(worker, token)
-    assert "This is the training: at least 8 of 10 must be right." in told
+    assert "This is the training. You need at least 8 of 10 correct answers." in told
     assert bool(PAY.search(told)) == bool(pay)
     attempt(worker, 0)
     told = page_of(worker, token)
-    assert "Thank you for the training" in told
+    assert "Thank you for completing the training" in told
     assert bool(PAY.search(told)) == bool(pay)
 
 
@@ -91,7 +91,7 @@ def test_a_block_speaks_of_pay_only_with_pay(pay: str, olga: Someone) -> None:
     campaign.organizers.add(olga.user)
     (worker,) = join(campaign)
     told = see(olga, f"/campaigns/{campaign.slug}/workers/{worker.worker.pseudonym}/")
-    assert "Nothing is deleted" in told
+    assert "No data is deleted" in told
     assert bool(PAY.search(told)) == bool(pay)
 
 
@@ -138,13 +138,13 @@ def test_pausing_and_winding_down_do_what_they_say(olga: Someone, state: str, la
     assert f">{label}</button>" in page
     olga.do(f"/campaigns/{campaign.slug}/state/", state=state)
     campaign.refresh_from_db()
-    # "No items are assigned", and workers read why.
-    assert "Items are no longer assigned" in does
+    # "There are no new assignments", and workers read why.
+    assert "There are no new assignments" in does
     told = work(second)
     assert not told.assignments
     assert f"This campaign is {state}" in told.why
-    # "Workers can finish the items that they hold": the answers count.
-    assert "Workers can finish the items that they hold" in does
+    # "They can finish the items that they have started": the answers count.
+    assert "They can finish the items that they have started" in does
     assert [one.pk for one in work(first).assignments] == [held.pk]
     assert answer(held).outcome == "stored"
     assert counted(campaign) == 1
@@ -167,8 +167,8 @@ def test_closing_now_takes_items_back_and_can_be_undone_with_a_reason() -> None:
     held = hold(worker)
     _, does = ACTIONS[Campaign.State.OPEN, Campaign.State.CLOSED]
     assert does == (
-        "Items that workers hold are taken back. Later answers are stored but not counted. You can open the"
-        " campaign again, with a reason."
+        "Cancels open assignments. Late answers are kept but not counted. You can reopen the campaign, with a"
+        " reason."
     )
     lifecycle.change_state(None, campaign, "closed")
     assert answer(held).outcome == "surplus"

@@ -219,7 +219,7 @@ def create_by_form(manager: Visitor, task: TaskType, challenge: Challenge) -> Ca
     }
     filled = {name: value for name, value in given.items() if value is not None and value is not False}
     shown = manager.send(place, filled, task.title)
-    manager.send("/new/campaign/apply/", hidden_fields(shown), "The campaign is made.")
+    manager.send("/new/campaign/apply/", hidden_fields(shown), "Created the campaign.")
     return Campaign.objects.get(slug="contract")
 
 
@@ -309,7 +309,7 @@ def review(manager: Visitor, task: TaskType, campaign: Campaign) -> None:
             assert str(response.answer[task.written]) in page
         form = {f"r{response.pk}-verdict": "fine"}
         page = manager.send(f"/campaigns/contract/reviews/{response.pk}/", form, "Accepted the answer.")
-    assert "Nothing waits for you." in page
+    assert "No answers to review." in page
     assert not list(audit(campaign))
 
 
@@ -322,14 +322,14 @@ def look_around(manager: Visitor, task: TaskType) -> None:
     plan = manager.see("/campaigns/contract/plan/")
     assert ("Images with too few captions" in agreement) == (not task.choices)
     yes = " or ".join(task.result.yes)
-    assert (f"where most answers are {yes}." in plan) == bool(yes)
+    assert (f"for which most answers are {yes}." in plan) == bool(yes)
 
 
 def frozen_files(manager: Visitor) -> dict[str, bytes]:
     """Freeze and verify a release, and return its files."""
     page = "/campaigns/contract/releases/"
     manager.send(page, {"name": "1.0", "seed": 0}, f"Froze the release 1.0 with {2 * ITEMS} answers.")
-    manager.send(f"{page}1.0/verify/", {}, "as they were frozen.")
+    manager.send(f"{page}1.0/verify/", {}, "files are unchanged.")
     return manager.load(f"{page}1.0/files.zip")
 
 

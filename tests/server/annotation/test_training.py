@@ -251,7 +251,7 @@ def test_the_pages_and_the_api_of_the_training() -> None:
     program.ask("POST", f"{place}/training", status=409)
     for _ in range(2):
         page = shown()
-        assert "This is the training: at least 8 of 10 must be right" in page
+        assert "This is the training. You need at least 8 of 10 correct answers" in page
         assert WHY not in page
         batch = program.ask("POST", f"{place}/next", {})
         assert batch["training"]
@@ -260,11 +260,11 @@ def test_the_pages_and_the_api_of_the_training() -> None:
             choose(held, "second")
         assert program.ask("GET", f"{place}/training")["right"] == 0
         page = shown()
-        assert "The training: 0 of 10 right" in page
+        assert "Training: 0 of 10 correct" in page
         assert page.count(WHY) == 10
-        assert page.count("<strong>Not right.</strong> The answer is: B. ") + page.count("is: C. ") == 10
+        assert page.count("<strong>Incorrect</strong> – correct answer: B. ") + page.count("answer: C. ") == 10
         for side in re.findall(r"<strong>(B|C)</strong> a hound", page):
-            assert f"The answer is: {side}. " in page
+            assert f"correct answer: {side}. " in page
         assert not any(code in page for code in codes.values())
         answered = browser.post(f"/{place}/training/", follow=True)
     assert codes["screened_out"] in answered.content.decode()

@@ -131,7 +131,7 @@ def test_checks_and_training_with_a_warning_are_not_given_either() -> None:
 
 def test_at_entry_and_later_by_page(campaign: Campaign) -> None:
     client = enter(campaign)
-    assert "Give me no images that have a warning, such as of blood" in page(client, campaign)
+    assert "Don't show me images with a warning, for example of blood" in page(client, campaign)
     client.post("/annotate/streets/agree/", {"texts": "1", "avoid": "on"})
     worker = campaign.participations.get()
     assert worker.avoids_warnings
@@ -187,7 +187,7 @@ def test_what_was_asked_to_be_seen_is_recorded(campaign: Campaign) -> None:
     browser = Client()
     browser.force_login(User.objects.get(username="staff"))
     shown_page = browser.get(f"/campaigns/streets/workers/{worker.worker.pseudonym}/").content.decode()
-    assert f"{len(warned)} images with a warning given, 1 looked at" in shown_page
+    assert f"{len(warned)} images with a warning assigned, 1 viewed" in shown_page
 
 
 def test_a_take_down_shows_the_picture_to_nobody(campaign: Campaign) -> None:

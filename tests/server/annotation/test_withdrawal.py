@@ -215,7 +215,7 @@ def test_the_pages_of_agreeing_again_and_leaving() -> None:
     client.post(f"{place}/agree/", {"texts": "1"})
     assert 'href="/annotate/' + campaign.slug + '/leave/"' in page(f"{place}/")
     change_texts(None, campaign, consent="All is published.")
-    assert "were changed since you agreed" in page(f"{place}/")
+    assert "have changed since you agreed" in page(f"{place}/")
     client.post(f"{place}/agree/", {"texts": "2"})
     page(f"{place}/")
     held = Assignment.objects.filter(state="held")[0]
@@ -223,12 +223,12 @@ def test_the_pages_of_agreeing_again_and_leaving() -> None:
     shown = page(f"{place}/leave/")
     assert "you agreed to version 2" in shown
     assert "All is published." in shown
-    assert "1 answer of yours is removed for good" in shown
+    assert "Your 1 answer will be permanently deleted" in shown
     unsure = client.post(f"{place}/leave/", follow=True)
-    assert "Please say that you want to withdraw" in unsure.content.decode()
+    assert "Please confirm that you want to withdraw" in unsure.content.decode()
     assert OWN in all_rows()
     done = client.post(f"{place}/leave/", {"sure": "yes"})
-    assert "1 answer of yours was removed" in done.content.decode()
+    assert "Your 1 answer was deleted" in done.content.decode()
     assert OWN not in all_rows()
     for address in (f"{place}/", f"{place}/leave/", f"{place}/enter/{token}/"):
         assert "you have withdrawn from this campaign" in page(address, 409)

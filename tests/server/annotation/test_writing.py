@@ -305,7 +305,7 @@ def test_the_pages_and_the_api_of_the_training() -> None:
         return sent.content.decode()
 
     page = shown()
-    assert "at least 8 of 10 must be right" in page
+    assert "at least 8 of 10 correct answers" in page
     assert page.count("Does this sentence break a rule?") == 10
     assert "<h1>Which sentences break a rule?</h1>" in page
     batch = program.ask("POST", f"{place}/next", {})
@@ -317,9 +317,9 @@ def test_the_pages_and_the_api_of_the_training() -> None:
         program.ask("POST", f"{place}/items/{held.lease}/check", {"caption": "a"}, 404)
         send(held, choice=held.item.expected["choice"])
     page = shown()
-    assert "The training: 10 of 10 right" in page
-    assert "then you write some sentences as practice" in page
-    assert page.count("The answer is: Yes, it breaks a rule. ") + page.count("No, it keeps all rules. ") == 10
+    assert "Training: 10 of 10 correct" in page
+    assert "then you write some practice sentences" in page
+    assert page.count("correct answer: Yes, it breaks a rule. ") + page.count("No, it keeps all rules. ") == 10
     tried = program.ask("GET", f"{place}/training")
     assert (tried["right"], tried["more"], tried["practice"]) == (10, True, False)
     browser.post(f"/{place}/training/")
@@ -335,11 +335,11 @@ def test_the_pages_and_the_api_of_the_training() -> None:
     send(second, caption="two carts in a street")
     page = shown()
     for text in (
-        "The practice",
+        "<h1>Practice</h1>",
         "a cart that was red &lt;b&gt;",
         MODEL,
         WHY,
-        "No rule found anything in it.",
+        "No rule was broken.",
     ):
         assert text in page
     assert "Please describe only what the image shows" in page

@@ -384,7 +384,7 @@ def test_progress(campaign: Campaign, olga: Someone) -> None:
     olga.do(f"{ROOT}answers/", answers=4)
     page = see(olga, ROOT)
     assert "<strong>6</strong> of 8 answers" in page
-    assert "2 to go. 6 answers in the last hour: too few for a forecast." in page
+    assert "2 remaining. 6 answers in the last hour: too few for a forecast." in page
     assert "must be at most" not in page
     sent = olga.do(f"{ROOT}answers/", 422, answers=0)
     assert "greater than or equal to 1" in sent.content.decode()
@@ -479,7 +479,7 @@ def test_captions_unlike_the_others_are_reviewed(olga: Someone) -> None:
     place = f"/campaigns/{campaign.slug}"
     page = see(olga, f"{place}/agreement/")
     assert "<dt>Captions below 0.06</dt><dd>1 of 20</dd>" in page
-    assert "Have 1 caption reviewed" in page
+    assert "Send 1 caption to review" in page
     olga.do(f"{place}/agreement/review/")
     assert "No captions to review" in see(olga, f"{place}/agreement/")
     (asked,) = ReviewRequest.objects.filter(reason=UNLIKE)
@@ -538,7 +538,7 @@ def test_agreement_by_class_and_workers_with_their_numbers(olga: Someone) -> Non
         r"<dt>Agrees with majority</dt><dd>50 % <span class=.interval.>\d+ to \d+</span> of 40\s*</dd>", page
     )
     assert "<dt>Left side</dt><dd>100 %" in page
-    assert "(p &lt; 0.001 if both sides were chosen as often)" in page
+    assert "(p &lt; 0.001, two-sided binomial test against 50 %)" in page
 
 
 def test_what_it_takes_before_opening_and_after(olga: Someone) -> None:
@@ -549,7 +549,7 @@ def test_what_it_takes_before_opening_and_after(olga: Someone) -> None:
     assert '<td class="number">1,100</td>' in page
     # 1,100 answers of 9 s are 2.75 hours: 33 at 12 an hour, and a third more.
     assert '<td class="number">43.89</td>' in page
-    assert "no answer was measured yet" in page
+    assert "no answers have been timed yet" in page
     said = forecast(
         images=100,
         agreement=Agreement(yes=0.5, concentration=1),
@@ -558,21 +558,21 @@ def test_what_it_takes_before_opening_and_after(olga: Someone) -> None:
     )
     # Pairs end when they are decided, so 1,100 answers are the most.
     assert 600 < said.answers < 1100
-    row = re.search(r"Expected, as items end.*?</tr>", page, re.DOTALL)
+    row = re.search(r"Expected \(early stopping.*?</tr>", page, re.DOTALL)
     assert row
     assert f'<td class="number">{said.answers:,.0f}</td>' in row[0]
     assert "Maximum" in page
     assert f"<dd>± {100 * said.width:.1f} points</dd>" in page
-    assert f"{100 * said.difference:.1f} points between two such shares" in page
-    assert "How people differ is assumed" in page
+    assert f"{100 * said.difference:.1f} points (detectable with 80 % power)" in page
+    assert "Disagreement is assumed for now" in page
     sent = olga.client.get(f"{place}?seconds=0&hourly=x")
     assert sent.status_code == 422
     assert "Enter a number" in sent.content.decode()
     other = judged()
     other.organizers.add(olga.user)
     page = see(olga, f"/campaigns/{other.slug}/plan/")
-    assert "taken from the campaign's own answers" in page.replace("&#x27;", "'")
-    assert "How much people differ" not in page
+    assert "estimated from the campaign's answers" in page.replace("&#x27;", "'")
+    assert "Disagreement between workers" not in page
     write = make("write", items=3)
     write.organizers.add(olga.user)
     assert "interval" not in see(olga, f"/campaigns/{write.slug}/plan/")
@@ -600,16 +600,16 @@ def test_blocking_shows_what_it_would_do_and_is_undone(campaign: Campaign, olga:
     worker = Participation.objects.order_by("pk")[0]
     place = f"{ROOT}workers/{worker.worker.pseudonym}/"
     page = see(olga, place)
-    assert "<strong>2 answers</strong> no longer count." in page
-    assert "<strong>2 items</strong> need another answer." in page
+    assert "<strong>2 answers</strong> will be excluded." in page
+    assert "<strong>2 items</strong> will be reopened." in page
     assert "Existing releases keep this worker's answers and are marked: 1.0." in page
     sent = olga.do(f"{place}block/", 422, reason=" ")
     assert "This field is required" in sent.content.decode()
     assert counted(campaign) == 6
     olga.do(f"{place}block/", reason="copies")
     assert counted(campaign) == 4
-    assert "2 answers no longer count" in see(olga, place)
-    assert "2 answers in this release have since been rejected, revised or excluded" in see(olga, f"{ROOT}releases/")
+    assert "2 answers excluded" in see(olga, place)
+    assert "2 answers in this release have since been rejected" in see(olga, f"{ROOT}releases/")
     sent = olga.do(f"{place}block/", 422, reason="again")
     assert "blocked already" in sent.content.decode()
     olga.do(f"{place}lift/", reason="a mistake")
@@ -662,7 +662,7 @@ def test_reviews_are_blind_and_never_of_ones_own(campaign: Campaign, olga: Someo
     response.refresh_from_db()
     assert response.answer == before
     assert counted(campaign) == 5
-    assert "Nothing waits for you" in see(staff, f"{ROOT}reviews/")
+    assert "No answers to review" in see(staff, f"{ROOT}reviews/")
     staff.do(place, **verdict(response, "fine"))
     assert counted(campaign) == 6
 
