@@ -71,7 +71,7 @@ class Parameter:
 
     Attributes:
         name: The name.
-        about: The description; None for a dataclass, whose fields are parameters.
+        about: The description; None for a dataclass of further parameters.
         kind: The type of the value, or of each value of a list; without None.
         is_list: Whether it is a list: the option may be repeated, with one value each time.
         choices: The values of a `Literal`; empty for other types.

@@ -87,7 +87,7 @@ class PluginGroup:
 
 
 class Registry(Mapping[str, _Value]):
-    """Values by name: capeval's own, followed by those of plug-ins.
+    """Values by name: capeval's own values, followed by the values of plug-ins.
 
     Args:
         kind: Name of a value in messages, such as `metric`.

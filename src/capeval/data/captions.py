@@ -49,7 +49,7 @@ _Aligned = Sequence[str] | Sequence[Sequence[str]]
 
 
 class _Arrow(Protocol):
-    """A table that provides an Arrow stream, such as those of pandas, polars and Arrow."""
+    """A table with an Arrow stream, such as a pandas or polars data frame."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 

@@ -159,8 +159,8 @@ def choose_images(
     taken = candidates[sizes[candidates] > _POOLS[-1]]
     if len(taken) > wanted:
         raise MismatchError(
-            f"'wanted' must be at least {len(taken):,}, the number of images with more than six classes, which"
-            f" are always chosen (got {wanted:,})"
+            f"'wanted' must be at least {len(taken):,}, the number of images with more than six classes,"
+            f" which are always chosen (got {wanted:,})"
         )
     counts = np.bincount(
         annotations.label[np.isin(annotations.image, taken)], minlength=len(annotations.classes)

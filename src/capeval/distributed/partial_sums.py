@@ -225,7 +225,7 @@ def _added(key: str, a: Signature, b: Signature) -> Signature:
     if a.document_frequencies == "references":
         raise MismatchError(
             f"added sums of {key} must have the same document frequencies (got the frequencies of each part's"
-            " references); count those of all references with PartialFrequencies, and pass them to the metric"
+            " references); count all references with PartialFrequencies, and pass the result to the metric"
         )
     ranges = zip(_counts(a), _counts(b), strict=True)
     least, most = (choose(pair) for choose, pair in zip((min, max), ranges, strict=True))

@@ -34,7 +34,7 @@ def _adopt(entry: EntryPoint, loaded: object) -> None:
 
 
 FORMATS: Registry[CaptionFormat] = Registry("format", PluginGroup("capeval.formats", _adopt))
-"""Formats by name: one per module of `capeval.formats.captions`, and those of plug-ins."""
+"""Formats by name: one per module of `capeval.formats.captions`, and formats of plug-ins."""
 
 _MODULES = pkgutil.iter_modules(captions.__path__, f"{captions.__name__}.")
 _KINDS: list[CaptionFormat] = [import_module(module.name).KIND for module in _MODULES]

@@ -34,7 +34,7 @@ class CaptionScores(torchmetrics.Metric):  # type: ignore[misc]
     """Corpus scores of captions, as a dictionary of tensors by score name.
 
     With `references`, the state is one row of statistics per image. The rows of all processes are merged
-    before they are summed, so the scores equal those of `capeval.evaluate` to the last digit for any
+    before they are summed, so the scores equal the scores of `capeval.evaluate` to the last digit for any
     distribution of the images. An image that several processes scored counts once; samplers repeat images to
     fill shards. If only some images were scored, the scores are of those images, with the document
     frequencies of all references.

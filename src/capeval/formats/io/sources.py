@@ -120,7 +120,7 @@ def without_mark(data: bytes) -> bytes:
 
 
 def read_source(file: File, limit: int = LIMIT, *, name: str = "") -> Source:
-    """Read a file, and decompress it if its first bytes are those of gzip, xz or zip.
+    """Read a file, and decompress gzip, xz or zip, detected by the first bytes.
 
     Args:
         file: The path of the file, or its bytes.

@@ -13,7 +13,7 @@ __all__ = ["CapevalScores"]
 
 _DESCRIPTION = """
 Image captioning metrics of the COCO Captions server: BLEU, METEOR, ROUGE-L, CIDEr-D, SPICE and others. The
-scores equal those of pycocoevalcap, without Java.
+scores equal pycocoevalcap's, without Java.
 """
 
 _CITATION = """
