@@ -1,1 +1,1 @@
-"""Benchmarks of capeval and the reference: `python -m benchmarks`, or `make bench`."""
+"""Benchmarks of capeval and the reference: `python -m benchmarks`, `make bench`."""

@@ -59,7 +59,7 @@ def main() -> None:
 
 
 def whole(folder: Path, rounds: int) -> str:
-    """Time whole processes on JSON files: reference, library, command line and bare kernels."""
+    """Time whole processes: reference, library, command line and bare kernels."""
     files = _files(folder)
     references, candidates = hold_out(coco.captions("val2014"), seed=0)
     lines = [str(folder / "references.tsv"), str(folder / "results.tsv")]

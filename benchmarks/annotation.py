@@ -1,4 +1,4 @@
-"""Benchmark of large annotation campaigns: creation, assignment, answers, audit, pages.
+"""Benchmark of annotation campaigns: creation, assignment, answers, audit, pages.
 
 `python -m benchmarks.annotation` creates a campaign of 4,000 pairs x 48 triplets x 3 votes with
 `capeval server annotate create`. It requests items while all slots are open, checks sentences against the

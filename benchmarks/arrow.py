@@ -1,4 +1,4 @@
-"""Benchmark of converting an Arrow table to native captions, by stream and by Python lists.
+"""Benchmark of reading Arrow tables, by stream and by Python lists.
 
 Prints one line of JSON.
 """

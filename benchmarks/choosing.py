@@ -1,4 +1,4 @@
-"""Benchmark of image selection, on synthetic data in the size of Open Images V4's test set.
+"""Benchmark of image selection, on data in the size of Open Images V4's test set.
 
 `python -m benchmarks.choosing` writes CSV files in the format of Open Images, for 125,436 images with 625,282
 boxes of 600 classes with Zipf-distributed frequencies, and prints timings. No data of Open Images is used:
@@ -57,7 +57,7 @@ def make(folder: Path, *, images: int = IMAGES, boxes: int = BOXES, seed: int = 
 
 
 def main() -> None:
-    """Time reading and selection, by sample size, number of images selected and candidates."""
+    """Time reading and selection by sample size, selected images and candidates."""
     with tempfile.TemporaryDirectory() as folder:
         boxes, images = make(Path(folder))
         start = time.perf_counter()

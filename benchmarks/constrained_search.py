@@ -22,7 +22,7 @@ PHRASES = ((2, 3, 4), (5, 6, 7), (8,))
 
 
 class Captioner:
-    """Random log-probabilities, equal at each step, with a record of the time spent here."""
+    """Random log-probabilities, equal at each step, with a record of their time."""
 
     def __init__(self) -> None:
         scores = np.random.default_rng(1).normal(size=(240, VOCABULARY)).astype(np.float32)

@@ -1,4 +1,4 @@
-"""A script that uses capeval: `library.py REFERENCES RESULTS METRIC...` prints corpus scores."""
+"""Script that prints corpus scores: `library.py REFERENCES RESULTS METRIC...`."""
 
 import sys
 

@@ -16,7 +16,7 @@ from statistics import median
 
 @dataclass(frozen=True)
 class Run:
-    """Measurements of a process: wall seconds, peak resident memory in MB, standard output."""
+    """Measurements of a process: wall seconds, peak memory in MB, standard output."""
 
     seconds: float
     megabytes: float
@@ -68,7 +68,7 @@ def start_server() -> tuple[str, subprocess.Popen[bytes]]:
 
 
 def alternating(commands: Mapping[str, Sequence[str]], rounds: int) -> dict[str, list[Run]]:
-    """Run several commands in turn, so that other load on the machine affects all of them."""
+    """Run commands in turn, so that other load on the machine affects all of them."""
     runs: dict[str, list[Run]] = {name: [] for name in commands}
     for number in range(rounds):
         for name, command in commands.items():

@@ -1,4 +1,4 @@
-"""Benchmark of pycocoevalcap on JSON files: `reference.py REFERENCES RESULTS METRIC...`.
+"""Benchmark of pycocoevalcap: `reference.py REFERENCES RESULTS METRIC...`.
 
 Follows pycocoevalcap's own example. Prints one line of JSON: seconds of tokenization and of each metric.
 """

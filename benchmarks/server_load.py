@@ -1,4 +1,4 @@
-"""Load test of a server: 1,000 submissions on a leaderboard, and 5,001 of 200 teams.
+"""Load test of a server: 1,000 ranked submissions, and 5,001 of 200 teams.
 
 `python -m benchmarks.server_load` creates a server with two small challenges and random scores, starts it
 like `capeval server start`, and requests pages from another process over loopback, with one client and with
@@ -88,7 +88,7 @@ def main() -> None:
 
 
 def _fill(folder: Path) -> tuple[str, str]:
-    """Create two challenges; return the session keys of a team member and an organizer."""
+    """Create two challenges; return session keys of a team member and an organizer."""
     os.environ["DJANGO_SETTINGS_MODULE"] = "capeval_server.config.settings"
     import django
 
@@ -135,7 +135,7 @@ def _session(user: User) -> str:
 def _fill_challenge(
     challenge: Challenge, users: list[User], number: int, chance: np.random.Generator
 ) -> None:
-    """Create one-user teams and scored submissions; each team's first is on the leaderboard."""
+    """Create one-user teams and scored submissions; rank each team's first one."""
     from capeval_server.submissions.models import Result, Submission
     from capeval_server.teams.models import Membership, Team
 

@@ -1,4 +1,4 @@
-"""Benchmark of submissions scored per hour on val2014, with and without cached references.
+"""Benchmark of submissions scored per hour, with and without cached references.
 
 `python -m benchmarks.server_scoring` creates a server's database with the COCO challenge, repeatedly submits
 one held-out human caption per image, and runs workers like `capeval server worker`: one worker that prepares
@@ -139,7 +139,7 @@ def _alone(folder: Path, number: int) -> float:
 
 
 def _round(results: bytes, workers: int, submissions: int, *, keep: bool) -> float:
-    """Return the seconds to score some submissions, after one warm-up submission per worker."""
+    """Return the seconds to score submissions, after one warm-up per worker."""
     from capeval_server.submissions.models import Submission
 
     with _working(workers, keep=keep) as processes:

@@ -19,7 +19,7 @@ SHARD = 10_000
 
 
 def coco_table() -> pa.Table:
-    """Return all images of COCO 2014 without ids: one held-out caption each, and the references."""
+    """Return all images of COCO 2014: a held-out caption and references, no ids."""
     parts = []
     for split in ("train2014", "val2014"):
         references, candidates = hold_out(coco.captions(split), seed=0)
@@ -32,7 +32,7 @@ def coco_table() -> pa.Table:
 
 
 def shards(table: pa.Table, images: int, shard: int = SHARD) -> Iterator[pa.Table]:
-    """Yield tables of `shard` images with new ids, from repeated permutations of `table`."""
+    """Yield tables of `shard` images with new ids, from permutations of `table`."""
     rng = generator(0)
     order = rng.permutation(table.num_rows)
     for start in range(0, images, shard):

@@ -46,7 +46,7 @@ def main() -> None:
 
 
 def growth(timings: list[ShardTiming]) -> float | None:
-    """Return the median time of the last five shards relative to the eighth to twelfth.
+    """Return the median time of the last five shards relative to shards 8 to 12.
 
     None if there are fewer than 20 shards.
     """

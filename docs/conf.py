@@ -78,7 +78,7 @@ copybutton_only_copy_prompt_lines = True
 
 
 class DarkPictures(SphinxTransform):
-    """Transform that adds `NAME-dark.webp`, shown in dark mode, to each `NAME-light.webp`."""
+    """Transform that adds dark-mode variants (`-dark`) of pictures named `-light`."""
 
     default_priority = 200
 

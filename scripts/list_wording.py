@@ -1,4 +1,4 @@
-"""Discouraged wordings with their places, in docstrings, comments, messages, docs and pages.
+"""Discouraged wordings in docstrings, comments, messages, docs and pages.
 
 `python -m scripts.list_wording src/capeval/metrics docs/reference/library.md` lists places. `--counts` prints
 their numbers per package, which `tests/guards/wording.toml` contains. A number there may only fall.
@@ -230,7 +230,7 @@ def _read_html(content: str) -> Iterator[Text]:
 
 
 class _HtmlTexts(HTMLParser):
-    """Parser that collects the texts of a page, with headings, labels and buttons as labels."""
+    """Parser for the texts of a page; headings, labels and buttons are labels."""
 
     _LABELS = frozenset(
         {"button", "caption", "dt", "h1", "h2", "h3", "h4", "label", "summary", "th", "title"}

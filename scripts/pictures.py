@@ -1,4 +1,4 @@
-"""Screenshots for the documentation: the demo's HTML report, and pages of the demo server.
+"""Screenshots for the documentation: the demo's report and server pages.
 
 Each screenshot is taken in light and dark mode, and saved as `docs/pictures/NAME-light.webp` and
 `NAME-dark.webp`. Pages with photographs are excluded for copyright reasons.

@@ -113,7 +113,7 @@ def list_text_edits(text: str, table: Table) -> Iterator[Edit]:
 
 
 def list_python_edits(source: str, module: str, table: Table) -> list[Edit]:
-    """Return the edits of a module: by syntax tree, then dotted names and paths elsewhere.
+    """Return the edits of a module: by syntax tree, then dotted names and paths.
 
     Args:
         source: Source of the module.
@@ -141,7 +141,7 @@ def list_python_edits(source: str, module: str, table: Table) -> list[Edit]:
 
 
 def _list_scopes(tree: ast.Module) -> Iterator[ast.AST]:
-    """Yield the module and its functions, since imports in a function bind names only there."""
+    """Yield the module and its functions: imports in a function bind names locally."""
     yield tree
     yield from (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
 
@@ -269,7 +269,7 @@ def _name_module(path: str) -> str:
 
 
 def main() -> None:
-    """Apply a table to the tracked files, and print the modules that must be edited manually."""
+    """Apply a table to the tracked files, and print modules to edit manually."""
     parser = argparse.ArgumentParser(prog="python -m scripts.rename", description=__doc__)
     parser.add_argument("table", type=Path, help="table like scripts/renames.toml, with only new rows")
     table = read_table(parser.parse_args().table)

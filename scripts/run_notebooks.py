@@ -1,4 +1,4 @@
-"""Execution of the documentation's notebooks, with their outputs saved: `make notebooks`.
+"""Execution of the documentation's notebooks with outputs: `make notebooks`.
 
 The saved files depend only on the notebooks, not on times, local paths or the Python version.
 """
@@ -26,7 +26,7 @@ _PATIENCE = 600
 
 
 def executed(notebook: NotebookNode, folder: Path) -> NotebookNode:
-    """Execute the cells of a notebook in order in a new kernel; return it with outputs.
+    """Execute the cells of a notebook in a new kernel; return it with outputs.
 
     Args:
         notebook: Notebook to execute.

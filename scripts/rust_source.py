@@ -125,7 +125,7 @@ def list_functions(masked: str) -> Iterator[Function]:
 
 
 def list_texts(text: str) -> Iterator[tuple[int, bool, str]]:
-    """Yield the comments and strings of a source file: line, whether it is a comment, and text."""
+    """Yield line, whether it is a comment, and text of comments and strings."""
     end = 0
     while match := _TOKEN.search(text, end):
         end = _find_comment_end(text, match.start()) if match["block"] else match.end()

@@ -115,7 +115,7 @@ def share(part: int, whole: int) -> float:
 
 
 def format_table(rows: Sequence[dict[str, Any]]) -> str:
-    """Return rows as a plain-text table, with keys as header and right-aligned numbers."""
+    """Return rows as a plain-text table with a header and right-aligned numbers."""
     if not rows:
         return "(none)\n"
     cells = [[key.replace("_", " ") for key in rows[0]]]

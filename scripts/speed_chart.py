@@ -1,4 +1,4 @@
-"""Draw the chart of the README: seconds of pycocoevalcap and capeval, in light and dark.
+"""Chart of the README: seconds of pycocoevalcap and capeval, light and dark.
 
 The numbers are the medians that `make bench` measured, as docs/explanation/benchmarks.md lists them.
 

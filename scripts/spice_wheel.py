@@ -1,4 +1,4 @@
-"""Build of the wheel `capeval-spice-model`: SPICE's compiled model with its licenses."""
+"""Build of the wheel `capeval-spice-model`: compiled SPICE model and licenses."""
 
 from __future__ import annotations
 

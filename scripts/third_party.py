@@ -1,4 +1,4 @@
-"""Generator of THIRD-PARTY.txt: the crates linked into the native module, and their licenses.
+"""Generator of THIRD-PARTY.txt: linked crates and their licenses.
 
 Run `python scripts/third_party.py` after a change of Cargo.lock.
 """
@@ -36,7 +36,7 @@ the list.
 
 @dataclass(frozen=True, kw_only=True)
 class Crate:
-    """A crate linked into the native module, with its license expression and source folder."""
+    """A crate linked into the native module, with license expression and folder."""
 
     name: str
     version: str

@@ -1,4 +1,4 @@
-"""Generator of the list of COCO's words and their classes: `python scripts/word_classes.py FOLDER`.
+"""Generator of COCO's word classes: `python scripts/word_classes.py FOLDER`.
 
 FOLDER contains the WordNet 3.0 dictionary, such as Debian's `/usr/share/wordnet` (package wordnet-base).
 """

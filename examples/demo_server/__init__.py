@@ -1,1 +1,1 @@
-"""Demo server: the COCO challenge, simple methods on its leaderboard, campaigns with robots."""
+"""Demo server: COCO challenge, simple methods, campaigns with robots."""

@@ -9,7 +9,7 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Run the command; an expected error is one line on standard error and exit code 2."""
+    """Run the command; an expected error exits with code 2 and a one-line message."""
     run(app, "python -m examples.demo_server")
 
 

@@ -1,4 +1,4 @@
-"""Campaigns of the demo: one per task type and per writing task, and some finished ones."""
+"""Campaigns of the demo: one per task type and writing task, and finished ones."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def _plan(material: Material) -> Plan:
 
 
 def _plain_cases(material: Material) -> Iterator[tuple[ImageId, str, str, str]]:
-    """Yield each image with its two most descriptive captions, and a caption of another image."""
+    """Yield image, its two most descriptive captions, and one of another image."""
     for image, texts in material.captions.items():
         things = set(material.things[image])
         naming = sorted(map(plain, texts), key=lambda text: -len(things & set(text.split())))
@@ -113,7 +113,7 @@ def _plain_cases(material: Material) -> Iterator[tuple[ImageId, str, str, str]]:
 
 
 def _checks(material: Material) -> Iterator[tuple[str, ImageId, str, str]]:
-    """Yield key, image, right caption and wrong caption of each check, for half of the images."""
+    """Yield key, image, right and wrong caption of checks, for half of the images."""
     cases = islice(_plain_cases(material), len(material.captions) // 2)
     for number, (image, _, right, wrong) in enumerate(cases):
         yield f"check-{number}", image, right, wrong
@@ -139,7 +139,7 @@ def _pairs(material: Material) -> Iterator[_Line]:
 
 
 def _beside_people(task: TaskType, expected: str) -> Callable[[Material], Iterator[_Line]]:
-    """Return the item source of task types that show a candidate next to a human caption."""
+    """Return the item generator of task types with a candidate and a human caption."""
 
     def items(material: Material) -> Iterator[_Line]:
         shown = task.needs_image
@@ -161,7 +161,7 @@ def _beside_people(task: TaskType, expected: str) -> Callable[[Material], Iterat
 
 
 def _of_a_caption(expected: Mapping[str, str], check: str = "") -> Callable[[Material], Iterator[_Line]]:
-    """Return the item source of task types that show one caption.
+    """Return the item generator of task types with one caption.
 
     Args:
         expected: Expected answer of a check.
@@ -181,7 +181,7 @@ def _of_a_caption(expected: Mapping[str, str], check: str = "") -> Callable[[Mat
 
 
 def _like_the_example(task: TaskType) -> Callable[[Material], Iterator[_Line]]:
-    """Return the item source of a task type without a dedicated demo, from its example."""
+    """Return the item generator of a task type without a dedicated demo."""
 
     def items(material: Material) -> Iterator[_Line]:
         for image in material.images:

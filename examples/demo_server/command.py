@@ -33,7 +33,7 @@ def demo(
     host: Host = "127.0.0.1",
     port: Port = 8000,
 ) -> None:
-    """Start a demo server with the COCO challenge, simple methods and campaigns with robots."""
+    """Start a demo server: COCO challenge, simple methods, campaigns with robots."""
     # Private file modes, because the files contain passwords and tokens.
     os.umask(0o077)
     # First, so that a port in use is reported before any file is written.
@@ -103,7 +103,7 @@ def _start_worker() -> subprocess.Popen[bytes]:
 
 
 def _start_robots(sockets: list[socket.socket], folder: Path) -> subprocess.Popen[bytes]:
-    """Start the robots' process, which ends with this process, even if this one is killed."""
+    """Start the robots' process, which ends with this one, even if this is killed."""
     from examples.demo_server import loading, robots
 
     host, port = sockets[0].getsockname()[:2]

@@ -1,4 +1,4 @@
-"""Loading of the demo: challenge, account, simple methods on the leaderboard, campaigns."""
+"""Loading of the demo: challenge, account, submissions, campaigns."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _JUDGED = ("first-six-words", "one-sentence", "vocabulary-200")
 
 
 def load(folder: Path, said: Callable[[str], None]) -> None:
-    """Load the COCO challenge, submit and score captions of simple methods, create campaigns.
+    """Load the COCO challenge, score captions of simple methods, create campaigns.
 
     Existing data is not changed, so that an interrupted load can be resumed.
 

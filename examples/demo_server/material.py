@@ -1,4 +1,4 @@
-"""Material of the demo's campaigns: images with human captions and submitted captions."""
+"""Material of the demo's campaigns: images, human and submitted captions."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def _are_clean(texts: Sequence[str]) -> bool:
 
 
 def plain(text: str) -> str:
-    """Return a caption in lower case without a final period, so that its style hides its author."""
+    """Return a caption in lower case without a final period, to hide its author."""
     return text.lower().rstrip(" .")
 
 

@@ -145,7 +145,7 @@ def opinion(kind: str, seen: Seen) -> Answer:
 
 
 def careless_answer(kind: str) -> Answer:
-    """Return a careless answer: the first of a few choices, or the last point of a scale."""
+    """Return a careless answer: the first of a few choices, or the end of a scale."""
     found = {}
     for name, choices in TASKS[kind].choices.items():
         values = list(choices.labels)

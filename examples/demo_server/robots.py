@@ -1,4 +1,4 @@
-"""Robots that work on the demo's campaigns through the API, like other workers' programs.
+"""Robots that work on the demo's campaigns through the API.
 
 Unlike other programs, they read the image of a card from the database. They leave a share of each campaign to
 humans, wait if there is no item for them, and end with the demo.
@@ -158,7 +158,7 @@ class Robot:
         self._agreed: dict[str, int] = {}
 
     def step(self) -> float:
-        """Answer the current item and start the next; return the seconds until the next step."""
+        """Answer the current item and start the next; return the seconds to wait."""
         try:
             if self._items:
                 self._answer(self._items.pop(0))
@@ -253,7 +253,10 @@ class Robot:
         return self._program(method, f"/api/annotate/{self._place}{path and '/'}{path}", content)
 
     def _written(self, captions: Sequence[str]) -> str:
-        """Return a human caption, a different one per robot; the careless robot's is of any image."""
+        """Return a human caption, of a random image for the careless robot.
+
+        Each of the other robots uses a different caption of the image.
+        """
         if self.name == CARELESS:
             return self._rng.choice(self._captions[self._rng.choice(list(self._captions))])
         return captions[ROBOTS.index(self.name) % len(captions)]

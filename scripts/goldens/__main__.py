@@ -1,4 +1,4 @@
-"""Comparison of the project's public behavior with the recording in `goldens/`, and recording."""
+"""Comparison of public behavior with the recording in `goldens/`, and recording."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _options() -> argparse.Namespace:
 def _recorded(
     goldens: Sequence[Golden], options: argparse.Namespace
 ) -> Iterator[tuple[Path, dict[str, str]]]:
-    """Provide a recording to compare with, and the reasons why goldens are left out of it."""
+    """Provide a recording to compare with, and the reasons for missing goldens."""
     if options.other is not None:
         present = {golden.name for golden in goldens if (options.other / golden.name).is_dir()}
         yield options.other, {golden.name: "not recorded" for golden in goldens if golden.name not in present}
@@ -106,7 +106,7 @@ def _recorded(
 
 
 def _record(folder: Path, names: Sequence[str]) -> float:
-    """Record goldens in a process with a fixed environment; return the duration in seconds."""
+    """Record goldens in a process with a fixed environment; return the seconds."""
     began = time.monotonic()
     cache = {f"{ENVIRONMENT}CACHE"}
     env = {
@@ -124,7 +124,7 @@ def _record(folder: Path, names: Sequence[str]) -> float:
 
 
 def _show(golden: Golden, recorded: Path, made: Path, limit: int | None) -> bool:
-    """Print at most `limit` lines of a golden's differences; return whether there are any."""
+    """Print up to `limit` lines of a golden's differences; return whether it differs."""
     lines = list(differences(golden, recorded, made))
     if not lines:
         return False

@@ -17,7 +17,7 @@ _NEW = "brown-cows-2026"
 
 
 def sign_up() -> None:
-    """Sign up, also with an address that is already in use, and request password resets."""
+    """Sign up, also with an address already in use, and request password resets."""
     for name, email in (("zoe", "zoe@example.org"), ("yan", "dan@example.org")):
         form = {"username": name, "email": email, "password1": _NEW, "password2": _NEW}
         Person(name).post("/accounts/signup/", **form)

@@ -1,4 +1,4 @@
-"""Campaigns of the story: one of each task type, a reviewed, a trained and two finished ones."""
+"""Campaigns of the story: one per task type, reviewed, trained, finished ones."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def differences(golden: Golden, recorded: Path, made: Path) -> Iterator[str]:
 
 
 def _lines(path: Path) -> list[str]:
-    """Return the lines of a file, with visible carriage returns and missing final line end."""
+    """Return the lines of a file; marks carriage returns and a missing last line end."""
     text = path.read_bytes().decode("utf-8")
     lines = text.replace("\r", "\\r").split("\n")
     return lines[:-1] if lines[-1] == "" else [*lines[:-1], f"{lines[-1]} (no line end)"]

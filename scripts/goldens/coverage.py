@@ -40,7 +40,7 @@ def rendered() -> Iterator[set[str]]:
 
 
 def check_templates(used: Collection[str]) -> None:
-    """Check that each template of the project was rendered or is excluded, but not both.
+    """Check that each template was either rendered or excluded.
 
     Raises:
         RuntimeError: A template was neither rendered nor excluded, or both.

@@ -1,4 +1,4 @@
-"""Fixed clock and seeded random numbers, for equal recordings on every machine and day."""
+"""Fixed clock and seeded random numbers, for reproducible recordings."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Clock:
 
 
 def fix_clock() -> Clock:
-    """Replace the clock, the random numbers, the host name and the network of this process.
+    """Replace the clock, random numbers, host name and network of this process.
 
     Call it before Django and the project are imported, because they keep references to these functions.
     """
@@ -56,7 +56,7 @@ def _no_host(host: Any, *arguments: Any, **options: Any) -> Any:
 
 
 def reseed(name: str) -> None:
-    """Reseed all random numbers, so that a step does not depend on the steps before it."""
+    """Reseed all random numbers, so that a step is independent of earlier steps."""
     global _seed
     _seed = name
     _streams.clear()

@@ -1,4 +1,4 @@
-"""Masks for values that differ between runs of the same code or versions of capeval."""
+"""Masks for values that differ between runs or versions of capeval."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _PATTERNS = [
 
 
 def mask(text: str) -> str:
-    """Return a text with masked ids, tokens, hashes, durations, local folders and versions."""
+    """Return a text with ids, tokens, hashes, durations, paths and versions masked."""
     for folder, name in (
         (tempfile.gettempdir(), "TMP"),
         (str(PROJECT), "PROJECT"),

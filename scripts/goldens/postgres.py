@@ -14,7 +14,7 @@ __all__ = ["missing", "running"]
 
 
 def _programs() -> Path | None:
-    """Return the folder of PostgreSQL's programs, which is not in the search path on Debian."""
+    """Return the folder of PostgreSQL's programs, which Debian omits from PATH."""
     found = shutil.which("initdb")
     if found:
         return Path(found).resolve().parent

@@ -1,4 +1,4 @@
-"""Recording process of goldens: `python -m scripts.goldens.recorder FOLDER NAME...`."""
+"""Recording of goldens: `python -m scripts.goldens.recorder FOLDER NAME...`."""
 
 from __future__ import annotations
 

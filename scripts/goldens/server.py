@@ -45,7 +45,7 @@ def set_up(folder: Path, **settings: str) -> None:
 
 @contextmanager
 def undone() -> Iterator[None]:
-    """Roll back all database changes at the end, so that goldens do not affect each other."""
+    """Roll back all database changes, so that goldens do not affect each other."""
     from django.db import transaction
 
     with transaction.atomic():

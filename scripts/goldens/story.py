@@ -1,4 +1,4 @@
-"""The story: a reproducible history of a server with submissions and campaign answers.
+"""The story: a reproducible server with submissions and campaign answers.
 
 It uses only commands, forms and the API, which are independent of the module structure.
 """
@@ -222,7 +222,7 @@ def _take_part(story: Story) -> None:
 
 
 def _submit(story: Story) -> None:
-    """Submit results: four teams get on the leaderboard, and one submission stays queued."""
+    """Submit results: four teams on the leaderboard, and one queued submission."""
     plans = (
         ("ann", "open", "alpha", 0),
         ("ann", "open", "beta", 2),

@@ -1,4 +1,4 @@
-"""Creation of the backups in `tests/server/fixtures/`, of a server with SQLite and PostgreSQL.
+"""Creation of the SQLite and PostgreSQL backups in `tests/server/fixtures/`.
 
 This was run once. Every later version of the server must be able to open these backups, so they must not be
 created again.

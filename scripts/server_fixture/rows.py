@@ -80,7 +80,7 @@ def _add_challenge(story: Story) -> None:
 
 
 def _leave_teams(story: Story) -> None:
-    """Let two users submit; then remove one from the team, and delete the other's account."""
+    """Let two users submit; one leaves the team, the other's account is deleted."""
     from django.contrib.auth.models import User
 
     for name in ("former", "deleted"):
@@ -125,7 +125,7 @@ def _refuse(story: Story) -> None:
 
 
 def _judge(story: Story) -> None:
-    """Create a campaign with training, checks and repeats, and answer as two annotators."""
+    """Create a campaign with training, checks and repeats; answer as two annotators."""
     known = {"expected": {"choice": "first"}}
     items = [
         {"key": f"training-{number}", **_texts(number), **known, "training": True, "explanation": "Look."}
@@ -256,7 +256,7 @@ def _come_from_panel(story: Story) -> None:
 
 
 def _wait(story: Story) -> None:
-    """Add pending rows: for a worker, a user and the confirmation of an e-mail address."""
+    """Add pending rows: for a worker, a user and an e-mail confirmation."""
     from django.contrib.auth.models import User
 
     from capeval_server.jobs.models import Worker

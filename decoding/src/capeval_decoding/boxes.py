@@ -105,7 +105,7 @@ def load_ground_truth(file: File, names: Mapping[str, str], *, limit: int = LIMI
 
 
 def load_detections(file: File, *, form: BoxForm = "corners", limit: int = LIMIT) -> dict[ImageId, Boxes]:
-    """Load the detected boxes of each image from JSON in the layout of COCO's instances.
+    """Load the detected boxes of each image from JSON in COCO's instances format.
 
     Scores are optional; a box without a score has the score 1.
 
@@ -152,7 +152,7 @@ _ANNOTATED = {"image_id": IMAGE_ID, "category_id": IMAGE_ID, "bbox": _BOX}
 
 
 def _score(row: dict[str, Any], entry: str) -> float:
-    """Return the score of a box; 1 if missing, as for ground truth in the published files."""
+    """Return the score of a box, or 1 if missing (ground truth in published files)."""
     return float(check_row({"score": 1.0, **row}, entry, {"score": _NUMBER})["score"])
 
 

@@ -1,4 +1,4 @@
-"""Selection of the objects that captions must mention (nocaps, appendix, section 1)."""
+"""Selection of objects that captions must mention (nocaps, appendix, section 1)."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def load_hierarchy(
 
 
 def _walk(node: Any, names: Mapping[str, str], forms: WordForms) -> list[tuple[str, int]]:
-    """Return the classes of a node and its descendants with their heights, in pre-order."""
+    """Return the classes and heights of a node and its descendants, in pre-order."""
     label = node["LabelName"]
     name = names.get(label)
     if name is None or name.lower() not in forms.names:
@@ -141,7 +141,7 @@ class ConstraintFilter:
     def decide(
         self, image: ImageId, boxes: Boxes, hierarchy: Hierarchy, forms: WordForms
     ) -> tuple[Decision, ...]:
-        """Return one decision per box: the constraints in order, then the dropped boxes in input order.
+        """Return one decision per box: constraints in order, then dropped boxes.
 
         Raises:
             OptionError: A class is not a class of Open Images, or is missing from the hierarchy.
@@ -183,7 +183,7 @@ class ConstraintFilter:
     def _overlapped(
         self, places: Sequence[int], names: Sequence[str], corners: FloatArray, hierarchy: Hierarchy
     ) -> dict[int, str]:
-        """Return the boxes that overlap a kept box with a class lower in the hierarchy, with reasons."""
+        """Return reasons for boxes that overlap a kept box of a class lower in the tree."""
         if not places:
             return {}
         overlaps = _overlaps(corners) >= self.overlap

@@ -1,4 +1,4 @@
-"""Constrained beam search for transformers models, via `generate(custom_generate=...)`."""
+"""Constrained generation for transformers: `generate(custom_generate=...)`."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class ConstrainedGeneration:
 
 
 def token_constraint(name: str, phrases: Sequence[str], tokenizer: Any) -> Constraint:
-    """Return a constraint met by any of the phrases, in tokens of a transformers tokenizer.
+    """Return a constraint met by any phrase, in tokens of a transformers tokenizer.
 
     Raises:
         OptionError: The tokenizer has no tokens for a phrase.
@@ -138,7 +138,7 @@ def _mark(tokenizer: Any) -> str:
 
 @dataclass(frozen=True, eq=False)
 class _State:
-    """Decoding state of captions: their tokens and the other model inputs, such as the cache."""
+    """Decoding state of captions: their tokens, and model inputs such as the cache."""
 
     tokens: Tensor
     inputs: dict[str, Any]
@@ -163,7 +163,7 @@ class _State:
 
 
 def _selected(name: str, value: Any, rows: Tensor, count: int) -> Any:
-    """Select rows of a model input; inputs without one row per caption are returned unchanged."""
+    """Select rows of a model input; return it unchanged if it has no caption rows."""
     if name in _SHARED:
         return value
     if hasattr(value, "reorder_cache"):

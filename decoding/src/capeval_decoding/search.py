@@ -97,7 +97,7 @@ class SearchResult:
 
 
 def select_rows(state: Any, rows: NDArray[np.int64]) -> Any:
-    """Select rows of a state of arrays or tensors with captions as the first dimension.
+    """Select rows of a state of arrays or tensors with one row per caption.
 
     Arrays may be nested in mappings, tuples and lists. None is returned unchanged.
     """
@@ -112,7 +112,7 @@ def select_rows(state: Any, rows: NDArray[np.int64]) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class BeamSearch:
-    """Constrained beam search; the defaults match the published Up-Down code of nocaps.
+    """Constrained beam search; the defaults match nocaps's published Up-Down code.
 
     Attributes:
         start: Start token of captions.
@@ -204,7 +204,7 @@ class _Beams:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Lists:
-    """A list of integers, or of tuples of integers, for each state, stored as flat arrays."""
+    """A list of integers or integer tuples for each state, stored as flat arrays."""
 
     starts: NDArray[np.int64]
     values: tuple[NDArray[np.int64], ...]
@@ -216,7 +216,7 @@ class _Lists:
         return cls(starts=starts, values=tuple(flat.T))
 
     def of_states(self, states: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
-        """Return the concatenated lists of the states of some rows: row indices, then values."""
+        """Return the concatenated lists of some rows' states: row indices, then values."""
         counts = self.starts[states + 1] - self.starts[states]
         rows = np.repeat(np.arange(len(states)), counts)
         ends = np.cumsum(counts)
@@ -336,7 +336,7 @@ def _advance(
 def _candidates(
     states: NDArray[np.int64], scores: NDArray[Any], tables: _Tables, per_node: int
 ) -> _Candidates:
-    """Return the most probable tokens to the usual state, and all tokens to other states."""
+    """Return the best tokens to the usual state, and all tokens to other states."""
     machine = tables.machine
     # If tokens that continue a word lead to a different state, the caption gets two rows: one without these
     # tokens, and one with only these tokens.
@@ -383,7 +383,7 @@ def _ranks(groups: NDArray[np.int64]) -> NDArray[np.int64]:
 def _most_probable(
     scores: NDArray[Any], most: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]:
-    """Return rows, tokens and values of the best tokens of each row; overwrites `scores`."""
+    """Return rows, tokens and values of each row's best tokens; overwrites `scores`."""
     most = min(most, scores.shape[1])
     every = np.arange(len(scores))
     if most > _PASSES:

@@ -92,7 +92,7 @@ _Key = tuple[frozenset[int], frozenset[tuple[int, int, int]], frozenset[int]]
 def state_machine(
     constraints: Sequence[Constraint], *, continues: NDArray[np.bool_] | None = None
 ) -> StateMachine:
-    """Build a machine that meets a constraint if the caption contains one of its phrases.
+    """Build a machine that meets a constraint if a caption contains a phrase of it.
 
     Args:
         constraints: Constraints of the machine.
@@ -141,7 +141,7 @@ def state_machine(
 
 
 def _after(key: _Key, token: int, constraints: Sequence[Constraint], runs_on: bool, *, waits: bool) -> _Key:
-    """Return the state after a token; with `waits`, completed phrases stay pending for one token."""
+    """Return the state after a token; if `waits`, completed phrases become pending."""
     met, progress, pending = key
     met = met if runs_on else met | pending
     ended, further = set(), set()
@@ -161,7 +161,7 @@ def _after(key: _Key, token: int, constraints: Sequence[Constraint], runs_on: bo
 def _places(
     met: frozenset[int], progress: Iterable[tuple[int, int, int]], constraints: Sequence[Constraint]
 ) -> list[tuple[int, int, int]]:
-    """Return the possible positions of the next token, including the start of every phrase."""
+    """Return the possible positions of the next token, including phrase starts."""
     first = [
         (at, phrase, 0)
         for at, constraint in enumerate(constraints)
@@ -243,7 +243,7 @@ def published_machine(constraints: Sequence[Constraint]) -> StateMachine:
 def _add_phrase(
     default: list[int], moves: list[dict[int, set[int]]], state: int, met: int, phrase: Phrase, *, stays: bool
 ) -> None:
-    """Add the path of a phrase from a main state to the main state with the constraint met."""
+    """Add the path of a phrase from a main state to the one that meets it."""
     source = state
     for place, tokens in enumerate(phrase):
         target = met

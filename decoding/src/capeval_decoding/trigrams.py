@@ -1,4 +1,4 @@
-"""Trigram language model with absolute discounting, interpolated with lower orders."""
+"""Trigram language model: absolute discounting, interpolated with lower orders."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _DISCOUNT = 0.75
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Followers:
-    """Discounted token probabilities after each context, and the mass for other tokens."""
+    """Discounted token probabilities after each context, and the remaining mass."""
 
     contexts: NDArray[np.int64]
     starts: NDArray[np.int64]
@@ -41,7 +41,7 @@ class _Followers:
         )
 
     def added_to(self, lower: FloatArray, context: int) -> FloatArray:
-        """Return the probabilities after a context, interpolated with `lower`, which is overwritten."""
+        """Return the probabilities after a context; overwrites `lower`, the lower order."""
         at = int(np.searchsorted(self.contexts, context))
         if at == len(self.contexts) or self.contexts[at] != context:
             return lower
@@ -105,7 +105,7 @@ class TrigramModel:
     def step(
         self, tokens: NDArray[np.int64], before: NDArray[np.int64]
     ) -> tuple[FloatArray, NDArray[np.int64]]:
-        """Return the log-probabilities of the next words and the new state, for the search.
+        """Return the log-probabilities of the next words, and the new state.
 
         Args:
             tokens: Last word of each caption.

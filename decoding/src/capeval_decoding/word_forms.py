@@ -70,7 +70,10 @@ class WordForms:
 
 
 def load_word_forms() -> WordForms:
-    """Load the phrases of the 601 boxable Open Images classes, chosen by capeval's authors."""
+    """Load the phrases of the 601 boxable Open Images classes.
+
+    They were chosen by capeval's authors.
+    """
     source = files("capeval_decoding").joinpath("word_forms.tsv").read_bytes()
     header, rows = read_table(source)
     phrases, detector_names, names = {}, {}, {}
@@ -135,7 +138,7 @@ def load_published_forms(file: File, *, limit: int = LIMIT) -> dict[str, tuple[s
 
 
 def published_constraint(name: str, forms: Mapping[str, Sequence[str]], vocabulary: Vocabulary) -> Constraint:
-    """Return the constraint of a class as in the published code, with all forms of each word.
+    """Return the published code's constraint of a class: all forms of each word.
 
     As in that code, forms outside of the vocabulary are encoded as the unknown word.
 

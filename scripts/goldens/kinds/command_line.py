@@ -1,4 +1,4 @@
-"""Golden of the command line: help and exit codes of all commands, errors about files."""
+"""Golden of the command line: help, exit codes, and errors about files."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _show_invalid_files() -> list[str]:
 
 
 def _run_process(words: tuple[str, ...], folder: Path) -> Done:
-    """Run a command in a separate process, since a failing command closes standard output."""
+    """Run a command in a separate process, since a failure closes standard output."""
     program = Path(sys.executable).with_name(COMMAND)
     done = subprocess.run([program, *words], cwd=folder, capture_output=True, text=True, check=False)
     return Done(code=done.returncode, out=done.stdout, err=done.stderr)
@@ -67,7 +67,7 @@ def _commands(command: click.Command, words: tuple[str, ...]) -> Iterator[tuple[
 
 
 def _starts_something(app: click.Command, words: tuple[str, ...]) -> bool:
-    """Return whether a command needs no arguments to do its work, so that it must not run here."""
+    """Return whether a command works without arguments, and so must not run here."""
     found = app
     for word in words:
         assert isinstance(found, click.Group)

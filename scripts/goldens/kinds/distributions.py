@@ -1,4 +1,4 @@
-"""Golden of the distributions: files and metadata of wheels and source distributions."""
+"""Golden of wheels and source distributions: files and metadata."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def read_sdist(path: Path) -> dict[str, bytes]:
 
 
 def list_files(names: Iterable[str], root: Path, depth: int) -> Iterator[str]:
-    """Yield the files of a distribution, with one line per package about its source files.
+    """Yield the files of a distribution, and one line per package on its sources.
 
     Args:
         names: Files of the distribution.
@@ -103,7 +103,7 @@ def list_files(names: Iterable[str], root: Path, depth: int) -> Iterator[str]:
 
 
 def describe_metadata(files: Mapping[str, bytes]) -> str:
-    """Return the metadata files of a distribution, without description and tool versions."""
+    """Return the metadata of a distribution, without description and tool versions."""
     parts = []
     for name, content in sorted(files.items()):
         last = name.rpartition("/")[2]

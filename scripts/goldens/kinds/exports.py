@@ -1,4 +1,4 @@
-"""Golden of the exports: leaderboard, challenge, campaign answers and releases, byte for byte."""
+"""Golden of the exports: leaderboard, challenge, campaign answers, releases."""
 
 from __future__ import annotations
 

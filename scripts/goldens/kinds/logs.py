@@ -1,4 +1,4 @@
-"""Golden of the logs: lines of each logger of the server in both formats, and all messages."""
+"""Golden of the server's logs: lines in both formats, and all messages."""
 
 from __future__ import annotations
 

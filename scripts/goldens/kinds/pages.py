@@ -1,4 +1,4 @@
-"""Golden of pages and API responses: every route, requested by visitors and users of each role."""
+"""Golden of pages and API responses: every route, requested in each role."""
 
 from __future__ import annotations
 

@@ -29,7 +29,10 @@ def _line(module: ModuleType, name: str) -> str:
 
 
 def _parameter(parameter: inspect.Parameter) -> str:
-    """Return the name, without annotation and default, which depend on module and Python version."""
+    """Return the name of a parameter with its marks.
+
+    Annotation and default are omitted, because their texts depend on the module and the Python version.
+    """
     marks: dict[object, str] = {
         parameter.VAR_POSITIONAL: "*",
         parameter.VAR_KEYWORD: "**",

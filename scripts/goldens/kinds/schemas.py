@@ -1,4 +1,4 @@
-"""Golden of both databases' schemas: columns, constraints, indexes and triggers per table."""
+"""Golden of the database schemas: columns, constraints, indexes, triggers."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _write_sqlite(folder: Path) -> None:
 
 
 def split_table(statement: str) -> Iterator[str]:
-    """Yield the definitions in a CREATE TABLE statement, and the text before and after them."""
+    """Yield the definitions in a CREATE TABLE statement, and the text around them."""
     head, _, body = statement.partition("(")
     yield head
     depth, start = 1, 0

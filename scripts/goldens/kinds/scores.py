@@ -1,4 +1,4 @@
-"""Golden of the scores: all metrics on COCO val2014, digests of tokens and per-image scores."""
+"""Golden of all metrics on COCO val2014, with digests of tokens and scores."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _write(path: Path, metrics: list[str], images: int) -> None:
 
 
 def _lines(report: Any) -> Iterator[str]:
-    """Yield the signatures, and corpus value and digest of per-image values of each score."""
+    """Yield signatures, and corpus value and per-image digest of each score."""
     for signature in report.signatures.values():
         yield f"{str(signature).rpartition('|')[0]}\n"
     for name, value in report.corpus.items():

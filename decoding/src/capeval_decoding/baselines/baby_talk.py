@@ -280,7 +280,7 @@ class BabyTalk(nn.Module):  # type: ignore[misc]
         return self.pool_embed(torch.cat(parts, dim=1))
 
     def _scores(self, hidden: Tensor, places: Tensor) -> Tensor:
-        """Return the log-probabilities of all tokens; words share the sentinel's probability."""
+        """Return log-probabilities of all tokens; words share the sentinel's probability."""
         pointed = torch.log_softmax(places, dim=1)
         words = torch.log_softmax(self.logit(hidden), dim=1) + pointed[:, :1]
         # The mask is finite, so rounding could leave an excluded object a probability above 0.

@@ -1,4 +1,4 @@
-"""Checkpoints of Up-Down models: from `capeval baselines train`, or published by nocaps."""
+"""Checkpoints of Up-Down models: trained with capeval, or published by nocaps."""
 
 from __future__ import annotations
 

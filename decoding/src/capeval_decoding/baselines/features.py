@@ -127,7 +127,10 @@ class FeatureFile:
         return self._rows("classes", image, 1)[:, 0].astype(np.int64)
 
     def scores(self, image: int) -> Floats:
-        """Return the confidence of an image's regions; 1 if the file has no scores (ground truth)."""
+        """Return the confidence of an image's regions.
+
+        It is 1 if the file has no scores, as for ground truth.
+        """
         if "scores" not in self._file:
             self.require([image])
             return np.ones(self._boxes[self._numbers[image]], dtype=np.float32)

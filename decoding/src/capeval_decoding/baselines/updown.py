@@ -83,7 +83,7 @@ class Regions:
 
 
 class _Attention(nn.Module):  # type: ignore[misc]
-    """Attention over regions by the state of the first cell: softmax of a . tanh(Wq h1 + Wv v)."""
+    """Attention over regions by the first cell: softmax of a . tanh(Wq h1 + Wv v)."""
 
     def __init__(self, sizes: UpDownSizes) -> None:
         super().__init__()
@@ -106,7 +106,7 @@ class _Attention(nn.Module):  # type: ignore[misc]
 
 
 class _UpDownCell(nn.Module):  # type: ignore[misc]
-    """One decoding step: the first cell controls the attention, the second predicts the word."""
+    """One decoding step: cell 1 controls the attention, cell 2 predicts the word."""
 
     def __init__(self, sizes: UpDownSizes) -> None:
         super().__init__()
@@ -210,12 +210,12 @@ class UpDown(nn.Module):  # type: ignore[misc]
         return zeros, zeros, zeros, zeros
 
     def step(self, tokens: Tensor, regions: Regions, cells: Cells) -> tuple[Tensor, Cells]:
-        """Return the log-probabilities of the next words, one row per caption, and the new states."""
+        """Return next-word log-probabilities, one row per caption, and the new states."""
         cells = self._updown_cell(self._embedding_layer(tokens), regions, cells)
         return torch.log_softmax(self._logits(cells[2]), dim=-1), cells
 
     def loss(self, features: Tensor, captions: Tensor) -> Tensor:
-        """Return the negative log-likelihood of each caption, summed over words and end token.
+        """Return the negative log-likelihood of each caption, including its end token.
 
         Unknown words do not contribute to the loss; like padding, they have the token 0.
 

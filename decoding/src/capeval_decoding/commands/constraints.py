@@ -61,7 +61,7 @@ def run(
     ] = None,
     form: FormatOption = "table",
 ) -> None:
-    """Derive constraints for the captions of each image from object boxes, and show their words."""
+    """Derive constraints on captions from object boxes, and show their words."""
     from capeval.datasets.nocaps import load_image_ids
     from capeval.datasets.open_images import load_class_names
     from capeval.formats.constraints import write_constraints

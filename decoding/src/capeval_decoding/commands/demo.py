@@ -24,7 +24,7 @@ def run(
     count: Annotated[int, Option(min=1, help="Number of captions with random classes.")] = 10,
     seed: Seed = 0,
 ) -> None:
-    """Generate captions that mention given objects, using a language model of COCO captions.
+    """Generate captions that mention given objects, with a COCO language model.
 
     The command demonstrates the constrained search; it is not a captioner and uses no images.
     """
