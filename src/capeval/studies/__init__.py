@@ -1,1 +1,1 @@
-"""The studies of the papers: how to judge captions, how to judge metrics, how to build a benchmark."""
+"""Studies from the papers: human judgments, metric evaluation, dataset building."""

@@ -1,4 +1,4 @@
-"""`capeval study build`: builds a dataset of captions and freezes a version of it."""
+"""`capeval study build`: dataset building and frozen versions."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ EXAMPLES = examples(
 
 
 def run(
-    captions: Annotated[Path | None, Argument(help="File of all captions collected.")] = None,
-    plans: Annotated[Path | None, Argument(help="JSON with the plan of each split.")] = None,
-    release: Annotated[str | None, Option(metavar="NAME", help="The version's name.")] = None,
-    output: Annotated[
-        Path, Option("--output", "-o", metavar="FOLDER", help="Folder of the versions.")
-    ] = Path("dataset"),
-    description: Annotated[str, Option(help="Description of the dataset, for its files.")] = "",
+    captions: Annotated[Path | None, Argument(help="File of all collected captions.")] = None,
+    plans: Annotated[Path | None, Argument(help="JSON file with a plan for each split.")] = None,
+    release: Annotated[str | None, Option(metavar="NAME", help="Version name.")] = None,
+    output: Annotated[Path, Option("--output", "-o", metavar="FOLDER", help="Folder for versions.")] = Path(
+        "dataset"
+    ),
+    description: Annotated[str, Option(help="Dataset description, for the files of the version.")] = "",
     seed: Seed = 0,
     verify: Annotated[
-        Path | None, Option(metavar="FOLDER", help="Check a version against its checksums.")
+        Path | None, Option(metavar="FOLDER", help="Verify the checksums of a version.")
     ] = None,
 ) -> None:
-    """Builds splits with c5, c40 and the human baseline, and writes public and private COCO JSON.
+    """Build splits with c5, c40 and human baseline, as public and private COCO JSON.
 
-    COCO and nocaps were built this way (Chen et al. 2015, section 2; nocaps, section 3.1). A version is
-    written once and never changed.
+    COCO and nocaps were built in this way (Chen et al. 2015, section 2; nocaps, section 3.1). A version is
+    written once and never changes.
     """
     from capeval.cli.toolkit.inputs import references_from
     from capeval.datasets import building, versions
@@ -44,11 +44,11 @@ def run(
 
     if verify is not None:
         if captions is not None:
-            raise OptionError("'--verify' must come without CAPTIONS (got both)")
+            raise OptionError("'--verify' can't be combined with CAPTIONS")
         deliver(f"{verify}: all {versions.verify(verify)} files are unchanged\n", None)
         return
     if captions is None or plans is None or release is None:
-        raise OptionError("CAPTIONS, PLANS and '--release' must all be given (one is missing)")
+        raise OptionError("CAPTIONS, PLANS and '--release' are required (one is missing)")
     with Steps(3) as steps:
         steps.next("Reading captions and plans")
         collected = references_from(captions)
@@ -60,7 +60,7 @@ def run(
         target = versions.freeze(dataset, output, version=release, description=description)
     grid = split_table(dataset)
     render(grid, "table", None, f"Version {release}")
-    # Beside the folder of the version, in which every file has a checksum.
+    # Outside the version's folder, in which every file has a checksum.
     deliver(to_csv(grid), output / f"{release}.csv")
     unused = sum(len(texts) for texts in dataset.unused.values())
     deliver(f"\n{unused:,} captions are in no split\n{target}\n", None)

@@ -1,4 +1,4 @@
-"""The table of a dataset's splits."""
+"""Table of a dataset's splits."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["split_table"]
 
 
 def split_table(dataset: Dataset) -> Grid:
-    """A row for each split: whether it is private, and how many images and captions it has."""
+    """Return one row per split: its access, images and captions."""
     rows = tuple(
         (
             Cell(value=name),
@@ -21,5 +21,5 @@ def split_table(dataset: Dataset) -> Grid:
         )
         for name, split in dataset.splits.items()
     )
-    columns = ("Split", "Captions are", "Images", "References", "Of images with many", "Held out")
+    columns = ("Split", "Access", "Images", "References", "References (many)", "Held out")
     return Grid(columns=columns, rows=rows)

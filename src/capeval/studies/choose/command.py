@@ -1,4 +1,4 @@
-"""`capeval study choose`: chooses the images of a benchmark as nocaps did."""
+"""`capeval study choose`: image selection for a benchmark."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ EXAMPLES = examples(
 
 def run(
     boxes: Annotated[Path, Argument(help="Open Images CSV of boxes.")],
-    images: Annotated[int, Option("--images", "-n", min=1, help="How many to choose.")],
+    images: Annotated[int, Option("--images", "-n", min=1, help="Number of images to choose.")],
     rotations: Annotated[
         Path | None,
         Option(
@@ -31,13 +31,13 @@ def run(
     names: Annotated[
         Path | None, Option(help="Open Images CSV of class names.", show_default="labels")
     ] = None,
-    sample: Annotated[int, Option(min=1, help="Images drawn for each choice.")] = 100,
+    sample: Annotated[int, Option(min=1, help="Number of images drawn for each choice.")] = 100,
     seed: Seed = 0,
     output: Folder = None,
 ) -> None:
-    """Chooses images that show many classes, and all classes evenly (nocaps, section 3.1).
+    """Choose images with many classes and an even class distribution (nocaps, 3.1).
 
-    The tables compare the chosen images with a random choice of the same number and with all candidates.
+    The tables compare the chosen images with a random choice of the same size and with all candidates.
     """
     from capeval.datasets import open_images
     from capeval.datasets.selection import choose_images, study_choice

@@ -1,4 +1,4 @@
-"""Tables and the figure of the images chosen for a benchmark."""
+"""Tables and figure of the images chosen for a benchmark."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 __all__ = ["report"]
 
-# The largest number of classes that has a column of its own.
+# The largest number of classes with its own column.
 _MOST_CLASSES = 6
 
 
 def report(study: ChoiceStudy) -> StudyReport:
-    """What each set is like, what was excluded, the images chosen, the counts of classes, and a figure."""
+    """Return statistics of each set, exclusions, images, class counts, and a figure."""
     return StudyReport(
         tables={"statistics": _statistics(study), "excluded": _excluded(study.chosen)},
         long_tables={"images": lambda: _images(study), "classes": lambda: _classes(study)},
@@ -55,7 +55,7 @@ def _statistics(study: ChoiceStudy) -> Grid:
 def _excluded(chosen: Chosen) -> Grid:
     rows = [(Cell(value=reason), Cell(value=images)) for reason, images in chosen.excluded.items()]
     rows.append((Cell(value="candidates"), Cell(value=len(chosen.candidates))))
-    rows.append((Cell(value="taken for more than six classes"), Cell(value=chosen.complex_images)))
+    rows.append((Cell(value="chosen for more than six classes"), Cell(value=chosen.complex_images)))
     return Grid(columns=("Reason", "Images"), rows=tuple(rows))
 
 
@@ -84,7 +84,7 @@ def _figure(study: ChoiceStudy) -> Figure:
         curves[name] = Curve(x=list(range(1, len(shares) + 1)), y=shares.tolist())
     return lines(
         curves,
-        title="How evenly classes are spread",
-        x_label="Classes, the most frequent first",
+        title="Distribution of classes",
+        x_label="Classes, most frequent first",
         y_label="Share of all counts",
     )

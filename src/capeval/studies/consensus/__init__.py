@@ -1,4 +1,7 @@
-"""Agreement of metrics with human judgments of pairs (CIDEr paper, sections 3, 6 and 7)."""
+"""Agreement of metrics with human judgments of pairs.
+
+These are the experiments of the CIDEr paper, sections 3, 6 and 7.
+"""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""The classes of ABSTRACT-50S's pairs, which its files do not give."""
+"""Classes of ABSTRACT-50S's pairs, which are missing from its files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from capeval.tokenizers import Tokenizer
 
 __all__ = ["ClassifiedPairs", "classified"]
 
-# The weight of a triplet's vote against the words, in nats; chosen on the pairs whose class is certain.
+# The weight of a triplet's vote relative to words, in nats; chosen on the pairs with a certain class.
 _VOTE = 0.5
 # A word's frequency in an image's references is smoothed with this many sentences of all images.
 _PRIOR = 8.0
@@ -24,12 +24,12 @@ _PRIOR = 8.0
 
 @dataclass(frozen=True, kw_only=True)
 class ClassifiedPairs:
-    """Pairs with their classes, and how many of these are certain.
+    """Pairs with their classes, and the number of certain classes.
 
     Attributes:
         pairs: The pairs, each `HC` or `HI`.
-        sure: The number of images whose classes are certain: a candidate also occurs with another image.
-        recovered: The number of those images whose classes words and votes alone would give too.
+        sure: The number of images with certain classes: a candidate also occurs with another image.
+        recovered: The number of those images for which words and votes imply the same classes.
     """
 
     pairs: tuple[Pair, ...]
@@ -38,16 +38,16 @@ class ClassifiedPairs:
 
 
 def classified(pairs: Sequence[Pair]) -> ClassifiedPairs:
-    """Finds which pair of each image has the candidate of another image.
+    """Find the pair of each image that has a candidate of another image.
 
-    Each image has two pairs that share a candidate, which describes the image. Of the other two candidates
-    one describes the image (`HC`) and one another image (`HI`). Where one of them is the shared candidate of
-    another image, the class is certain. Otherwise `HI` is the pair whose other candidate fits worse: its
-    words are rarer in the image's references than in all references (the log of a likelihood ratio), and the
-    shared candidate wins by more votes.
+    Each image has two pairs that share a candidate, which describes the image. Of the other two candidates,
+    one describes the image (`HC`) and one describes another image (`HI`). If one of them is the shared
+    candidate of another image, the class is certain. Otherwise `HI` is the pair with the worse other
+    candidate: its words are rarer in the image's references than in all references (log-likelihood ratio),
+    and the shared candidate wins by more votes.
 
     Args:
-        pairs: All pairs, two of each image, as `load_triplets` reads them.
+        pairs: All pairs, two of each image, from `load_triplets`.
 
     Raises:
         MismatchError: An image does not have two pairs that share one candidate.
@@ -73,7 +73,7 @@ def classified(pairs: Sequence[Pair]) -> ClassifiedPairs:
 
 
 class _Fit:
-    """How well a sentence's words fit an image's references."""
+    """Fit of a sentence's words to an image's references."""
 
     def __init__(self, references: Mapping[ImageId, Sequence[str]]) -> None:
         self._sizes = {image: len(texts) for image, texts in references.items()}
@@ -85,7 +85,7 @@ class _Fit:
         self._total = sum(self._sizes.values())
 
     def of(self, sentence: str, image: ImageId) -> float:
-        """The log of how much likelier the sentence's words are in this image's references than in all."""
+        """Return the log-likelihood ratio of the words: this image against all images."""
         fit = 0.0
         for word in set(sentence.split()):
             usual = max(self._all[word], 0.5) / self._total
@@ -109,14 +109,14 @@ def _other(pair: Pair, shared: str) -> str:
 
 
 def _elsewhere(pair: Pair, image: ImageId, shared: Mapping[ImageId, str]) -> bool:
-    """Whether the candidate that is not shared is the one of another image."""
+    """Return whether the candidate that is not shared belongs to another image."""
     other = shared[image]
     sentence = _other(pair, other)
     return any(text == sentence for name, text in shared.items() if name != image)
 
 
 def _guess(image: ImageId, one: Pair, two: Pair, shared: str, fit: _Fit) -> float:
-    """Above 0 where the first pair is the one with two candidates of the image."""
+    """Return a number above 0 if both candidates of the first pair fit the image."""
     margins = [sum(p.votes) if p.first == shared else -sum(p.votes) for p in (one, two)]
     fits = [fit.of(_other(pair, shared), image) for pair in (one, two)]
     return fits[0] - fits[1] + _VOTE * (margins[1] - margins[0])

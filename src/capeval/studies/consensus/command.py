@@ -1,4 +1,4 @@
-"""`capeval study consensus`: how often metrics choose the caption that people chose."""
+"""`capeval study consensus`: accuracy of metrics on human preferences."""
 
 from __future__ import annotations
 
@@ -30,16 +30,14 @@ EXAMPLES = examples(
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerFiles:
-    """Files of answers to the user's plan; none for published judgments."""
+    """Files with answers to the user's plan; all None for published judgments."""
 
-    votes: Annotated[Path | None, Option(help="CSV of the answers to a plan's triplets.")] = None
-    pair_votes: Annotated[Path | None, Option(help="CSV of the votes on a plan's pairs, with the image.")] = (
-        None
-    )
+    votes: Annotated[Path | None, Option(help="CSV of answers to a plan's triplets.")] = None
+    pair_votes: Annotated[Path | None, Option(help="CSV of votes on a plan's pairs, with the image.")] = None
     references: Annotated[
         Path | None,
         Option(
-            help="Captions by people for metrics to compare with; those that pairs compare are left out.",
+            help="Human captions as references for metrics; captions in the image's pairs are excluded.",
             show_default="those of the triplets",
         ),
     ] = None
@@ -54,37 +52,38 @@ class AnswerFiles:
         """Validate the combination of files.
 
         Raises:
-            OptionError: A file is missing, or does not go with the others.
+            OptionError: A file is missing, or conflicts with the others.
         """
         from capeval.datasets import pascal50s
 
         if not self.are_given and (self.references is not None or self.complete_only):
-            raise OptionError("'--references' and '--complete-only' must go with '--votes' or '--pair-votes'")
+            raise OptionError("'--references' and '--complete-only' require '--votes' or '--pair-votes'")
         if self.votes is None and self.pair_votes is not None and self.references is None:
-            raise OptionError("'--pair-votes' must go with '--references' or '--votes'")
+            raise OptionError("'--pair-votes' requires '--references' or '--votes'")
         if not self.are_given and not (pascal50s.has_abstract50s(data) or pascal50s.has_pascal50s(data)):
             raise OptionError(
-                f"{data} must have consensus_abstract.mat or pair_pascal.mat (got neither);"
-                " a folder of 'study plan' needs '--votes' or '--pair-votes'"
+                f"{data} must contain consensus_abstract.mat or pair_pascal.mat (got neither);"
+                " for a folder from 'study plan', add '--votes' or '--pair-votes'"
             )
 
 
 def run(
     data: Annotated[
         Path,
-        Argument(help="Folder of ABSTRACT-50S or PASCAL-50S as published, or one that 'study plan' wrote."),
+        Argument(help="Published folder of ABSTRACT-50S or PASCAL-50S, or a folder from 'study plan'."),
     ],
     answers: AnswerFiles,
     options: ConsensusOptions,
     checkpoint: CheckpointFile = None,
     output: Folder = None,
 ) -> None:
-    """Compares metrics with human judgments of pairs of captions (CIDEr paper, sections 3 and 7).
+    """Compare metrics with human judgments of pairs (CIDEr paper, sections 3, 7).
 
-    The folder has the files of ABSTRACT-50S (consensus_abstract.mat, abstract_candsB.json and
-    abstract_candsC.json) or of PASCAL-50S (pair_pascal.mat and pascal_50s_5refs.json); JSON may be in gzip.
-    With --votes or --pair-votes it is a folder with the pairs.csv and triplets.csv of your plan.
-    A stopped run continues when it is started again with the same checkpoint.
+    The folder contains the files of ABSTRACT-50S (consensus_abstract.mat, abstract_candsB.json and
+    abstract_candsC.json) or of PASCAL-50S (pair_pascal.mat and pascal_50s_5refs.json); JSON files may be
+    gzipped. With --votes or --pair-votes, it contains pairs.csv and triplets.csv of your plan.
+
+    To resume an interrupted run, start it again with the same --checkpoint.
     """
     from capeval.cli.toolkit.resource_setup import prepare_needs
     from capeval.studies.consensus.report import report
@@ -102,7 +101,7 @@ def run(
 def _published(
     data: Path, options: ConsensusOptions, checkpoint: Path | None, steps: Steps
 ) -> ConsensusStudy:
-    """The study of judgments as their authors publish them."""
+    """Run the study on published judgments."""
     from capeval.datasets import pascal50s
     from capeval.studies.consensus import study_abstract50s, study_pascal50s
 
@@ -116,7 +115,7 @@ def _published(
 def _own(
     answers: AnswerFiles, data: Path, options: ConsensusOptions, checkpoint: Path | None, steps: Steps
 ) -> ConsensusStudy:
-    """Study the answers to the user's plan."""
+    """Run the study on answers to the user's plan."""
     from capeval.cli.toolkit.inputs import references_from
     from capeval.studies.consensus import study_plan
     from capeval.studies.shared.vote_files import read_pair_votes, read_votes

@@ -1,4 +1,4 @@
-"""How often metrics choose the candidate that people chose (CIDEr paper, sections 3, 6 and 7)."""
+"""Accuracy of metrics on human preferences (CIDEr paper, sections 3, 6 and 7)."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ _Progress = Callable[[str], object]
 
 @dataclass(frozen=True, kw_only=True)
 class ClassAgreement:
-    """How far two kinds of judgment agree on the pairs of a class.
+    """Agreement of two kinds of judgment on the pairs of a class.
 
     Attributes:
-        same: The part of the pairs on which the pairwise winner is that of the consensus.
-        alpha: Krippendorff's alpha of the pairwise votes; None where it is not defined, for they are all the
-            same.
+        same: The share of the pairs with the same winner by pairwise and consensus judgments.
+        alpha: Krippendorff's alpha of the pairwise votes; None if it is undefined because all votes are
+            equal.
     """
 
     same: Accuracy
@@ -65,12 +65,12 @@ class ClassAgreement:
 
 @dataclass(frozen=True, kw_only=True)
 class SystemWins:
-    """How often each system wins against the others, by one kind of judgment or one metric.
+    """Fractions of wins of systems, by one kind of judgment or one metric.
 
     Attributes:
         fractions: The fraction of wins, by system.
-        correlation: Pearson's correlation with the fractions by the first kind of judgment, the consensus
-            where there is one; None where it is not defined.
+        correlation: Pearson's correlation with the fractions by the first kind of judgment, which is the
+            consensus if present; None if it is undefined.
     """
 
     fractions: Mapping[str, float]
@@ -79,16 +79,16 @@ class SystemWins:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ConsensusStudy:
-    """How metrics compare with human judgments of pairs.
+    """Comparison of metrics with human judgments of pairs.
 
     Attributes:
-        dataset: The judgments; None for those of one's own plan.
+        dataset: The published judgments; None for a plan of the user.
         options: The options of the study.
         accuracy: Each metric's accuracy, by judgment, metric and class (and `all`).
-        human: How well people's votes, and each metric, with half of the references predict the votes of the
-            other half; empty where there is not a vote for each reference.
-        agreement: How far two kinds of judgment agree, by class; empty where there is one.
-        wins: How often each system wins, by judgment or metric; empty where systems are not known.
+        human: The accuracy of people's votes, and of each metric, both with half of the references, at
+            predicting the votes of the other half; empty unless there is a vote for each reference.
+        agreement: The agreement of two kinds of judgment, by class; empty if there is only one kind.
+        wins: The fraction of wins of each system, by judgment or metric; empty if systems are unknown.
         by_references: The accuracy for each of `options.counts`, by class and metric; empty without counts.
     """
 
@@ -108,18 +108,19 @@ def study_abstract50s(
     checkpoint: Path | None = None,
     progress: _Progress = lambda _: None,
 ) -> ConsensusStudy:
-    """Compares metrics with the triplet votes of ABSTRACT-50S.
+    """Compare metrics with the triplet votes of ABSTRACT-50S.
 
     Args:
-        pairs: The pairs, two of each image, as `load_abstract50s` reads them; they need no classes.
+        pairs: The pairs, two of each image, from `load_abstract50s`; classes are not required.
         options: The options.
-        checkpoint: The file where finished draws are kept and read from.
+        checkpoint: The file for finished draws.
         progress: Called with a description of the next step: once for each draw of halves, and of each count.
 
     Raises:
-        MismatchError: An image does not have two pairs that share a candidate, or references are too few.
-        FormatError: The checkpoint is of other data or options.
-        DependencyError: Stems are wanted and snowballstemmer is not installed.
+        MismatchError: An image does not have two pairs that share a candidate, or there are too few
+            references.
+        FormatError: The checkpoint belongs to other data or options.
+        DependencyError: Stems are required and snowballstemmer is not installed.
         OSError: The checkpoint can't be read or written.
     """
     pairs = classified(pairs).pairs
@@ -145,19 +146,19 @@ def study_pascal50s(
     checkpoint: Path | None = None,
     progress: _Progress = lambda _: None,
 ) -> ConsensusStudy:
-    """Compares metrics with both kinds of judgment of PASCAL-50S.
+    """Compare metrics with both kinds of judgment of PASCAL-50S.
 
     Args:
         preferences: The pairs with references and the consensus of the triplets.
-        judged: The same pairs with the votes of people who saw the image, in any order.
+        judged: The same pairs, in any order, with the votes of people who saw the image.
         options: The options.
-        checkpoint: The file where finished draws are kept and read from.
+        checkpoint: The file for finished draws.
         progress: Called with a description of the next step: once for each draw of each count.
 
     Raises:
         MismatchError: A pair has only one kind of judgment, or too few references.
-        FormatError: The checkpoint is of other data or options.
-        DependencyError: Stems are wanted and snowballstemmer is not installed.
+        FormatError: The checkpoint belongs to other data or options.
+        DependencyError: Stems are required and snowballstemmer is not installed.
         OSError: The checkpoint can't be read or written.
     """
     pairwise_pairs = judged_twice(preferences, judged)
@@ -189,27 +190,27 @@ def study_plan(
     checkpoint: Path | None = None,
     progress: _Progress = lambda _: None,
 ) -> ConsensusStudy:
-    """Compares metrics with what people answered to one's own plan: its triplets, its pairs, or both.
+    """Compare metrics with human answers to a plan's triplets, pairs, or both.
 
     Args:
         votes: The votes on triplets, the consensus.
-        pair_votes: The votes of people who saw the image and both captions. Where there are votes on triplets
-            too, pairs that lack one of the two are left out.
+        pair_votes: The votes of people who saw the image and both captions. With votes on triplets as well,
+            pairs without both kinds of vote are excluded.
         options: The options.
-        references: The references that metrics get, by image. Captions that the image's pairs compare are no
-            references, and are left out. By default they are those of the triplets.
-        checkpoint: The file where finished draws are kept and read from.
+        references: The references for metrics, by image. Captions that occur in pairs of the image are
+            excluded. The references of the triplets by default.
+        checkpoint: The file for finished draws.
         progress: Called with a description of the next step: once for each draw of halves, and of each count.
 
     Raises:
-        OptionError: There are no votes, or only those on pairs and no references.
+        OptionError: There are no votes, or only votes on pairs without references.
         MismatchError: A pair has no references, or too few.
-        FormatError: The checkpoint is of other data or options.
-        DependencyError: Stems are wanted and snowballstemmer is not installed.
+        FormatError: The checkpoint belongs to other data or options.
+        DependencyError: Stems are required and snowballstemmer is not installed.
         OSError: The checkpoint can't be read or written.
     """
     if votes is None and (pair_votes is None or references is None):
-        raise OptionError("a study needs votes on triplets, or votes on pairs and references (got neither)")
+        raise OptionError("votes on triplets, or votes on pairs with references, are required (got neither)")
     judged = {"consensus": _by_number(votes), "pairwise": _by_number(pair_votes)}
     judged = {name: pairs for name, pairs in judged.items() if pairs}
     numbers = [
@@ -248,7 +249,7 @@ def study_plan(
 
 
 def _scorer(options: ConsensusOptions, pairs: Sequence[Pair]) -> PairScorer:
-    """Return the pairs with the words of the options."""
+    """Return the pairs, tokenized according to the options."""
     if options.words == "paper":
         return PairScorer(pairs, PAPER_CONTENDERS, tokenizer=PAPER_TOKENIZER)
     words_as_they_are = [replace(contender, stem=False) for contender in PAPER_CONTENDERS]
@@ -256,7 +257,7 @@ def _scorer(options: ConsensusOptions, pairs: Sequence[Pair]) -> PairScorer:
 
 
 def _checkpoint(options: ConsensusOptions, path: Path | None, pairs: Sequence[Pair]) -> StudyCheckpoint:
-    """Return the checkpoint of a study of these pairs with these options."""
+    """Return the checkpoint of a study with these pairs and options."""
     digest = hashlib.sha256(repr(pairs).encode("utf-8", "surrogatepass")).hexdigest()
     return StudyCheckpoint(path, f"{options.words}; ties {options.ties}; seed {options.seed}; {digest}")
 
@@ -266,7 +267,7 @@ def _by_number(votes: PlanVotes | None) -> dict[int, Pair]:
 
 
 def with_references(pairs: Sequence[Pair], references: Mapping[ImageId, Sequence[str]]) -> tuple[Pair, ...]:
-    """Pairs with the references of their images, without the captions that pairs of the image compare.
+    """Return pairs with their images' references, without the compared captions.
 
     Raises:
         MismatchError: An image has no reference.
@@ -310,7 +311,7 @@ def _agreement(
 
 
 def _wins(pairs: Sequence[Pair], chosen: Mapping[str, NDArray[np.generic]]) -> dict[str, SystemWins]:
-    """The wins of machines against each other, by each of the judgments and metrics."""
+    """Return the wins of machines against each other, by judgment and metric."""
     machines = np.array([pair.kind == "MM" for pair in pairs])
     systems = [(pair.first_by or "", pair.second_by or "") for pair in pairs if pair.kind == "MM"]
     fractions = {name: fraction_of_wins(systems, values[machines]) for name, values in chosen.items()}
@@ -329,21 +330,21 @@ def accuracy_by_references(
     checkpoint: StudyCheckpoint | None = None,
     progress: _Progress = lambda _: None,
 ) -> dict[str, dict[str, tuple[Drawn, ...]]]:
-    """The accuracy of each metric over the number of references (Figure 3), by class and on all pairs.
+    """Return the accuracy of each metric by number of references (Figure 3).
 
     Args:
         scorer: The pairs.
-        truth: What people chose, for each pair.
-        options: The numbers of references, the draws of each, and how ties count. The seed is that of the
-            first draw, and each further draw has the next seed.
-        checkpoint: Where finished draws are kept and read from; by default only in memory.
+        truth: The human choice for each pair.
+        options: The numbers of references, the draws of each, and the tie rule. The seed belongs to the first
+            draw, and each further draw uses the next seed.
+        checkpoint: The checkpoint of finished draws; in memory only by default.
         progress: Called with a description of the next step.
 
     Returns:
         The accuracy for each of `options.counts`, by class (and `all`) and metric; empty without counts.
 
     Raises:
-        MismatchError: There are fewer references, or not a winner for each pair.
+        MismatchError: There are fewer references, or the number of winners differs from the number of pairs.
     """
     checkpoint = checkpoint or StudyCheckpoint(None, "")
     kinds = [pair.kind for pair in scorer.pairs]
@@ -372,17 +373,17 @@ def accuracy_by_references(
 
 
 def fraction_of_wins(systems: Sequence[tuple[str, str]], chosen: NDArray[np.generic]) -> dict[str, float]:
-    """How often each system wins against the others (Figure 4); a tie is half a win for both.
+    """Return the fraction of wins of each system (Figure 4); a tie is half a win.
 
     Args:
-        systems: What wrote the first and the second candidate of each pair.
-        chosen: Above 0 where the first wins, below 0 where the second does.
+        systems: The systems of the first and the second candidate of each pair.
+        chosen: A number for each pair, above 0 if the first candidate wins, below 0 if the second wins.
 
     Raises:
-        MismatchError: There is not a winner for each pair, or no pair.
+        MismatchError: The number of winners differs from the number of pairs, or there are no pairs.
     """
     if len(systems) != len(chosen) or not systems:
-        raise MismatchError(f"there must be a winner for each of {len(systems)} pairs (got {len(chosen)})")
+        raise MismatchError(f"expected a winner for each of {len(systems)} pairs (got {len(chosen)})")
     won: dict[str, list[float]] = {}
     for (first, second), sign in zip(systems, np.sign(chosen.astype(float)).tolist(), strict=True):
         won.setdefault(first, []).append((1 + sign) / 2)
@@ -391,24 +392,24 @@ def fraction_of_wins(systems: Sequence[tuple[str, str]], chosen: NDArray[np.gene
 
 
 def pearson(a: Mapping[str, float], b: Mapping[str, float]) -> float:
-    """Pearson's correlation between two fractions of wins, over systems.
+    """Return Pearson's correlation between two fractions of wins, over systems.
 
     Raises:
-        MismatchError: They are not of the same systems, there are fewer than two, or all are equal.
+        MismatchError: The systems differ, there are fewer than two, or all fractions are equal.
     """
     if set(a) != set(b) or len(a) < 2:
-        raise MismatchError("a correlation needs the same two or more systems in both")
+        raise MismatchError("a correlation needs at least two systems, the same in both")
     pairs = np.array([[a[system], b[system]] for system in a])
     if not pairs.std(axis=0).all():
-        raise MismatchError("a correlation needs fractions that differ")
+        raise MismatchError("a correlation needs different fractions")
     return pearson_of_table(np.eye(len(pairs)), *pairs.T)
 
 
 def judged_twice(preferences: Sequence[Pair], pairs: Sequence[Pair]) -> tuple[Pair, ...]:
-    """Finds each pair of one kind of judgment among those of another, in the order of the first.
+    """Match each pair of one kind of judgment with its pair of another kind.
 
-    Pairs are the same when image, class and both sentences are equal, apart from white space. Where a pair
-    occurs several times, the first of one kind belongs to the first of the other, and so on.
+    Pairs match if image, class and both sentences are equal, apart from white space. If a pair occurs several
+    times, occurrences match in order. The result is in the order of `preferences`.
 
     Raises:
         MismatchError: A pair has no judgment of the other kind.
@@ -434,10 +435,10 @@ def _identity(pair: Pair) -> tuple[ImageId | None, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class SplitHalf:
-    """How well people and metrics predict the consensus, both from the same half of the references.
+    """Accuracy of people and metrics with one half of the references.
 
     Attributes:
-        humans: The accuracy of people's votes on one half at predicting those on the other.
+        humans: The accuracy of people's votes on one half at predicting the votes on the other half.
         metrics: The accuracy of each metric with the references of that half.
     """
 
@@ -446,12 +447,14 @@ class SplitHalf:
 
 
 def split_half(scorer: PairScorer, *, seed: int, ties: Ties) -> SplitHalf:
-    """Human performance (section 7.4): half of the triplets are the truth, half predict it.
+    """Return human performance: half of the triplets predict the other half.
+
+    This is section 7.4 of the CIDEr paper.
 
     Args:
         scorer: Pairs of the triplet protocol, with a vote for each reference.
         seed: The seed of the halves; each pair has its own.
-        ties: How a tie counts; see `accuracy`.
+        ties: The tie rule; see `accuracy`.
 
     Raises:
         MismatchError: A pair does not have a vote for each of its references.
@@ -483,16 +486,16 @@ def split_halves(
     checkpoint: StudyCheckpoint | None = None,
     progress: _Progress = lambda _: None,
 ) -> dict[str, Drawn]:
-    """Human performance over several random halves of the references; see `split_half`.
+    """Return human performance over several random halves; see `split_half`.
 
     Args:
         scorer: Pairs of the triplet protocol, with a vote for each reference.
-        options: How many times the references are halved, the seed, and how ties count.
-        checkpoint: Where finished draws are kept and read from; by default only in memory.
+        options: The number of draws, the seed, and the tie rule.
+        checkpoint: The checkpoint of finished draws; in memory only by default.
         progress: Called with a description of the next step.
 
     Returns:
-        The accuracy of `Humans`, and of each metric, by name.
+        The accuracy of `Humans` and of each metric, by name.
 
     Raises:
         MismatchError: A pair does not have a vote for each of its references.
@@ -500,7 +503,7 @@ def split_halves(
     checkpoint = checkpoint or StudyCheckpoint(None, "")
 
     def half(draw: int) -> dict[str, dict[str, float]]:
-        # The seed of a pair is that of the draw plus its position, so the seeds of draws are far apart.
+        # The seed of a pair is the draw's seed plus the pair's position, so seeds of draws are far apart.
         halved = split_half(scorer, seed=options.seed + draw * 1_000_003, ties=options.ties)
         return {name: asdict(each) for name, each in {"Humans": halved.humans, **halved.metrics}.items()}
 

@@ -1,4 +1,4 @@
-"""Options of a study of consensus."""
+"""Options of the consensus study."""
 
 from __future__ import annotations
 
@@ -13,21 +13,23 @@ __all__ = ["ConsensusOptions"]
 
 @dataclass(frozen=True, kw_only=True)
 class ConsensusOptions:
-    """Options of a study of consensus.
+    """Options of the consensus study.
 
     Raises:
-        OptionError: An option has a value that is not allowed.
+        OptionError: An option has an invalid value.
     """
 
     counts: Annotated[
         tuple[int, ...],
-        Option(help="Numbers of references for the curve, separated by commas.", show_default="no curve"),
+        Option(help="Comma-separated numbers of references for the curve.", show_default="no curve"),
     ] = ()
-    draws: Annotated[int, Option(min=1, help="Random draws of references, or of halves.")] = 3
-    ties: Annotated[Ties, Option(help="A tie counts as a win of the first, or half.")] = "first"
+    draws: Annotated[int, Option(min=1, help="Number of random draws of references, or of halves.")] = 3
+    ties: Annotated[Ties, Option(help="Count a tie as a win of the first candidate, or as half a win.")] = (
+        "first"
+    )
     words: Annotated[
         Literal["paper", "default"],
-        Option(help="Stems and punctuation as in the CIDEr paper, or each metric's default."),
+        Option(help="Use stems and punctuation as in the CIDEr paper, or each metric's default."),
     ] = "paper"
     seed: Seed = 0
 

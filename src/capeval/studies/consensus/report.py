@@ -1,4 +1,7 @@
-"""Tables and figures of metrics against human judgments of pairs (CIDEr paper, Table 1, Figures 3 and 4)."""
+"""Tables and figures of the consensus study.
+
+They correspond to Table 1 and Figures 3 and 4 of the CIDEr paper.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ __all__ = ["accuracy_curves", "report", "win_bars"]
 
 
 def report(study: ConsensusStudy) -> StudyReport:
-    """The tables of a study, and its figures where there are wins or a curve."""
+    """Return the tables of a study, and its figures of wins and curves, if any."""
     one = len(study.accuracy) == 1
     tables = {
         "accuracy" if one else f"accuracy-{judgment}": _accuracies(metrics, _published(study))
@@ -47,7 +50,7 @@ def report(study: ConsensusStudy) -> StudyReport:
 
 
 def _published(study: ConsensusStudy) -> Mapping[str, Mapping[str, float]]:
-    """The paper's accuracies, where the study does what the paper did."""
+    """Return the paper's accuracies if the study has the same settings."""
     if study.dataset == "ABSTRACT-50S" and study.options.words == "paper":
         return ABSTRACT50S_ACCURACY.values
     return {}
@@ -72,7 +75,7 @@ def _percent(accuracy: Accuracy) -> Cell:
 
 
 def _ties(study: ConsensusStudy) -> Grid:
-    """How many pairs have no winner, by people and by each metric."""
+    """Return the number of pairs without a winner, by people and by each metric."""
     metrics = next(iter(study.accuracy.values()))
     classes = next(iter(metrics.values()))
     counts = {"pairs": [accuracy.pairs for accuracy in classes.values()]}
@@ -87,7 +90,7 @@ def _ties(study: ConsensusStudy) -> Grid:
 
 
 def _human(predictors: Mapping[str, Drawn]) -> Grid:
-    """People and metrics, each with half of the references, at predicting the other half."""
+    """Return the accuracy of people and metrics with half of the references."""
     rows = []
     for name, one in predictors.items():
         mean = Cell(value=100 * one.mean, low=100 * one.low, high=100 * one.high, digits=1)
@@ -97,7 +100,7 @@ def _human(predictors: Mapping[str, Drawn]) -> Grid:
 
 
 def _agreement(classes: Mapping[str, ClassAgreement]) -> Grid:
-    """The two kinds of judgment against each other, and people against each other, by class."""
+    """Return the agreement between judgments, and between people, by class."""
     rows = tuple(
         (Cell(value=kind), _percent(agreement.same), Cell(value=agreement.alpha))
         for kind, agreement in classes.items()
@@ -126,7 +129,7 @@ def _curves(
     counts: Sequence[int],
     ends: Callable[[Drawn], tuple[float, float]],
 ) -> Grid:
-    """The means, with the ends of their intervals or of the draws."""
+    """Return the means, with the ends of their intervals or draws."""
     rows = []
     for kind, metrics in curves.items():
         for place, count in enumerate(counts):
@@ -141,9 +144,9 @@ def _curves(
 
 
 def accuracy_curves(curves: Mapping[str, Mapping[str, Sequence[Drawn]]], counts: Sequence[int]) -> Figure:
-    """A panel for each class of pairs and for all, a curve for each metric.
+    """Plot the accuracy of each metric, one panel per class of pairs and one for all.
 
-    Bands are the intervals over pairs, bars the lowest and highest draw of the references.
+    Bands are the intervals over pairs. Bars are the lowest and highest draw of the references.
 
     Args:
         curves: Class to metric to the accuracy for each of `counts`.
@@ -155,7 +158,7 @@ def accuracy_curves(curves: Mapping[str, Mapping[str, Sequence[Drawn]]], counts:
     from capeval.report.figures import STYLE
 
     with mpl.rc_context(STYLE):
-        # One place more than panels, for the legend.
+        # One more place than panels, for the legend.
         columns = math.ceil(math.sqrt(len(curves) + 1))
         rows = math.ceil((len(curves) + 1) / columns)
         figure = Figure(figsize=(3.1 * columns, 2.9 * rows), layout="constrained")
@@ -187,7 +190,7 @@ def _draw_curves(panel: Axes, metrics: Mapping[str, Sequence[Drawn]], counts: Se
         low, high = np.array([[100 * one.low, 100 * one.high] for one in points]).T
         ends = np.array([[100 * one.lowest, 100 * one.highest] for one in points])
         panel.fill_between(counts, low, high, color=color, alpha=0.06, linewidth=0)
-        # Not less than 0, on whichever side of the mean rounding left an end.
+        # Rounding can move an end to the other side of the mean, and matplotlib rejects negative lengths.
         bars = np.abs(ends - means[:, None]).T
         panel.errorbar(counts, means, bars, color=color, label=name, marker=".", elinewidth=0.8, capsize=1.5)
     panel.set_xscale("log")
@@ -197,7 +200,7 @@ def _draw_curves(panel: Axes, metrics: Mapping[str, Sequence[Drawn]], counts: Se
 
 
 def _spaced(counts: Sequence[int]) -> list[int]:
-    """The counts, without those whose labels would touch the next on a logarithmic axis."""
+    """Return the counts, without those with labels too close on a logarithmic axis."""
     places = sorted(set(counts), reverse=True)
     room = 0.07 * math.log(places[0] / places[-1])
     spaced = places[:1]
@@ -208,10 +211,10 @@ def _spaced(counts: Sequence[int]) -> list[int]:
 
 
 def win_bars(wins: Mapping[str, SystemWins]) -> Figure:
-    """Bars of the fraction of wins: a group for each system, a bar for who or what chose.
+    """Plot the fraction of wins: one group per system, one bar per judgment or metric.
 
     Args:
-        wins: The fraction of wins of each system, by who or what chose.
+        wins: The fraction of wins of each system, by judgment or metric.
     """
     import matplotlib as mpl
     from matplotlib.figure import Figure
@@ -226,13 +229,13 @@ def win_bars(wins: Mapping[str, SystemWins]) -> Figure:
         for turn, (name, won) in enumerate(wins.items()):
             offset = (turn - (len(wins) - 1) / 2) * width
             color = COLORS[turn % len(COLORS)]
-            # After eight the colors begin again; hatching tells those bars apart.
+            # Colors repeat after eight bars; hatching distinguishes the repeated ones.
             hatch = "//" if turn >= len(COLORS) else None
             values = list(won.fractions.values())
             panel.bar(places + offset, values, width, color=color, label=name, hatch=hatch)
         panel.axhline(0.5, color="#888888", linewidth=0.8, linestyle=":")
         panel.set_xticks(places, systems)
         panel.set_ylabel("Fraction of wins")
-        panel.set_title("How often each system wins against the others", loc="left")
+        panel.set_title("Fraction of wins against the other systems", loc="left")
         panel.legend(frameon=False, ncols=3)
         return figure

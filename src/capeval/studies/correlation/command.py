@@ -1,4 +1,4 @@
-"""`capeval study correlation`: correlates metrics with ratings by people."""
+"""`capeval study correlation`: correlation of metrics with human ratings."""
 
 from __future__ import annotations
 
@@ -33,13 +33,15 @@ def run(
     references: Annotated[Path, Argument(help="File of references.")],
     ratings: Annotated[
         Path,
-        Argument(help="CSV: image_id, caption, rating... and, if known, system; with RESULTS, human.csv."),
+        Argument(
+            help="CSV with image_id, caption, rating... and optionally system; with RESULTS, human.csv."
+        ),
     ],
     results: Annotated[
-        list[Path] | None, Argument(help="Files of results, named as the systems of human.csv.")
+        list[Path] | None, Argument(help="Files of results, named after the systems in human.csv.")
     ] = None,
     flickr8k: Annotated[
-        bool, Option(help="The files are those of Flickr8K, its experts or CrowdFlower's.")
+        bool, Option(help="Read the files of Flickr8K, with ratings by experts or CrowdFlower.")
     ] = False,
     metrics: Metrics = None,
     spice_longest: SpiceLongest = None,
@@ -47,10 +49,10 @@ def run(
     options: CorrelationOptions,
     output: Folder = None,
 ) -> None:
-    """Correlates metrics with ratings, caption by caption and, where systems are known, by system.
+    """Correlate metrics with ratings by caption and, if systems are known, by system.
 
-    With results of three or more systems, their corpus scores are correlated with the values in human.csv,
-    which 'study judging' and servers write: each question and release by itself.
+    With results of three or more systems, the command correlates their corpus scores with the values in
+    human.csv, an output of 'study judging' and of servers, separately for each question and release.
     """
     from capeval.cli.toolkit.inputs import references_from
     from capeval.cli.toolkit.resource_setup import ready_metrics
@@ -64,7 +66,7 @@ def run(
     ready = ready_metrics(names, spice_longest)
     if results:
         if flickr8k or options.against is not None:
-            raise OptionError("'--flickr8k' and '--against' must be without RESULTS")
+            raise OptionError("'--flickr8k' and '--against' can't be combined with RESULTS")
         show(report_of_systems(_of_systems(references, ratings, results, ready)), output)
         return
     with Steps(4) as steps:
@@ -82,7 +84,7 @@ def run(
 def _of_systems(
     references: Path, human: Path, results: Sequence[Path], metrics: Sequence[Metric]
 ) -> tuple[SystemCorrelation, ...]:
-    """The correlations of corpus scores with the values in human.csv."""
+    """Return the correlations of corpus scores with the values in human.csv."""
     from capeval.cli.toolkit.inputs import candidates_from, references_from
     from capeval.formats.judgments.human_scores import load_human_scores
     from capeval.scoring.evaluator import Evaluator

@@ -1,4 +1,4 @@
-"""How well metrics agree with people: rank correlation with ratings of captions."""
+"""Correlation of metrics with human ratings of captions."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ Level = Literal["segment", "system"]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RatedScores:
-    """Captions with the scores of metrics and the ratings of people: rows as in `ratings`.
+    """Captions with metric scores and human ratings, with rows as in `ratings`.
 
     Attributes:
         ratings: The ratings.
         metrics: The metrics.
-        statistics: The statistics of each metric, a row a caption.
+        statistics: The statistics of each metric, one row per caption.
     """
 
     ratings: Ratings
@@ -62,14 +62,14 @@ class RatedScores:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Correlations:
-    """The correlation of each score with the ratings.
+    """Correlation of each score with the ratings.
 
     Attributes:
         level: `segment` or `system`.
-        observations: What was correlated: ratings, captions or systems.
+        observations: The number of observations: ratings, captions or systems.
         values: The interval of each coefficient, by score and coefficient.
-        resamples: The coefficients in each bootstrap resample, by score: samples by coefficients. All
-            scores share the same resamples.
+        resamples: The coefficients in each bootstrap resample, by score: samples by coefficients. All scores
+            share the same resamples.
     """
 
     level: Level
@@ -78,20 +78,20 @@ class Correlations:
     resamples: Mapping[str, FloatArray] = field(repr=False)
 
     def compare(self, a: str, b: str) -> dict[str, Comparison]:
-        """Tests whether two scores differ in how well they correlate, by the paired bootstrap.
+        """Test whether two scores differ in their correlation, by the paired bootstrap.
 
-        With d* the difference in a resample, p = 2 (min(#{d* <= 0}, #{d* >= 0}) + 1) / (samples + 1), at
-        most 1.
+        With d* the difference in a resample, p = 2 (min(#{d* <= 0}, #{d* >= 0}) + 1) / (samples + 1), at most
+        1.
 
         Args:
             a: The name of a score.
-            b: The name of another.
+            b: The name of another score.
 
         Returns:
             The comparison of each coefficient, by its name.
 
         Raises:
-            OptionError: There is no score of that name.
+            OptionError: A score is unknown.
         """
         for name in (a, b):
             checked_choice("metrics", name, tuple(self.values))
@@ -112,12 +112,12 @@ class Correlations:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class CorrelationStudy:
-    """The correlations of scores with ratings, by level.
+    """Correlations of scores with ratings, by level.
 
     Attributes:
-        levels: The correlations by captions (`segment`) and, where systems are known, by `system`.
+        levels: The correlations by caption (`segment`) and, if systems are known, by `system`.
         differences: The comparisons of scores with one of them, by level, the names of both scores, and
-            coefficient; empty where there is none to compare with.
+            coefficient; empty without `against`.
     """
 
     levels: Mapping[Level, Correlations]
@@ -130,7 +130,7 @@ def study_correlation(
     *,
     progress: Callable[[str], object] = lambda _: None,
 ) -> CorrelationStudy:
-    """Correlate scores with ratings by caption and, where systems are known, by system.
+    """Correlate scores with ratings by caption and, if systems are known, by system.
 
     Args:
         rated: Captions with scores and ratings.
@@ -138,8 +138,8 @@ def study_correlation(
         progress: Called with a description of the next step, once for each level.
 
     Raises:
-        OptionError: An option has a value that is not allowed.
-        MismatchError: A correlation is not defined; see `correlate`.
+        OptionError: An option has an invalid value.
+        MismatchError: A correlation is undefined; see `correlate`.
     """
     levels: dict[Level, Correlations] = {}
     differences: dict[Level, Mapping[tuple[str, str], Mapping[str, Comparison]]] = {}
@@ -164,18 +164,18 @@ def score_ratings(
     """Score rated captions.
 
     Args:
-        references: The references of the rated images; other images are not used.
+        references: The references of the rated images; other images are ignored.
         ratings: The captions and their ratings.
         metrics: Names or metric objects.
-        options: Its `frequencies` are the references in which CIDEr and CIDEr-D count document frequencies,
-            unless they have some already: `ratings` counts them once for each rated caption, as published
-            correlations on Flickr8K do; `references` counts them once for each image.
-        tokenizer: How to tokenize; the reference's way by default.
+        options: `options.frequencies` selects the references in which CIDEr and CIDEr-D count document
+            frequencies, unless they have precomputed ones: `ratings` counts references once for each rated
+            caption, as in published correlations on Flickr8K; `references` counts them once for each image.
+        tokenizer: The tokenizer; the reference tokenizer by default.
 
     Raises:
-        CaptionError: References are not captions by image.
+        CaptionError: `references` does not map images to captions.
         MismatchError: A rated image has no references.
-        OptionError: A metric is not known, or given twice.
+        OptionError: A metric is unknown, or occurs twice.
     """
     resolved = resolve(metrics)
     references = References(references)
@@ -201,7 +201,7 @@ def score_ratings(
 def _with_frequencies(
     metrics: Sequence[Metric], tokens: TokenizedReferences, images: Sequence[ImageId], ratings: Ratings
 ) -> tuple[Metric, ...]:
-    """The metrics, with document frequencies counted over rated captions."""
+    """Return the metrics, with document frequencies counted over rated captions."""
     if all(metric.counts is None for metric in metrics):
         return tuple(metrics)
     texts = {image: tokens.native.of(position) for position, image in enumerate(images)}
@@ -219,19 +219,19 @@ def correlate(
 ) -> Correlations:
     """Correlate scores with ratings, with percentile bootstrap intervals.
 
-    Resamples are of images: captions of one image share references, so they are not independent.
+    The bootstrap resamples images: captions of one image share references, so they are not independent.
 
     Args:
         rated: Captions with scores and ratings.
         options: The observations at segment level (each rating, or the mean rating of each caption), and the
             resamples; the same seed gives the same intervals.
-        level: `segment` correlates over captions; `system` over systems, each with its corpus score and
-            its mean rating.
+        level: `segment` correlates over captions; `system` correlates over systems, each with its corpus
+            score and mean rating.
 
     Raises:
-        OptionError: There is no such level.
-        MismatchError: There are no systems, fewer than two, or a correlation is not defined since all
-            ratings or all scores are the same.
+        OptionError: The level is unknown.
+        MismatchError: There are fewer than two systems, or a correlation is undefined because all ratings or
+            all scores are equal.
     """
     checked_choice("level", level, get_args(Level))
     study = _Segments(rated, options.raters) if level == "segment" else _Systems(rated)
@@ -239,7 +239,7 @@ def correlate(
     for name, row in zip(study.names, observed, strict=True):
         if np.isnan(row).any():
             raise MismatchError(
-                f"{name} must have at least two different scores, and the ratings two different values"
+                f"{name} must have at least two different scores, and ratings two different values"
             )
     resamples = _resampled(study, rated.ratings.image_ids, options.samples, options.seed)
     return Correlations(
@@ -256,7 +256,7 @@ def correlate(
 def _resampled(
     study: _Segments | _Systems, image_ids: Sequence[ImageId], samples: int, seed: int
 ) -> FloatArray:
-    """The coefficients of bootstrap resamples of the images: samples by scores by coefficients."""
+    """Return coefficients in resamples of images: samples by scores by coefficients."""
     numbers = {image: number for number, image in enumerate(dict.fromkeys(image_ids))}
     image = np.array([numbers[each] for each in image_ids])
     images = len(numbers)
@@ -274,12 +274,12 @@ def _resampled(
 
 
 class _Segments:
-    """Correlations over captions, each with a weight."""
+    """Correlations over weighted captions."""
 
     def __init__(self, rated: RatedScores, raters: Raters) -> None:
         ratings = rated.ratings.values
         if raters == "mean":
-            # Rounded, so that equal means tie although they were summed in another order.
+            # Rounded, so that equal means tie despite different orders of summation.
             ratings = np.nanmean(ratings, axis=1, keepdims=True).round(9)
         self._values, self._counts = counted_ratings(ratings)
         self.observations = int(self._counts.sum())
@@ -293,12 +293,12 @@ class _Segments:
 
 
 class _Systems:
-    """Correlations over systems, whose captions have weights."""
+    """Correlations over systems with weighted captions."""
 
     def __init__(self, rated: RatedScores) -> None:
         if len(set(rated.ratings.systems)) < 2:
             raise MismatchError(
-                "ratings must be of at least two systems to correlate at system level"
+                "correlation at system level requires ratings of at least two systems"
                 f" (got {len(set(rated.ratings.systems))})"
             )
         names, system = np.unique(np.array(rated.ratings.systems), return_inverse=True)

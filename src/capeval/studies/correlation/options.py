@@ -1,4 +1,4 @@
-"""Options of a study of correlation with ratings."""
+"""Options of the correlation study."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from capeval._internal.options import Level, Option, Samples, Seed, check_option
 
 __all__ = ["CorrelationOptions", "FrequencySource", "Raters"]
 
-# References that CIDEr counts: once for each rated caption, or once for each image.
+# References in which CIDEr counts: once for each rated caption, or once for each image.
 FrequencySource = Literal["ratings", "references"]
-# Observations that are correlated: each rating, or the mean rating of each caption.
+# Correlated observations: each rating, or the mean rating of each caption.
 Raters = Literal["each", "mean"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class CorrelationOptions:
-    """Options of a study of correlation with ratings.
+    """Options of the correlation study.
 
     Raises:
-        OptionError: An option has a value that is not allowed.
+        OptionError: An option has an invalid value.
     """
 
     frequencies: Annotated[
         FrequencySource,
-        Option(help="CIDEr counts references once for each rated caption, or once for each image."),
+        Option(help="Count CIDEr's document frequencies per rated caption, or per image."),
     ] = "ratings"
-    raters: Annotated[
-        Raters, Option(help="Each rating is an observation, or the mean rating of each caption.")
-    ] = "each"
+    raters: Annotated[Raters, Option(help="Correlate each rating, or the mean rating of each caption.")] = (
+        "each"
+    )
     against: Annotated[
         str | None, Option(metavar="METRIC", help="Test every other metric against this one.")
     ] = None

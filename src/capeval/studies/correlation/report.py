@@ -1,4 +1,4 @@
-"""Correlations of metrics with ratings, as tables and as a figure."""
+"""Tables and figures of the correlation of metrics with ratings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["correlation_table", "difference_table", "dots", "report"]
 
 
 def report(study: CorrelationStudy) -> StudyReport:
-    """A table and a figure of each level, and the differences from one score where they were asked for."""
+    """Return a table and a figure for each level, and differences if requested."""
     tables, figures = {}, {}
     for level, correlations in study.levels.items():
         tables[f"{level}-level"] = correlation_table(correlations)
@@ -32,7 +32,10 @@ def report(study: CorrelationStudy) -> StudyReport:
 
 
 def correlation_table(correlations: Correlations) -> Grid:
-    """A row for each score, a column for each coefficient, with intervals; the best of each marked."""
+    """Return one row per score and one column per coefficient, with intervals.
+
+    The best value of each coefficient is marked.
+    """
     best = {
         name: max(intervals[name].score for intervals in correlations.values.values())
         for name in COEFFICIENTS
@@ -57,7 +60,10 @@ def correlation_table(correlations: Correlations) -> Grid:
 
 
 def difference_table(comparisons: Mapping[tuple[str, str], Mapping[str, Comparison]]) -> Grid:
-    """A row for each pair of scores and coefficient: the difference, its interval and p-value."""
+    """Return each difference with its interval and p-value.
+
+    There is one row per pair of scores and coefficient.
+    """
     rows = tuple(
         (
             Cell(value=a),
@@ -73,7 +79,7 @@ def difference_table(comparisons: Mapping[tuple[str, str], Mapping[str, Comparis
 
 
 def dots(correlations: Correlations, title: str) -> Figure:
-    """Each coefficient of each score with its interval: a panel a coefficient, a line a score."""
+    """Plot coefficients with intervals: one panel per coefficient, one line per score."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 

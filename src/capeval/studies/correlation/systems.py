@@ -1,4 +1,4 @@
-"""How well metrics rank systems as people do: corpus scores against what people think of systems."""
+"""Correlation of corpus scores with human judgments of systems."""
 
 from __future__ import annotations
 
@@ -17,15 +17,14 @@ __all__ = ["SystemCorrelation", "correlate_systems"]
 
 @dataclass(frozen=True, kw_only=True)
 class SystemCorrelation:
-    """The correlation of corpus scores with the values of one question and release.
+    """Correlation of corpus scores with the values of one question and release.
 
     Attributes:
         question: The question.
         release: The release of judgments.
-        systems: The systems, which have both.
-        without_scores: Systems that people judged and that have no scores, such as people and captions of
-            other images.
-        coefficients: The coefficients, by metric; None for a metric that gives all systems the same score.
+        systems: The systems with scores and values.
+        without_scores: Judged systems without scores, such as people and captions of other images.
+        coefficients: The coefficients, by metric; None for a metric with the same score for all systems.
     """
 
     question: str
@@ -38,22 +37,22 @@ class SystemCorrelation:
 def correlate_systems(
     scores: Mapping[str, Mapping[str, float]], judged: Sequence[HumanScore]
 ) -> tuple[SystemCorrelation, ...]:
-    """Correlates corpus scores of systems with what people think of them.
+    """Correlate corpus scores of systems with human judgments of them.
 
-    Values of different releases are not mixed: each question and release is a correlation of its own.
+    Each question and release has its own correlation; values of different releases are not mixed.
 
     Args:
         scores: The corpus scores of each system: its scores by metric, by its name.
-        judged: What people think of systems.
+        judged: The human judgments of systems.
 
     Raises:
-        MismatchError: A system with scores was not judged at all, or a question has fewer than three systems
-            with scores, or the same value for all.
+        MismatchError: A system with scores was not judged, or a question has fewer than three systems with
+            scores, or the same value for all.
     """
     unknown = [name for name in scores if name not in {each.system for each in judged}]
     if unknown:
         known = listed(sorted({each.system for each in judged}))
-        raise MismatchError(f"systems must have been judged: {known} (got {listed(unknown)})")
+        raise MismatchError(f"no human judgments of {listed(unknown)} (judged systems: {known})")
     groups: dict[tuple[str, str], dict[str, float]] = {}
     for each in judged:
         groups.setdefault((each.question, each.release), {})[each.system] = each.value
@@ -69,7 +68,7 @@ def _correlation(
     wanted = np.array([values[name] for name in systems])
     if len(systems) < 3 or len(set(wanted.tolist())) < 2:
         raise MismatchError(
-            f"{question} must have at least three systems with scores, and two different values"
+            f"{question} must have at least three systems with scores, with two different values"
             f" (got {len(systems)} systems)"
         )
     found = {}

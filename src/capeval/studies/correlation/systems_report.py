@@ -1,4 +1,4 @@
-"""Correlations of corpus scores with what people think of systems, as tables."""
+"""Tables of the correlation of corpus scores with human judgments of systems."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["report"]
 
 
 def report(correlations: Sequence[SystemCorrelation]) -> StudyReport:
-    """A row for each question, release and metric."""
+    """Return one row per question, release and metric."""
     rows = tuple(
         (
             Cell(value=each.question),
@@ -26,6 +26,6 @@ def report(correlations: Sequence[SystemCorrelation]) -> StudyReport:
         for metric, values in each.coefficients.items()
     )
     missing = dict.fromkeys(name for each in correlations for name in each.without_scores)
-    notes = (f"Without captions to score: {', '.join(missing)}",) if missing else ()
+    notes = (f"Not scored, without captions: {', '.join(missing)}",) if missing else ()
     columns = ("Question", "Release", "Systems", "Metric", *COEFFICIENTS)
     return StudyReport(tables={"system-level": Grid(columns=columns, rows=rows, notes=notes)})

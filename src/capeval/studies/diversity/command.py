@@ -1,4 +1,4 @@
-"""`capeval study diversity`: compares how diverse the captions of corpora are."""
+"""`capeval study diversity`: diversity of captions and images."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ EXAMPLES = examples(
 
 @dataclass(frozen=True, kw_only=True)
 class WithinOptions:
-    """Options and files of a comparison of the captions of each image."""
+    """Options and files for comparing the captions of each image."""
 
     within_images: Annotated[
         bool,
-        Option(help="How much the captions of each image differ: Div-n, mBLEU, Self-CIDEr, new captions."),
+        Option(help="Compare the captions of each image: Div-n, mBLEU, Self-CIDEr, novel captions."),
     ] = False
     training: Annotated[
-        Path | None, Option(help="Captions trained on, to count new ones (--within-images).")
+        Path | None, Option(help="Training captions, to count novel ones (--within-images).")
     ] = None
     counts: FrequencyOptions = field(default_factory=FrequencyOptions)
     similarity: SimilarityOption = ImageDiversityOptions.similarity
@@ -50,12 +50,12 @@ class WithinOptions:
         """Validate the combination of options.
 
         Raises:
-            OptionError: An option is for the other measures.
+            OptionError: An option belongs to the other measures.
         """
         if self.within_images and (options.across_punctuation or objects):
-            raise OptionError("--within-images can't be given with --across-punctuation or --objects")
+            raise OptionError("--within-images can't be combined with --across-punctuation or --objects")
         if not self.within_images and (self.training is not None or self.counts.frequencies is not None):
-            raise OptionError("--training and --frequencies are for --within-images (got no --within-images)")
+            raise OptionError("--training and --frequencies require --within-images")
 
 
 def run(
@@ -66,22 +66,23 @@ def run(
     *,
     options: DiversityOptions,
     objects: Annotated[
-        list[Path] | None, Option(help="Objects: COCO instances (JSON) or Open Images boxes.")
+        list[Path] | None, Option(help="File of objects: COCO instances (JSON) or Open Images boxes.")
     ] = None,
-    class_names: Annotated[Path | None, Option(help="Names of Open Images classes, for boxes.")] = None,
+    class_names: Annotated[Path | None, Option(help="Open Images class names, for boxes.")] = None,
     within: WithinOptions,
     output: Folder = None,
 ) -> None:
-    """Counts unique n-grams in samples of one size, lengths of captions, and objects in images.
+    """Count unique n-grams, caption lengths, and objects per image.
 
-    With --within-images it measures how much the captions of each image differ, of all images.
+    N-grams are counted in samples of equal size. --within-images instead measures differences between the
+    captions of each image, over all images.
     """
     from capeval.studies.diversity import diversity
     from capeval.studies.diversity.report import report
 
     paths, annotations = corpora or [], objects or []
     if not paths and not coco:
-        raise OptionError("REFERENCES or --coco must be given (got neither)")
+        raise OptionError("REFERENCES or --coco is required (got neither)")
     within.check(options, annotations)
     if within.within_images:
         _within_images(paths, within, options.captions, output, coco=coco)
@@ -96,7 +97,7 @@ def run(
 def _within_images(
     paths: Sequence[Path], within: WithinOptions, captions: int | None, output: Path | None, *, coco: bool
 ) -> None:
-    """Measure how much the captions of each image differ."""
+    """Measure the diversity of the captions of each image."""
     from capeval.cli.toolkit.scoring import weighed
     from capeval.datasets.nocaps import load_captions
     from capeval.metrics.cider import CiderD
@@ -127,7 +128,7 @@ def _within_images(
 
 
 def _read(paths: Sequence[Path], steps: Steps, *, coco: bool) -> dict[str, References]:
-    """The captions of COCO val2014, where they are asked for, and those of each file."""
+    """Return the captions of COCO val2014, if requested, and of each file."""
     from capeval.datasets import coco as benchmark
     from capeval.datasets.nocaps import load_captions
 
@@ -142,7 +143,7 @@ def _read(paths: Sequence[Path], steps: Steps, *, coco: bool) -> dict[str, Refer
 
 
 def _object_counts(paths: Sequence[Path], class_names: Path | None) -> dict[str, ObjectCounts]:
-    """The objects of each file of annotations."""
+    """Return the object counts of each file of annotations."""
     from capeval.datasets.coco_objects import load_coco_objects
     from capeval.datasets.open_images import load_boxes, load_class_names
     from capeval.studies.diversity import count_objects
@@ -152,7 +153,7 @@ def _object_counts(paths: Sequence[Path], class_names: Path | None) -> dict[str,
         if ".csv" not in path.suffixes:
             objects = load_coco_objects(path)
         elif class_names is None:
-            raise OptionError("--class-names must be given for boxes of Open Images (got none)")
+            raise OptionError("boxes of Open Images require --class-names")
         else:
             objects = load_boxes(path, load_class_names(class_names)).by_image()
         counts[name] = count_objects(objects)

@@ -1,4 +1,4 @@
-"""How diverse captions and images are (nocaps, section 3.2, Table 1 and Figure 2)."""
+"""Diversity of captions and images (nocaps, section 3.2, Table 1 and Figure 2)."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ __all__ = [
 ]
 
 ORDERS = (1, 2, 3, 4)
-"""The lengths of the n-grams that are counted."""
+"""The lengths of counted n-grams."""
 
-# Words, and single characters that are not words: marks.
+# Words, and single characters outside of words: punctuation.
 _PLAIN = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*|\S")
 
-# What the paper on COCO Captions (section 3) lists as punctuation; brackets as the tokenizer writes them.
+# Punctuation in the COCO Captions paper (section 3), with brackets in the tokenizer's form.
 _PUNCTUATION = frozenset(
     "'' ' `` ` . ? ! , : - -- ... ; -LRB- -RRB- -LCB- -RCB- -lrb- -rrb- -lcb- -rcb-".split()  # noqa: SIM905
 )
@@ -42,14 +42,14 @@ _PUNCTUATION = frozenset(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Diversity:
-    """The n-grams and lengths of samples of captions.
+    """N-grams and lengths in samples of captions.
 
     Attributes:
         images: The number of images in each sample.
-        captions: The number of captions of each image.
+        captions: The number of captions per image.
         unique: The number of different n-grams in each sample: samples by n-gram orders.
-        lengths: The mean number of words of a caption in each sample.
-        histogram: How many captions of the whole corpus have 0, 1, 2, ... words.
+        lengths: The mean number of words per caption in each sample.
+        histogram: The number of captions with 0, 1, 2, ... words in the whole corpus.
     """
 
     images: int
@@ -61,11 +61,11 @@ class Diversity:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ObjectCounts:
-    """How many objects images have, as histograms over images.
+    """Histograms of objects per image.
 
     Attributes:
-        classes: How many images have 0, 1, 2, ... classes.
-        instances: How many images have 0, 1, 2, ... instances.
+        classes: The number of images with 0, 1, 2, ... classes.
+        instances: The number of images with 0, 1, 2, ... instances.
     """
 
     classes: NDArray[np.int64]
@@ -78,35 +78,36 @@ class ObjectCounts:
 
     @property
     def mean_classes(self) -> float:
-        """The mean number of classes of an image."""
+        """The mean number of classes per image."""
         return _mean(self.classes)
 
     @property
     def mean_instances(self) -> float:
-        """The mean number of instances of an image."""
+        """The mean number of instances per image."""
         return _mean(self.instances)
 
     @property
     def single_class(self) -> float:
-        """The part of the images with only one class."""
+        """The share of images with one class."""
         return float(self.classes[1:2].sum() / self.images)
 
     @property
     def many_classes(self) -> float:
-        """The part of the images with more than six classes."""
+        """The share of images with more than six classes."""
         return float(self.classes[7:].sum() / self.images)
 
 
 class Corpus:
-    """Captions tokenized once, with the numbers of the n-grams that begin at each word.
+    """Captions tokenized once, with ids of the n-grams that start at each word.
 
-    The words of the paper's counts are letters and digits in lower case, with apostrophes inside them
-    (`man's`), and every other character is a mark, such as the hyphen of `t-shirt`. N-grams end at marks.
+    The words of the paper's counts consist of letters and digits in lower case, with apostrophes inside
+    (`man's`). Every other character, such as the hyphen of `t-shirt`, is punctuation. N-grams end at
+    punctuation.
 
     Args:
         captions: The captions of each image.
         options: The words and n-grams, and the samples that `diversity` draws.
-        tokenizer: How to tokenize, instead of `options.words`; its option `punctuation` is not used.
+        tokenizer: The tokenizer that replaces `options.words`; its option `punctuation` is ignored.
     """
 
     def __init__(
@@ -128,10 +129,10 @@ class Corpus:
         self._ngrams = tuple(_numbered(words, run))
 
     def diversity(self) -> Diversity:
-        """Count n-grams in random samples of the images, and of the captions of each.
+        """Count n-grams in random samples of images and of their captions.
 
         Raises:
-            MismatchError: There are too few images with that many captions.
+            MismatchError: Too few images have enough captions.
         """
         images, samples = self._options.images, self._options.samples
         captions = COLLECTED[1] if self._options.captions is None else self._options.captions
@@ -168,15 +169,15 @@ def diversity(
     *,
     tokenizer: Tokenizer | None = None,
 ) -> dict[str, Diversity]:
-    """Count the unique n-grams of several corpora in samples of the same size.
+    """Count the unique n-grams of several corpora in samples of equal size.
 
     Args:
         corpora: The captions of each image, by the corpus's name.
         options: The words and n-grams, and the samples.
-        tokenizer: How to tokenize, instead of `options.words`; see `Corpus`.
+        tokenizer: The tokenizer that replaces `options.words`; see `Corpus`.
 
     Raises:
-        MismatchError: A corpus has too few images with that many captions.
+        MismatchError: A corpus has too few images with enough captions.
     """
     results = {}
     for name, references in corpora.items():
@@ -189,13 +190,13 @@ def diversity(
 
 
 def count_objects(objects: Objects) -> ObjectCounts:
-    """How many classes and instances images have.
+    """Count the classes and instances of each image.
 
     Raises:
-        MismatchError: There is no image.
+        MismatchError: There are no images.
     """
     if not objects:
-        raise MismatchError("objects must be of at least one image (got none)")
+        raise MismatchError("objects must have at least one image (got none)")
     return ObjectCounts(
         classes=np.bincount([len(classes) for classes in objects.values()]),
         instances=np.bincount([sum(classes.values()) for classes in objects.values()]),
@@ -203,23 +204,23 @@ def count_objects(objects: Objects) -> ObjectCounts:
 
 
 def _plain(texts: Iterable[str]) -> Iterator[list[str | None]]:
-    """Words as the published counts have them; nothing in the place of a mark."""
+    """Yield words as in the published counts, with None for punctuation."""
     for text in texts:
         yield [token if token[0].isalnum() else None for token in _PLAIN.findall(text.lower())]
 
 
 def _tokens(texts: Sequence[str], tokenizer: Tokenizer) -> Iterator[list[str | None]]:
-    """Tokens of a tokenizer; nothing in the place of a mark."""
+    """Yield the tokens of a tokenizer, with None for punctuation."""
     keep = tokenizer if tokenizer.kind == "function" else replace(tokenizer, punctuation="keep")
     for tokens in tokenize(texts, keep):
-        # An empty caption of tokens has one empty token.
+        # An empty tokenized caption has one empty token.
         yield [None if token in _PUNCTUATION else token for token in tokens if token]
 
 
 def _flat(
     captions: Iterable[Sequence[str | None]], *, across_punctuation: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """All words in a row: the number of each, of its caption, and of the run of words it belongs to."""
+    """Return all words: the id of each, its caption, and its run of words."""
     numbers: dict[str, int] = {}
     words: list[int] = []
     of_caption: list[int] = []
@@ -242,7 +243,10 @@ def _flat(
 
 
 def _numbered(words: NDArray[np.int64], run: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-    """The number of the n-gram that begins at each place, -1 where its run is too short; by order."""
+    """Yield the ids of the n-grams that start at each word, for each order.
+
+    The id is -1 if the run of words is too short.
+    """
     ngrams = words
     vocabulary = int(words.max(initial=0)) + 1
     for order in ORDERS:
@@ -251,7 +255,7 @@ def _numbered(words: NDArray[np.int64], run: NDArray[np.int64]) -> Iterator[NDAr
             whole = np.zeros(len(words), dtype=bool)
             whole[:-last] = run[last:] == run[:-last]
             longer = np.full(len(words), -1, dtype=np.int64)
-            # An n-gram is an n-gram of one word less, and a word. Renumbering keeps the numbers small.
+            # An n-gram is an (n - 1)-gram and a word. Renumbering keeps the ids small.
             pairs = ngrams[whole] * vocabulary + np.roll(words, -last)[whole]
             longer[whole] = np.unique(pairs, return_inverse=True)[1]
             ngrams = longer

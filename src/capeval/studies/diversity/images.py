@@ -1,6 +1,6 @@
-"""How much the captions of one image differ: Div-n, mBLEU, Self-CIDEr, and how many are new.
+"""Diversity of the captions of an image: Div-n, mBLEU, Self-CIDEr, novel captions.
 
-As sampled captions of a system are measured, or those that several people wrote.
+The measures apply to sampled captions of a system, or to captions by several people.
 """
 
 from __future__ import annotations
@@ -28,28 +28,28 @@ ORDERS = (1, 2, 3, 4)
 
 
 _TOKENS = Tokenizer(kind="none")
-# The published code adds it to the number of words, which may be 0.
+# Added to the number of words, which may be 0, as in the published code.
 _SMALL = 1e-6
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ImageDiversity:
-    """The diversity of several captions of each image.
+    """Diversity of several captions of each image.
 
     Attributes:
         image_ids: The images.
-        captions: The number of captions of each.
-        div: Different n-grams in the captions of an image, per word: images by n-gram orders.
+        captions: The number of captions of each image.
+        div: The number of different n-grams in an image's captions, per word: images by n-gram orders.
         mbleu: BLEU-n of each caption of an image against its others, over all images at once, averaged over
-            the places of captions: one number an order. High where captions are alike.
-        image_mbleu: The same with BLEU-n of each image by itself: images by orders.
-        self_cider: Self-CIDEr of each image: 0 where its captions are the same, 1 where they have nothing in
-            common; NaN where no n-gram of them has a weight.
+            caption positions: one number per order. High values mean similar captions.
+        image_mbleu: The same with BLEU-n of each image separately: images by orders.
+        self_cider: Self-CIDEr of each image: 0 if its captions are equal, 1 if they have nothing in common;
+            NaN if none of their n-grams has a weight.
         words: The number of different words in all captions.
         distinct: The number of different captions, per caption.
-        novel: The number of different captions that the training captions don't have, per caption; None
-            without training captions.
-        signatures: What mBLEU and Self-CIDEr depend on.
+        novel: The number of different captions that are not training captions, per caption; None without
+            training captions.
+        signatures: The signatures of mBLEU and Self-CIDEr.
     """
 
     image_ids: tuple[ImageId, ...]
@@ -72,28 +72,29 @@ def image_diversity(
     frequencies: DocumentFrequencies | None = None,
     tokenizer: Tokenizer | None = None,
 ) -> ImageDiversity:
-    """Measure how much the captions of each image differ.
+    """Measure the diversity of the captions of each image.
 
-    The similarity of two captions, for Self-CIDEr, is `CIDEr-D` in its authors' code; `CIDEr`, here without
-    stems, is a cosine, as in the code of Luo and Shakhnarovich.
+    Self-CIDEr uses a similarity of two captions: `CIDEr-D`, as in the code of its authors, or `CIDEr`, here
+    without stems, which is a cosine, as in the code of Luo and Shakhnarovich.
 
     Args:
         captions: Several captions of each image.
-        options: The number of captions of each image, and the similarity of two.
+        options: The number of captions per image, and the similarity of two captions.
         training: The captions that a system was trained on, for `novel`.
-        frequencies: The document frequencies of Self-CIDEr, of words as they are; by default those of
-            `captions`.
-        tokenizer: How to tokenize; the reference's way by default.
+        frequencies: The document frequencies of Self-CIDEr, of unstemmed words; by default from `captions`.
+        tokenizer: The tokenizer; the reference tokenizer by default.
 
     Raises:
-        MismatchError: An image has fewer than two captions, or fewer than wanted.
+        MismatchError: An image has fewer than two captions, or too few.
     """
     taken = int(captions.counts.min()) if options.captions is None else options.captions
     least = max(taken, 2)
     poor = np.flatnonzero(captions.counts < least)
     if poor.size:
         images = [captions.image_ids[position] for position in poor.tolist()]
-        raise MismatchError(f"every image must have {least} captions; {first_few(images)} given fewer")
+        raise MismatchError(
+            f"every image must have at least {least} captions; {first_few(images)} below this number"
+        )
     groups = _tokens(captions, taken, tokenizer)
     if frequencies is None:
         corpus = TokenizedReferences(References(dict(enumerate(groups))), _TOKENS)
@@ -121,14 +122,14 @@ def image_diversity(
 
 
 def _tokens(captions: References, count: int, tokenizer: Tokenizer | None) -> list[list[str]]:
-    """The first captions of each image, as tokens joined by single spaces."""
+    """Return the first captions of each image, as tokens joined by single spaces."""
     texts = [text for group in captions.values() for text in group[:count]]
     joined = [" ".join(tokens) for tokens in tokenize(texts, tokenizer)]
     return [joined[start : start + count] for start in range(0, len(joined), count)]
 
 
 def _div(group: Sequence[str], order: int) -> float:
-    """Different n-grams of an image's captions, per word."""
+    """Return the number of different n-grams of an image's captions, per word."""
     rows = [text.split() for text in group]
     ngrams = {
         tuple(words[start : start + order]) for words in rows for start in range(len(words) - order + 1)
@@ -137,7 +138,7 @@ def _div(group: Sequence[str], order: int) -> float:
 
 
 def _mutual_bleu(groups: Sequence[Sequence[str]]) -> tuple[FloatArray, FloatArray, Signature]:
-    """BLEU of the captions at each place against the others of their images, averaged over places."""
+    """Return BLEU of each caption against the others, averaged over positions."""
     corpus, images = [], []
     for place in range(len(groups[0])):
         others = {image: [*group[:place], *group[place + 1 :]] for image, group in enumerate(groups)}
@@ -149,13 +150,15 @@ def _mutual_bleu(groups: Sequence[Sequence[str]]) -> tuple[FloatArray, FloatArra
 
 
 def _similarities(groups: Sequence[Sequence[str]], metric: Metric) -> tuple[FloatArray, Signature]:
-    """The similarity of each caption, as a candidate, to each caption of its image, as its one reference.
+    """Return the similarity of each caption, as candidate, to each as reference.
+
+    Captions are compared within their images.
 
     Returns:
         Images by candidates by references, and the metric's signature.
     """
     count = len(groups[0])
-    # Each caption is an image with one reference, whose candidates are all captions of its true image.
+    # Each caption becomes an image with one reference, and all captions of its true image as candidates.
     references = {
         image * count + place: [text]
         for image, group in enumerate(groups)
@@ -169,8 +172,11 @@ def _similarities(groups: Sequence[Sequence[str]], metric: Metric) -> tuple[Floa
 
 
 def _self_cider(matrices: FloatArray) -> FloatArray:
-    """How even the singular values of the similarities are, as a logarithm of base the number of captions."""
-    # The two orders of a pair can differ in CIDEr-D: the published code has the earlier caption as candidate.
+    """Return the evenness of the singular values of the similarities.
+
+    It is a logarithm to the base of the number of captions.
+    """
+    # CIDEr-D is not symmetric; in the published code, the earlier caption is the candidate.
     upper = np.triu(matrices)
     symmetric = upper + np.swapaxes(np.triu(matrices, 1), 1, 2)
     roots = np.sqrt(np.linalg.svd(symmetric, compute_uv=False))
@@ -181,6 +187,9 @@ def _self_cider(matrices: FloatArray) -> FloatArray:
 
 
 def _novel(texts: Sequence[str], training: References, tokenizer: Tokenizer | None) -> float:
-    """Different captions that are not among the training captions, per caption."""
+    """Return the share of different captions that are not training captions.
+
+    The denominator is the number of all captions.
+    """
     known = tokenize([text for group in training.values() for text in group], tokenizer)
     return len(set(texts).difference(" ".join(tokens) for tokens in known)) / len(texts)

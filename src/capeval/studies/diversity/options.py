@@ -1,4 +1,4 @@
-"""Options of a study of diversity."""
+"""Options of the diversity study."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from capeval._internal.options import Option, Seed, check_options
 __all__ = ["COLLECTED", "DiversityOptions", "ImageDiversityOptions", "Similarity", "SimilarityOption"]
 
 COLLECTED = (4500, 5)
-"""The images, and captions of each, in the samples of the paper."""
+"""The number of images, and of captions per image, in the paper's samples."""
 
-# The similarity of two captions, for Self-CIDEr.
+# Similarities of two captions, for Self-CIDEr.
 Similarity = Literal["CIDEr-D", "CIDEr"]
 SimilarityOption = Annotated[
     Similarity, Option(help="Similarity of two captions, for Self-CIDEr (--within-images).")
@@ -21,28 +21,26 @@ SimilarityOption = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class DiversityOptions:
-    """Options of counts of unique n-grams in samples of captions.
+    """Options of unique n-gram counts in samples of captions.
 
     Raises:
-        OptionError: An option has a value that is not allowed.
+        OptionError: An option has an invalid value.
     """
 
-    images: Annotated[int, Option(min=1, help="Images in each sample.")] = COLLECTED[0]
+    images: Annotated[int, Option(min=1, help="Number of images in each sample.")] = COLLECTED[0]
     captions: Annotated[
         int | None,
         Option(
             min=1,
-            help="Captions of each image.",
-            show_default=f"{COLLECTED[1]}; with --within-images, as many as every image has",
+            help="Number of captions per image.",
+            show_default=f"{COLLECTED[1]}; with --within-images, the number that every image has",
         ),
     ] = None
-    samples: Annotated[int, Option(min=1, help="Samples of each corpus.")] = 10
-    across_punctuation: Annotated[bool, Option(help="Count n-grams across commas and other marks too.")] = (
-        False
-    )
+    samples: Annotated[int, Option(min=1, help="Number of samples of each corpus.")] = 10
+    across_punctuation: Annotated[bool, Option(help="Count n-grams across punctuation too.")] = False
     words: Annotated[
         Literal["paper", "reference"],
-        Option(help="Words as in the paper's counts, or tokens of the reference's tokenizer."),
+        Option(help="Count words as in the paper, or tokens of the reference tokenizer."),
     ] = "paper"
     seed: Seed = 0
 
@@ -52,17 +50,15 @@ class DiversityOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class ImageDiversityOptions:
-    """Options of a comparison of the captions of each image.
+    """Options for comparing the captions of each image.
 
     Raises:
-        OptionError: An option has a value that is not allowed.
+        OptionError: An option has an invalid value.
     """
 
     captions: Annotated[
         int | None,
-        Option(
-            min=2, help="Captions of each image, the first ones.", show_default="as many as every image has"
-        ),
+        Option(min=2, help="Number of captions per image.", show_default="the number that every image has"),
     ] = None
     similarity: SimilarityOption = "CIDEr-D"
 

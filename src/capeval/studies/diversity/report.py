@@ -1,4 +1,4 @@
-"""The diversity of corpora, as tables and as a figure."""
+"""Tables and figure of the diversity of corpora."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["histograms", "image_report", "ngram_table", "object_table", "report"
 
 
 def report(corpora: Mapping[str, Diversity], objects: Mapping[str, ObjectCounts]) -> StudyReport:
-    """The unique n-grams of corpora, the objects in images where there are annotations, and histograms."""
+    """Return unique n-grams, object counts if annotations are given, and histograms."""
     tables = {"unique-ngrams": ngram_table(corpora)}
     if objects:
         tables["objects"] = object_table(objects)
@@ -29,7 +29,7 @@ def report(corpora: Mapping[str, Diversity], objects: Mapping[str, ObjectCounts]
 
 
 def image_report(systems: Mapping[str, ImageDiversity]) -> StudyReport:
-    """How much the captions of an image differ, a row a system; `report` is of whole corpora."""
+    """Return the diversity of the captions of an image, one row per system."""
     rows = tuple(
         (
             Cell(value=name),
@@ -54,10 +54,10 @@ def image_report(systems: Mapping[str, ImageDiversity]) -> StudyReport:
 
 
 def ngram_table(corpora: Mapping[str, Diversity]) -> Grid:
-    """Unique n-grams and words a caption, each the mean over samples with its spread.
+    """Return unique n-grams and words per caption: means over samples with spread.
 
-    Where samples are as large as the paper's, its counts are beside them. The ends in the CSV are one
-    standard deviation below and above.
+    If samples have the paper's size, the table includes the paper's counts. The interval ends in the CSV are
+    one standard deviation below and above.
     """
     rows = []
     for name, each in corpora.items():
@@ -68,12 +68,12 @@ def ngram_table(corpora: Mapping[str, Diversity]) -> Grid:
         for name, published in UNIQUE_NGRAMS.values.items():
             cells = (Cell(value=float(count), digits=0) for count in published)
             rows.append((Cell(value=f"{name} (paper)"), *cells, Cell(value=None)))
-    columns = ("Corpus", *(f"{order}-grams" for order in ORDERS), "Words a caption")
+    columns = ("Corpus", *(f"{order}-grams" for order in ORDERS), "Words per caption")
     return Grid(columns=columns, rows=tuple(rows))
 
 
 def object_table(counts: Mapping[str, ObjectCounts]) -> Grid:
-    """Object classes and instances of an image, for each set of annotations."""
+    """Return object classes and instances per image, for each set of annotations."""
     rows = tuple(
         (
             Cell(value=name),
@@ -85,33 +85,36 @@ def object_table(counts: Mapping[str, ObjectCounts]) -> Grid:
         )
         for name, each in counts.items()
     )
-    columns = ("Annotations", "Images", "Classes", "Instances", "One class alone", "More than six classes")
+    columns = ("Annotations", "Images", "Classes", "Instances", "One class", "More than six classes")
     return Grid(columns=columns, rows=rows)
 
 
 def histograms(corpora: Mapping[str, Diversity], objects: Mapping[str, ObjectCounts]) -> Figure:
-    """Shares of captions by length and, where there are annotations, of images by classes and instances."""
+    """Plot the shares of captions by length, and of images by classes and instances.
+
+    Images require annotations.
+    """
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
     from capeval.report.figures import COLORS, STYLE
 
     panels_of: list[tuple[str, str, dict[str, NDArray[np.int64]], int]] = [
-        ("Words a caption", "captions", {name: each.histogram for name, each in corpora.items()}, 30)
+        ("Words per caption", "captions", {name: each.histogram for name, each in corpora.items()}, 30)
     ]
     if objects:
         classes = {name: each.classes for name, each in objects.items()}
         instances = {name: each.instances for name, each in objects.items()}
         panels_of += [
-            ("Classes an image", "images", classes, 15),
-            ("Instances an image", "images", instances, 30),
+            ("Classes per image", "images", classes, 15),
+            ("Instances per image", "images", instances, 30),
         ]
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(1.6 + 4.2 * len(panels_of), 3.6), layout="constrained")
         panels = figure.subplots(1, len(panels_of), squeeze=False)[0]
         for panel, (title, what, shown, most) in zip(panels, panels_of, strict=True):
             for place, (name, histogram) in enumerate(shown.items()):
-                # What is beyond the last place is counted in it.
+                # The last place also counts everything beyond it.
                 heights = np.append(histogram[:most], histogram[most:].sum())
                 x = np.arange(len(heights))
                 shares = 100 * heights / histogram.sum()

@@ -1,4 +1,4 @@
-"""`capeval study domains`: scores systems by domain, as papers on nocaps do."""
+"""`capeval study domains`: scores by domain, as in papers on nocaps."""
 
 from __future__ import annotations
 
@@ -30,36 +30,34 @@ EXAMPLES = examples(
 
 @dataclass(frozen=True, kw_only=True)
 class DomainFiles:
-    """Files that contain the domains of images, or from which they are found.
+    """Files with the domains of images, or with the data to derive them.
 
     Raises:
-        OptionError: The files do not go together.
+        OptionError: The files can't be combined.
     """
 
-    domains: Annotated[Path | None, Option(help="Domains of images.", show_default="those in REFERENCES")] = (
-        None
-    )
-    objects: Annotated[Path | None, Option(help="Open Images boxes, to find the domains from instead.")] = (
-        None
-    )
-    class_names: Annotated[Path | None, Option(help="Names of Open Images classes.")] = None
+    domains: Annotated[
+        Path | None, Option(help="File of image domains.", show_default="domains in REFERENCES")
+    ] = None
+    objects: Annotated[Path | None, Option(help="Open Images boxes, to derive the domains from.")] = None
+    class_names: Annotated[Path | None, Option(help="Open Images class names.")] = None
     hierarchy: Annotated[
-        Path | None, Option(help="Open Images hierarchy; classes below a COCO class are COCO's too.")
+        Path | None, Option(help="Open Images hierarchy, to count subclasses of COCO classes as COCO's.")
     ] = None
     image_info: Annotated[
-        Path | None, Option(help="nocaps's image information: image ids by Open Images ids.")
+        Path | None, Option(help="nocaps image information, to map Open Images ids to image ids.")
     ] = None
 
     def __post_init__(self) -> None:
         if self.objects is not None and (self.domains is not None or self.class_names is None):
-            raise OptionError("--objects must come with --class-names, and without --domains")
+            raise OptionError("--objects requires --class-names, and can't be combined with --domains")
 
     def read(self, captions: References, references: Path) -> Mapping[str, Sequence[ImageId]]:
         """Return the images of each domain.
 
         Args:
             captions: The references.
-            references: The file of references, which may contain the domains.
+            references: The file of references, which can contain the domains.
         """
         from capeval.datasets.nocaps import domains_of_boxes, load_domains
 
@@ -76,17 +74,17 @@ class DomainFiles:
 
 @dataclass(frozen=True, kw_only=True)
 class CocoFiles:
-    """Files of the same systems' results on COCO, for Table 2."""
+    """Files with the same systems' results on COCO, for Table 2."""
 
-    coco_references: Annotated[Path | None, Option(help="References of COCO, for table2.")] = None
+    coco_references: Annotated[Path | None, Option(help="COCO references, for table2.")] = None
     coco_results: Annotated[
-        list[Path] | None, Option(help="Results on COCO, one for each of RESULTS in order.")
+        list[Path] | None, Option(help="Results on COCO, one per file of RESULTS, in order.")
     ] = None
 
     def read(
         self, names: Sequence[str], options: EvaluationOptions
     ) -> tuple[Evaluator, dict[str, Candidates]] | None:
-        """Return the prepared references of COCO, and the candidates by system; None without files."""
+        """Return COCO's prepared references and candidates by system, or None."""
         from capeval.cli.toolkit.scoring import prepared
         from capeval.tokenizers import Tokenizer
 
@@ -98,7 +96,7 @@ class CocoFiles:
 
 def run(
     references: ReferencesFile,
-    results: Annotated[list[Path], Argument(help="Files of results, one a system.")],
+    results: Annotated[list[Path], Argument(help="Files of results, one per system.")],
     *,
     domains: DomainFiles,
     metrics: Metrics = None,
@@ -108,7 +106,7 @@ def run(
     coco: CocoFiles,
     output: Folder = None,
 ) -> None:
-    """Scores systems in-domain, near-domain, out-of-domain and overall."""
+    """Score systems in-domain, near-domain, out-of-domain and overall."""
     from capeval.cli.toolkit.inputs import candidates_from
     from capeval.cli.toolkit.resource_setup import ready_metrics
     from capeval.datasets.nocaps import load_captions
@@ -119,7 +117,7 @@ def run(
     evaluation = EvaluationOptions(metrics=metrics, spice_longest=spice_longest)
     on_coco = coco.coco_results
     if (coco.coco_references is None) != (on_coco is None) or len(on_coco or results) != len(results):
-        raise OptionError("--coco-references must come with --coco-results for each of RESULTS")
+        raise OptionError("--coco-references requires one --coco-results per file of RESULTS, and vice versa")
     ready = ready_metrics(metric_names(metrics), spice_longest)
     with Steps(2 + len(results)) as steps:
         steps.next("Reading and preparing references")

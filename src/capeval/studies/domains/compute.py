@@ -26,23 +26,23 @@ __all__ = [
 ]
 
 OVERALL = "overall"
-"""The name of all images together."""
+"""The name of the set of all images."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DomainScores:
-    """The scores of one system in each domain, and overall, which comes last.
+    """Scores of one system in each domain, and overall in last place.
 
     Attributes:
         images: The number of images, by domain.
         corpus: The corpus scores, by domain and name.
-        statistics: The summed statistics of each metric, by domain and the metric's key: of BLEU, for
-            instance, length, reference length, n-grams matched and n-grams possible.
-        signatures: What the scores depend on, by domain and the metric's key.
-        frequencies: The images whose document frequencies weight the scores of a domain: `all`, or only
-            those of the `domain`; None if no metric counts document frequencies in the references.
+        statistics: The summed statistics of each metric, by domain and the metric's key; for BLEU, these are
+            length, reference length, matched n-grams and possible n-grams.
+        signatures: The signatures of scores, by domain and the metric's key.
+        frequencies: The images that provide the document frequencies of a domain: `all`, or only the images
+            of the `domain`; None if no metric counts document frequencies in the references.
         weighted: The names of the scores that depend on these document frequencies.
-        notes: A sentence for each reason for which images have no score.
+        notes: A sentence for each reason for missing scores of images.
     """
 
     images: Mapping[str, int]
@@ -56,11 +56,11 @@ class DomainScores:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DomainStudy:
-    """The scores of systems by domain.
+    """Scores of systems by domain.
 
     Attributes:
         systems: The scores of each system.
-        coco: The corpus scores on COCO, by system; empty where they were not asked for.
+        coco: The corpus scores on COCO, by system; empty if not requested.
     """
 
     systems: Mapping[str, DomainScores]
@@ -68,24 +68,24 @@ class DomainStudy:
 
 
 class DomainEvaluator:
-    """References prepared once, to score one system after the other by domain.
+    """References prepared once, to score several systems by domain.
 
-    Captions are tokenized once. Each metric scores them once, and its statistics are summed by domain; only
-    metrics that use the document frequencies of the domain score once more for each domain.
+    Captions are tokenized once. Each metric scores them once, and its statistics are summed by domain. Only
+    metrics with the document frequencies of the domain score again for each domain.
 
     Args:
         references: The references of each image.
-        domains: The images of each domain; together, all images, each once.
+        domains: The images of each domain; every image belongs to exactly one domain.
         metrics: Names or metric objects.
-        options: Its `frequencies` are the images in which CIDEr and CIDEr-D count document frequencies for
-            the score of a domain, unless they have some already: `all` images, as the nocaps benchmark does,
-            or only those of the `domain`, as some published logs do.
-        tokenizer: How to tokenize; the reference's way by default.
+        options: `options.frequencies` selects the images in which CIDEr and CIDEr-D count document
+            frequencies for a domain, unless they have precomputed ones: `all` images, as in the nocaps
+            benchmark, or only the images of the `domain`, as in some published logs.
+        tokenizer: The tokenizer; the reference tokenizer by default.
 
     Raises:
-        CaptionError: References are not captions by image.
+        CaptionError: `references` does not map images to captions.
         MismatchError: An image has no domain, or two, or a domain has an image without references.
-        OptionError: A metric is not known, or given twice.
+        OptionError: A metric is unknown, or occurs twice.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class DomainEvaluator:
             )
 
     def _within(self, domain: str, rows: Sequence[int]) -> list[Prepared]:
-        """The metrics for a domain: prepared anew where document frequencies are the domain's own."""
+        """Return a domain's metrics, prepared again if they use the domain's frequencies."""
         within = []
         counted: TokenizedReferences | None = None
         for prepared in self._prepared[OVERALL]:
@@ -127,10 +127,10 @@ class DomainEvaluator:
         return within
 
     def evaluate(self, candidates: CandidatesLike) -> DomainScores:
-        """Scores one candidate for each image.
+        """Score one candidate for each image.
 
         Raises:
-            CaptionError: `candidates` are not captions by image.
+            CaptionError: `candidates` does not map images to captions.
             MismatchError: Images of candidates and references differ, or an image has several candidates.
         """
         candidates = matched(self._tokens.references, Candidates(candidates))
@@ -175,7 +175,7 @@ def study_domains(
     coco: tuple[Evaluator, Mapping[str, Candidates]] | None = None,
     progress: Callable[[str], object] = lambda _: None,
 ) -> DomainStudy:
-    """Scores systems by domain, and on COCO where their captions of COCO are given too.
+    """Score systems by domain, and on COCO if captions of COCO are given.
 
     Args:
         evaluator: The references, with domains.
@@ -202,7 +202,7 @@ def study_domains(
 
 
 def _rows_of(references: References, domains: Mapping[str, Sequence[ImageId]]) -> dict[str, list[int]]:
-    """The rows of each domain, in the order of the references."""
+    """Return the rows of each domain, in the order of the references."""
     if not domains or OVERALL in domains:
         raise OptionError(
             f"'domains' must have at least one domain, and none named {OVERALL!r}"

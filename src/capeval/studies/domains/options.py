@@ -1,4 +1,4 @@
-"""Options of a study of domains."""
+"""Options of the domains study."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from capeval._internal.options import Option, check_options
 
 __all__ = ["DomainOptions", "Frequencies", "Layout", "LayoutOptions"]
 
-# Images whose document frequencies weight the score of a domain.
+# Images that provide the document frequencies of a domain.
 Frequencies = Literal["all", "domain"]
 # Tables of the paper.
 Layout = Literal["table2", "table3"]
@@ -20,14 +20,12 @@ class DomainOptions:
     """Options of scores by domain.
 
     Raises:
-        OptionError: An option has a value that is not allowed.
+        OptionError: An option has an invalid value.
     """
 
     frequencies: Annotated[
         Frequencies,
-        Option(
-            help="Images whose document frequencies weight CIDEr of a domain: all, as in nocaps, or its own."
-        ),
+        Option(help="Count CIDEr's document frequencies in all images, as nocaps does, or in each domain."),
     ] = "all"
 
     def __post_init__(self) -> None:
@@ -39,12 +37,12 @@ class LayoutOptions:
     """Options of the table of scores by domain.
 
     Raises:
-        OptionError: An option has a value that is not allowed.
+        OptionError: An option has an invalid value.
     """
 
-    layout: Annotated[Layout, Option(help="Which table of the paper.")] = "table3"
+    layout: Annotated[Layout, Option(help="Table layout, as in the paper.")] = "table3"
     human: Annotated[
-        Literal["val", "test"] | None, Option(help="Show the scores of people in the paper.")
+        Literal["val", "test"] | None, Option(help="Show the paper's human scores of this split.")
     ] = None
 
     def __post_init__(self) -> None:

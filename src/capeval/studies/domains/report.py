@@ -1,4 +1,4 @@
-"""Scores by domain as tables, in the layout of the nocaps paper, and as a figure."""
+"""Tables in the layout of the nocaps paper, and figure of scores by domain."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 __all__ = ["PEOPLE", "all_scores", "bars", "paper_table", "report"]
 
 PEOPLE = "Human (paper)"
-"""The name of the row of human scores."""
+"""The row name of human scores."""
 
-# What the paper's tables show of each domain, of all images, and of COCO.
+# Scores in the paper's tables for each domain, for all images, and for COCO.
 _OF_DOMAIN = ("CIDEr-D", "SPICE")
 _OVERALL = {"table2": _OF_DOMAIN, "table3": ("BLEU-1", "BLEU-4", "METEOR", "ROUGE-L", "CIDEr-D", "SPICE")}
 _OF_COCO = ("BLEU-1", "BLEU-4", "METEOR", "CIDEr-D", "SPICE")
@@ -31,13 +31,13 @@ def report(
     study: DomainStudy,
     options: LayoutOptions = LayoutOptions(),  # noqa: B008 - it is immutable.
 ) -> StudyReport:
-    """Return the table of the paper, all scores, and bars of the first score that the paper has by domain.
+    """Return the table of the paper, all scores, and a bar chart.
 
-    Without any of the paper's scores, the bars show the first score.
+    The bars show the first of the paper's scores by domain, or the first score if there is none.
 
     Args:
         study: The scores of systems.
-        options: The table of the paper, and the split whose published human scores are shown.
+        options: The table of the paper, and the split of the published human scores.
     """
     people = None if options.human is None else NOCAPS_HUMAN.values[options.human]
     coco = dict(study.coco)
@@ -61,22 +61,22 @@ def paper_table(
     human: Mapping[str, Mapping[str, float]] | None = None,
     coco: Mapping[str, Mapping[str, float]] | None = None,
 ) -> Grid:
-    """Systems beside each other as in Tables 2 and 3 of the paper: scores times 100.
+    """Return scores times 100, with one row per system, as in Tables 2 and 3.
 
-    Table 2 has CIDEr and SPICE by domain and overall, beside the scores on COCO; Table 3 has them by domain,
-    and all metrics overall. Scores that no system has are left out. So are the human scores of a domain that
-    depend on document frequencies, if the systems' are those of the domain: published ones are of all images.
+    Table 2 has CIDEr and SPICE by domain and overall, and the scores on COCO. Table 3 has CIDEr and SPICE by
+    domain, and all metrics overall. Scores that no system has are omitted. If the systems' document
+    frequencies are counted in each domain, human scores by domain that depend on document frequencies are
+    omitted too, because the published scores use all images.
 
     Args:
         systems: The scores of each system.
-        layout: Which of the two.
-        human: The scores of people, by domain and metric.
-        coco: The corpus scores on COCO of some of the rows, by their names, for Table 2.
+        layout: The table.
+        human: The human scores, by domain and metric.
+        coco: The corpus scores on COCO of some rows, by their names, for Table 2.
 
     Raises:
-        MismatchError: There is no system, or systems have different domains, metrics or document
-            frequencies.
-        OptionError: There is no such layout.
+        MismatchError: There is no system, or systems have different domains, metrics or document frequencies.
+        OptionError: The layout is unknown.
     """
     checked_choice("layout", layout, get_args(Layout))
     domains = _domains(systems)
@@ -92,7 +92,9 @@ def paper_table(
         wanted += [(domain, metric) for metric in of_domain]
     shown = [key for key in wanted if any(key in rows[name] for name in systems)]
     if not shown:
-        raise MismatchError(f"systems must have one of the scores {', '.join(_OVERALL['table3'])} (got none)")
+        raise MismatchError(
+            f"systems must have at least one score of {', '.join(_OVERALL['table3'])} (got none)"
+        )
     best = {key: max(rows[system].get(key, -1.0) for system in systems) for key in shown}
     cells = []
     for name, values in rows.items():
@@ -103,11 +105,10 @@ def paper_table(
 
 
 def all_scores(systems: Mapping[str, DomainScores]) -> Grid:
-    """Every score in every domain: a row for each system and domain.
+    """Return every score in every domain, one row per system and domain.
 
     Raises:
-        MismatchError: There is no system, or systems have different domains, metrics or document
-            frequencies.
+        MismatchError: There is no system, or systems have different domains, metrics or document frequencies.
     """
     domains = _domains(systems)
     names = tuple(next(iter(systems.values())).corpus[domains[0]])
@@ -127,11 +128,10 @@ def all_scores(systems: Mapping[str, DomainScores]) -> Grid:
 def bars(
     systems: Mapping[str, DomainScores], metric: str, human: Mapping[str, Mapping[str, float]] | None = None
 ) -> Figure:
-    """A score of each system by domain, as bars; what people score as lines across them.
+    """Plot a score by domain: one bar per system, and lines for human scores.
 
     Raises:
-        MismatchError: There is no system, or systems have different domains, metrics or document
-            frequencies.
+        MismatchError: There is no system, or systems have different domains, metrics or document frequencies.
     """
     import matplotlib as mpl
     from matplotlib.figure import Figure
@@ -153,7 +153,7 @@ def bars(
         for group, score in enumerate(people):
             if score is not None:
                 ends = (group - 0.42, group + 0.42)
-                # One entry in the legend for all lines.
+                # All lines share one legend entry.
                 label = None if panel.lines else "people (paper)"
                 panel.plot(ends, (100 * score, 100 * score), color="#555555", linestyle="--", label=label)
         names = [f"{domain}\n{next(iter(systems.values())).images[domain]:,} images" for domain in domains]
@@ -182,7 +182,7 @@ def _domains(systems: Mapping[str, DomainScores]) -> tuple[str, ...]:
 def _comparable(
     people: Mapping[str, Mapping[str, float]], systems: Mapping[str, DomainScores]
 ) -> Mapping[str, Mapping[str, float]]:
-    """Return the human scores that use the same document frequencies as those of the systems."""
+    """Return the human scores with the same document frequencies as the systems."""
     scores = next(iter(systems.values()))
     others = scores.weighted if scores.frequencies == "domain" else ()
     return {
@@ -192,7 +192,7 @@ def _comparable(
 
 
 def _notes(systems: Mapping[str, DomainScores], *, with_people: bool = False) -> tuple[str, ...]:
-    """Return footnotes: the images of document frequencies, and the images without a score."""
+    """Return footnotes: the images of document frequencies, and missing scores."""
     frequencies = _frequencies_note(next(iter(systems.values())), with_people=with_people)
     unscored = (
         f"{name}: {note}" if len(systems) > 1 else note
@@ -203,7 +203,7 @@ def _notes(systems: Mapping[str, DomainScores], *, with_people: bool = False) ->
 
 
 def _frequencies_note(scores: DomainScores, *, with_people: bool) -> tuple[str, ...]:
-    """Return the footnote that names the images of document frequencies; none if no score uses any."""
+    """Return the footnote with the images of document frequencies, if any are used."""
     names = ", ".join(scores.weighted)
     if scores.frequencies == "all":
         return (f"Document frequencies of {names}: all images, as in the published nocaps tables.",)
@@ -217,7 +217,7 @@ def _frequencies_note(scores: DomainScores, *, with_people: bool) -> tuple[str, 
 
 
 def _weights_of(systems: Mapping[str, DomainScores], metric: str) -> str:
-    """Return the end of a title that names the images of document frequencies; empty if a score uses none."""
+    """Return the title's suffix with the images of document frequencies, if any."""
     scores = next(iter(systems.values()))
     if metric not in scores.weighted:
         return ""

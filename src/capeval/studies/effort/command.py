@@ -1,4 +1,4 @@
-"""`capeval study effort`: what judging will take and show, before it begins."""
+"""`capeval study effort`: forecast of an annotation campaign."""
 
 from __future__ import annotations
 
@@ -27,26 +27,24 @@ EXAMPLES = examples(
 
 @dataclass(frozen=True, kw_only=True)
 class PilotOptions:
-    """The agreement of annotators: given, or estimated from a pilot."""
+    """Agreement of annotators: given, or estimated from a pilot."""
 
     yes: Annotated[
-        float | None, Option(help="Part of answers that are yes, or for the first.", show_default="0.5")
+        float | None, Option(help="Share of answers that are yes, or for the first.", show_default="0.5")
     ] = None
     concentration: Annotated[
         float | None,
-        Option(
-            help="How people differ on an image: 0.2 hardly, 1 much, 5 as if by chance.", show_default="1"
-        ),
+        Option(help="Disagreement on an image: 0.2 is low, 1 high, 5 close to chance.", show_default="1"),
     ] = None
     pilot: Annotated[
-        Path | None, Option(help="CSV of ratings, 1 for yes, to take --yes and --concentration from.")
+        Path | None, Option(help="CSV of ratings (1: yes), to estimate --yes and --concentration.")
     ] = None
 
     def agreement(self) -> Agreement:
         """Return the agreement.
 
         Raises:
-            OptionError: An option does not go with a pilot, or a number is not in its range.
+            OptionError: An option conflicts with a pilot, or a number is out of range.
         """
         import numpy as np
 
@@ -57,23 +55,23 @@ class PilotOptions:
             yes = 0.5 if self.yes is None else self.yes
             return Agreement(yes=yes, concentration=1.0 if self.concentration is None else self.concentration)
         if self.yes is not None or self.concentration is not None:
-            raise OptionError("'--yes' and '--concentration' must be without '--pilot'")
+            raise OptionError("'--yes' and '--concentration' can't be combined with '--pilot'")
         values = load_ratings(self.pilot).values
         return estimated_agreement([row[~np.isnan(row)].astype(int).tolist() for row in values])
 
 
 def run(
-    images: Annotated[int, Argument(help="Images or pairs of each system.")],
+    images: Annotated[int, Argument(help="Number of images or pairs per system.")],
     *,
     options: EffortOptions,
     pilot: PilotOptions,
     prices: Prices,
     output: Folder = None,
 ) -> None:
-    """Says how many answers, days and how much money judging takes, and what it will show.
+    """Forecast the answers, time, cost and precision of an annotation campaign.
 
-    The interval and the smallest visible difference are of shares such as M1 and M2: the part of the images
-    where most answers are yes.
+    The interval and the smallest detectable difference apply to shares such as M1 and M2: the share of images
+    with a majority of yes answers.
     """
     from capeval.studies.effort import forecast
     from capeval.studies.effort.report import report

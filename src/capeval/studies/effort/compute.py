@@ -1,7 +1,8 @@
-"""What judging will take and show, said before it begins: answers, days, cost, intervals, differences.
+"""Forecast of an annotation campaign: answers, days, cost, intervals, power.
 
-A share of images is uncertain for two reasons: which images were drawn, and how few people answered for each.
-Both follow from how people differ on an image, which `Agreement` says and votes at hand can estimate.
+A share of images is uncertain for two reasons: the choice of images, and the small number of answers per
+image. Both depend on the disagreement between people on an image, which `Agreement` models and existing votes
+can estimate.
 """
 
 from __future__ import annotations
@@ -27,17 +28,18 @@ _POWER = 0.8
 
 @dataclass(frozen=True, kw_only=True)
 class Agreement:
-    """How people differ on a question with two answers: a beta distribution over images.
+    """Beta distribution, over images, of the share of yes answers.
 
-    An image draws its part of people who say yes from it.
+    It models the disagreement between people on a question with two answers: each image draws its share from
+    the distribution.
 
     Attributes:
-        yes: The mean part of yes.
-        concentration: Small where people agree on each image (0.2: nearly always), large where images are
-            alike and people differ.
+        yes: The mean share of yes.
+        concentration: Small if people agree on each image (0.2: nearly always), large if images are similar
+            and people disagree.
 
     Raises:
-        OptionError: A number is not in its range.
+        OptionError: A number is out of range.
     """
 
     yes: float
@@ -48,9 +50,12 @@ class Agreement:
         checked_positive("concentration", self.concentration)
 
     def counts(self, votes: int) -> FloatArray:
-        """How likely 0, 1, ... of so many votes on an image are yes: the beta-binomial distribution."""
+        """Return the probability of 0, 1, ..., `votes` yes votes on an image.
+
+        This is the beta-binomial distribution.
+        """
         a, b = self.yes * self.concentration, (1 - self.yes) * self.concentration
-        # Logarithms throughout: of a thousand votes, the binomial coefficients are more than a float holds.
+        # Logarithms, because the binomial coefficients of a thousand votes exceed the range of floats.
         base = lgamma(a + b) - lgamma(a) - lgamma(b) + lgamma(votes + 1) - lgamma(votes + a + b)
         return np.array(
             [
@@ -60,25 +65,28 @@ class Agreement:
         )
 
     def majority(self, votes: int) -> float:
-        """How likely most of so many votes on an image are yes; a tie is half."""
+        """Return the probability of a yes majority of `votes` votes; a tie counts half."""
         counts = self.counts(votes)
         number = np.arange(votes + 1)
         return float(counts[2 * number > votes].sum() + counts[2 * number == votes].sum() / 2)
 
     def votes_until_decided(self, votes: int) -> float:
-        """How many of so many votes it takes on average until more can't change the winner of an image."""
+        """Return the expected number of votes until the winner of an image is final.
+
+        An image has at most `votes` votes. Its winner is final if the remaining votes can't change it.
+        """
         return self.votes_until(lambda yes, no: is_lead_decided(abs(yes - no), yes + no, votes), votes)
 
     def votes_until_confident(
         self, votes: int, *, level: float = 0.95, least: int = LEAST_VOTES, curtail: bool = False
     ) -> float:
-        """How many of so many votes it takes on average until the winner of an image is likely enough.
+        """Return the expected number of votes until an image's winner is likely enough.
 
         Args:
-            votes: How many votes there are at most.
-            level: How likely the winner must be: see `is_confident`.
-            least: How many votes there must be.
-            curtail: Whether an image ends, too, when more votes can't change its winner.
+            votes: The maximum number of votes.
+            level: The required probability of the winner; see `is_confident`.
+            least: The minimum number of votes.
+            curtail: Whether an image also ends if more votes can't change its winner.
 
         Raises:
             OptionError: `level` is not in `LEVELS` of `capeval.studies.votes`, or `least` is below 1.
@@ -93,14 +101,14 @@ class Agreement:
         return self.votes_until(ended, votes)
 
     def votes_until(self, ended: Callable[[int, int], bool], votes: int) -> float:
-        """How many of so many votes it takes on average until votes of an image are enough.
+        """Return the expected number of votes on an image until a stopping rule applies.
 
         Args:
-            ended: Whether so many votes for yes and for no are enough.
-            votes: How many there are at most.
+            ended: Stopping rule: whether the given numbers of yes and no votes are sufficient.
+            votes: The maximum number of votes.
         """
         yes, both = self.yes * self.concentration, self.concentration
-        # How likely an image has gone on until now, by how many of its votes are yes.
+        # Probability that an image is still open, by its number of yes votes.
         going_on, expected = np.ones(1), 0.0
         for taken in range(votes):
             expected += float(going_on.sum())
@@ -116,15 +124,16 @@ class Agreement:
 
 
 def estimated_agreement(answers: Sequence[Sequence[int]]) -> Agreement:
-    """How people differ, from votes at hand: those of earlier studies, or of a pilot.
+    """Estimate the agreement of people from votes of earlier studies or a pilot.
 
-    By moments: the mean part of yes, and how often two votes of an image agree beyond chance.
+    The method of moments matches the mean share of yes and the frequency with which two votes of an image
+    agree.
 
     Args:
-        answers: The votes on each image or pair: 1 for yes or the first, and anything else for no.
+        answers: The votes on each image or pair: 1 for yes or the first, any other number for no.
 
     Raises:
-        MismatchError: No image has two votes, or all votes are the same.
+        MismatchError: No image has two votes, or all votes are equal.
     """
     yes = np.array([sum(vote == 1 for vote in votes) for votes in answers], dtype=np.float64)
     count = np.array([len(votes) for votes in answers], dtype=np.float64)
@@ -133,28 +142,28 @@ def estimated_agreement(answers: Sequence[Sequence[int]]) -> Agreement:
         raise MismatchError("at least one question must have two votes (got none)")
     mean = float(yes.sum() / count.sum())
     if mean in (0.0, 1.0):
-        raise MismatchError("votes must differ somewhere (got one answer throughout)")
+        raise MismatchError("votes must not all be equal")
     yes, count = yes[several], count[several]
     differ = float(np.mean(2 * yes * (count - yes) / (count * (count - 1))))
-    # Two votes of an image differ in the part 2 m (1 - m) c / (1 + c).
+    # Two votes of an image differ with the probability 2 m (1 - m) c / (1 + c).
     part = min(max(differ / (2 * mean * (1 - mean)), 1e-3), 1 - 1e-3)
     return Agreement(yes=min(max(mean, 0.001), 0.999), concentration=part / (1 - part))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Forecast:
-    """What judging will take and show.
+    """Forecast of a campaign.
 
     Attributes:
-        answers: How many answers are expected, of all questions.
-        most_answers: How many there are if none can stop early.
-        hours: How long people work on them, together.
-        days: How many days it takes.
-        cost: What is paid, with the panel's fee.
-        value: The expected value of a share: most votes of an image are yes.
-        width: From the value to the end of its interval, at the level.
-        difference: The smallest difference between two such shares that is seen with 80 % power. Systems that
-            do well on the same images are told apart sooner by a paired test.
+        answers: The expected number of answers to all questions.
+        most_answers: The number of answers without early stopping.
+        hours: The total working time of all people, in hours.
+        days: The duration in days.
+        cost: The cost, with the panel's fee.
+        value: The expected share of images with a majority of yes.
+        width: The half-width of its interval, at the level.
+        difference: The smallest difference between two such shares that is detectable with 80 % power. A
+            paired test detects smaller differences between systems that do well on the same images.
         level: The level of the interval.
     """
 
@@ -180,7 +189,7 @@ def forecast(
 
     Args:
         images: The number of images or pairs that each system is judged on.
-        agreement: How people differ.
+        agreement: The agreement of people.
         prices: The time and cost of answers.
         options: The number of systems and votes, the end of a question, and the level of the interval.
 
@@ -192,7 +201,7 @@ def forecast(
     each = _expected_votes(agreement, options)
     hours = questions * each * prices.seconds / 3600
     value = agreement.majority(votes)
-    # An image counts 1, 0, or a half where votes are tied.
+    # An image counts 1, 0, or 1/2 if votes are tied.
     tied = float(agreement.counts(votes)[votes // 2]) if votes % 2 == 0 else 0.0
     error = sqrt(max(value * (1 - value) - tied / 4, 0.0) / images)
     reach = NormalDist().inv_cdf((1 + options.level) / 2)

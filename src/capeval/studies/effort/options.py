@@ -1,4 +1,4 @@
-"""Options of a forecast of annotation effort."""
+"""Options of the effort study."""
 
 from __future__ import annotations
 
@@ -15,27 +15,25 @@ __all__ = ["EffortOptions", "Prices"]
 
 @dataclass(frozen=True, kw_only=True)
 class EffortOptions:
-    """Options of a forecast of annotation effort.
+    """Options of the effort study.
 
-    With `curtail`, all winners are the same as without; with `confidence`, nearly all are. Shares of votes
-    can't be reported with either.
+    With `curtail`, all winners are the same as without it. With `confidence`, nearly all are. Neither allows
+    reporting shares of votes.
 
     Raises:
-        OptionError: An option has a value that is not allowed, or one is missing.
+        OptionError: An option has an invalid value, or a required option is missing.
     """
 
-    systems: Annotated[int, Option(min=1, help="Systems, people's and random captions among them.")] = 1
-    votes: Annotated[int, Option(min=1, help="People to ask for each question.")] = 3
-    curtail: Annotated[bool, Option(help="A question ends when more answers can't change its winner.")] = (
-        False
-    )
+    systems: Annotated[int, Option(min=1, help="Number of systems, including human and random captions.")] = 1
+    votes: Annotated[int, Option(min=1, help="Number of people to ask per question.")] = 3
+    curtail: Annotated[bool, Option(help="End a question when more answers can't change its winner.")] = False
     confidence: Annotated[
         float | None,
-        Option(help="A question ends when its winner is that likely, such as 0.95.", show_default="never"),
+        Option(help="End a question at this probability of its winner, such as 0.95.", show_default="never"),
     ] = None
     least: Annotated[
         int | None,
-        Option(min=1, help="Votes that --confidence takes at least.", show_default=str(LEAST_VOTES)),
+        Option(min=1, help="Minimum number of votes for --confidence.", show_default=str(LEAST_VOTES)),
     ] = None
     level: Level = 0.95
 
@@ -44,22 +42,22 @@ class EffortOptions:
         if self.confidence is not None:
             checked_number("confidence", self.confidence, *LEVELS)
         elif self.least is not None:
-            raise OptionError("'--least' must go with '--confidence'")
+            raise OptionError("'--least' requires '--confidence'")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Prices:
-    """Time and cost of answers; money is in any currency.
+    """Time and cost of answers, in any currency.
 
     Raises:
-        OptionError: A number is not in its range.
+        OptionError: A number is out of range.
     """
 
-    seconds: Annotated[float, Option(help="Median time of an answer.")] = 8.0
-    hourly: Annotated[float, Option(help="Pay for an hour.")] = 12.0
-    fee: Annotated[float, Option(help="Fee of a panel, as a part of the pay.")] = 0.0
-    workers: Annotated[int, Option(min=1, help="People who work at a time.")] = 10
-    hours: Annotated[float, Option(help="Hours a day that each works.")] = 2.0
+    seconds: Annotated[float, Option(help="Median time of an answer, in seconds.")] = 8.0
+    hourly: Annotated[float, Option(help="Pay per hour.")] = 12.0
+    fee: Annotated[float, Option(help="Fee of a panel, as a fraction of the pay.")] = 0.0
+    workers: Annotated[int, Option(min=1, help="Number of people working in parallel.")] = 10
+    hours: Annotated[float, Option(help="Working hours per person and day.")] = 2.0
 
     def __post_init__(self) -> None:
         check_options(self)

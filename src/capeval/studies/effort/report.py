@@ -1,4 +1,4 @@
-"""What judging will take and show, as a table."""
+"""Table of a forecast."""
 
 from __future__ import annotations
 
@@ -10,18 +10,20 @@ __all__ = ["report"]
 
 
 def report(forecast: Forecast, agreement: Agreement) -> StudyReport:
-    """A row for each number."""
+    """Return one row per number of a forecast."""
     percent = f"{100 * forecast.level:g} %"
     numbers = (
-        ("answers expected", round(forecast.answers), 0),
-        ("answers at most", forecast.most_answers, 0),
+        ("expected answers", round(forecast.answers), 0),
+        ("maximum answers", forecast.most_answers, 0),
         ("hours of work", forecast.hours, 1),
         ("days", forecast.days, 1),
         ("cost", forecast.cost, 2),
-        ("expected share in %", 100 * forecast.value, 1),
-        (f"its {percent} interval, plus or minus", 100 * forecast.width, 1),
-        ("smallest difference of two systems that is seen", 100 * forecast.difference, 1),
+        ("expected share (%)", 100 * forecast.value, 1),
+        (f"{percent} interval of the share (+/-)", 100 * forecast.width, 1),
+        ("smallest detectable difference (points)", 100 * forecast.difference, 1),
     )
     rows = tuple((Cell(value=name), Cell(value=value, digits=digits)) for name, value, digits in numbers)
-    notes = (f"People say yes in {100 * agreement.yes:.1f} %; concentration {agreement.concentration:.2f}",)
-    return StudyReport(tables={"effort": Grid(columns=("", "Forecast"), rows=rows, notes=notes)})
+    notes = (
+        f"Assumed: {100 * agreement.yes:.1f} % yes answers, concentration {agreement.concentration:.2f}",
+    )
+    return StudyReport(tables={"effort": Grid(columns=("Quantity", "Forecast"), rows=rows, notes=notes)})

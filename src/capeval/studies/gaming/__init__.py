@@ -1,4 +1,4 @@
-"""Attacks on metrics: captions that raise a score without describing the image (CIDEr paper, section 8)."""
+"""Attacks on metrics: captions that raise a score without describing the image."""
 
 from typing import TYPE_CHECKING
 

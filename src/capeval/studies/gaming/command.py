@@ -1,4 +1,4 @@
-"""`capeval study gaming`: how far captions made for a metric raise its score."""
+"""`capeval study gaming`: attacks on metrics."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def run(
     options: GamingOptions,
     output: Folder = None,
 ) -> None:
-    """Raises scores by captions that are made for metrics and not for people (CIDEr paper, section 8).
+    """Score captions made for metrics, not for people (CIDEr paper, section 8).
 
-    Shows the corpus scores of honest captions and of each attack, and the part of the images on which an
-    attack scores higher than the honest caption.
+    The tables show the corpus scores of honest captions and of each attack, and the share of images for which
+    an attack scores higher than the honest caption.
     """
     from capeval.cli.toolkit.inputs import candidates_from, references_from
     from capeval.cli.toolkit.resource_setup import prepare_needs

@@ -1,4 +1,4 @@
-"""How far captions made for a metric, and not for people, raise its score (CIDEr paper, section 8)."""
+"""Attacks on metrics by captions not meant for people (CIDEr paper, section 8)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ __all__ = [
     "study_gaming",
 ]
 
-# A smaller difference is none: BLEU of a caption without a match can be this far from 0.
+# Smaller differences are ignored: BLEU of a caption without a match can be this far from 0.
 _SAME = 1e-3
 
 GAMED_METRICS = (
@@ -54,7 +54,7 @@ GAMED_METRICS = (
 
 
 class ReferenceCorpus:
-    """The n-grams of all references: how people write in general, and what the references of an image share.
+    """N-grams of all references: common phrases, and phrases shared within an image.
 
     Args:
         references: The words of each image's references.
@@ -75,13 +75,14 @@ class ReferenceCorpus:
         self.phrases = [gram for gram in ordered if len(gram) == 4]
 
     def rarity(self, gram: tuple[str, ...]) -> float:
-        """The log of all images over those whose references have the n-gram."""
+        """Return the log of the number of images over the document frequency."""
         return float(np.log(self.images / max(1, self._frequencies[gram])))
 
     def agreed(self, image: ImageId, n: int) -> list[tuple[str, ...]]:
-        """The n-grams of an image's references, first those that many of its references and few images have.
+        """Return the n-grams of an image's references, by descending weight.
 
-        An n-gram counts the references that have it times its rarity, as CIDEr weighs it.
+        The weight of an n-gram is the number of the image's references that contain it, times its rarity, as
+        in CIDEr.
         """
         references_with = Counter(
             gram for text in self.references[image] for gram in set(_grams(text.split(), n))
@@ -91,13 +92,14 @@ class ReferenceCorpus:
 
 @dataclass(frozen=True, kw_only=True)
 class Attack:
-    """A way to make captions for a metric.
+    """Way to make captions for a metric.
 
     Attributes:
-        name: What it does, in few words.
-        knows: What it needs: the honest `caption`, how people write in the `corpus`, or the image's own
-            `references`, which shows what a model that is sure of its words could do.
-        make: Turns the corpus, an image and its honest caption's words into the words of the gamed caption.
+        name: A short description.
+        knows: The required knowledge: the honest `caption`, the `corpus` of all references, or the image's
+            own `references`, which shows the potential of a model that is certain of its words.
+        make: Function of the corpus, an image and the words of its honest caption that returns the words of
+            the gamed caption.
     """
 
     name: str
@@ -110,7 +112,7 @@ def _grams(words: Sequence[str], n: int) -> list[tuple[str, ...]]:
 
 
 def _filled(part: Sequence[str], length: int) -> list[str]:
-    """A part again and again, up to a length."""
+    """Repeat a sequence up to a length."""
     return [part[i % len(part)] for i in range(length)] if part else []
 
 
@@ -173,12 +175,12 @@ ATTACKS = (
 
 @dataclass(frozen=True, kw_only=True)
 class Gamed:
-    """What an attack does to each metric.
+    """Effect of an attack on each metric.
 
     Attributes:
         attack: The attack; `None` for the honest captions.
         scores: The corpus score of each metric.
-        better: For each metric, the part of the images whose gamed caption scores above the honest one.
+        better: For each metric, the share of images with a gamed caption that scores above the honest one.
         example: The gamed caption of the first image.
     """
 
@@ -189,7 +191,7 @@ class Gamed:
 
     @property
     def name(self) -> str:
-        """The name of the attack, or that the captions are honest."""
+        """The name of the attack, or "honest captions"."""
         return "honest captions" if self.attack is None else self.attack.name
 
 
@@ -201,26 +203,26 @@ def game(
     *,
     tokenizer: Tokenizer | None = None,
 ) -> tuple[Gamed, ...]:
-    """Scores honest captions, and what each attack makes of them.
+    """Score captions before and after each attack.
 
     Args:
         references: The references of each image.
-        honest: A caption of each image, to start from.
+        honest: The honest caption of each image.
         contenders: The metrics.
         attacks: The attacks.
-        tokenizer: How to tokenize; the reference's way by default.
+        tokenizer: The tokenizer; the reference tokenizer by default.
 
     Returns:
         The honest captions first, then each attack.
 
     Raises:
-        MismatchError: The images differ, or one has several honest captions.
-        OptionError: Two contenders have scores of the same name, or there is no attack.
-        DependencyError: Stems are wanted and snowballstemmer is not installed.
+        MismatchError: The images differ, or an image has several honest captions.
+        OptionError: Two contenders have scores of the same name, or there are no attacks.
+        DependencyError: Stems are required and snowballstemmer is not installed.
     """
     contender_names(contenders)
     if not attacks:
-        raise OptionError("there must be at least one attack (got none)")
+        raise OptionError("at least one attack is required (got none)")
     wrong = [image for image in references if len(honest.get(image, ())) != 1]
     if wrong or len(honest) != len(references):
         images = wrong or [image for image in honest if image not in references]
@@ -259,8 +261,8 @@ def study_gaming(
 
     Args:
         references: The references of each image.
-        honest: Honest captions; by default one reference of each image, which is held out.
-        options: The number of images, and the seed of the references that are drawn as honest captions.
+        honest: Honest captions; by default one held-out reference of each image.
+        options: The number of images, and the seed for drawing references as honest captions.
 
     Raises:
         MismatchError: The images differ, or an image has too few captions.
@@ -278,7 +280,7 @@ def _scored(
     captions: Sequence[Mapping[ImageId, str]],
     contenders: Sequence[Contender],
 ) -> list[dict[str, tuple[float, FloatArray]]]:
-    """The corpus score and the scores of the images, by metric, for each set of captions."""
+    """Return corpus and image scores by metric, for each set of captions."""
     scored: list[dict[str, tuple[float, FloatArray]]] = [{} for _ in captions]
     stems: dict[str, str] = {}
     if any(contender.stem for contender in contenders):

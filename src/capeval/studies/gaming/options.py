@@ -1,4 +1,4 @@
-"""Options of a study of gaming."""
+"""Options of the gaming study."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ __all__ = ["GamingOptions"]
 
 @dataclass(frozen=True, kw_only=True)
 class GamingOptions:
-    """Options of a study of gaming.
+    """Options of the gaming study.
 
     Raises:
-        OptionError: An option has a value that is not allowed.
+        OptionError: An option has an invalid value.
     """
 
-    images: Annotated[int, Option(min=2, help="Number of images to use, from the first on.")] = 5000
+    images: Annotated[int, Option(min=2, help="Number of images, from the start of the file.")] = 5000
     seed: Seed = 0
 
     def __post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Tables and the figure of how attacks change scores."""
+"""Tables and figure of attacks on metrics."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ __all__ = ["ratio_map", "report"]
 
 
 def report(results: Sequence[Gamed]) -> StudyReport:
-    """The scores of the honest captions and of each attack, how often an attack pays, and examples.
+    """Return scores of honest captions and attacks, success rates, and examples.
 
     Args:
-        results: The honest captions first, then each attack, as `game` gives them.
+        results: The honest captions first, then each attack, as from `game`.
     """
     return StudyReport(
         tables={
@@ -68,10 +68,10 @@ def _figure(results: Sequence[Gamed]) -> Figure:
 
 
 def ratio_map(ratios: Sequence[Sequence[float]], attacks: Sequence[str], metrics: Sequence[str]) -> Figure:
-    """A score over that of honest captions, for each attack (row) and metric (column).
+    """Plot each score relative to honest captions: attacks by metrics.
 
     Args:
-        ratios: The ratios, a row an attack. Above 1 the attack pays.
+        ratios: The ratios, one row per attack. Above 1, the attack raises the score.
         attacks: The names of the rows.
         metrics: The names of the columns.
     """
@@ -90,5 +90,5 @@ def ratio_map(ratios: Sequence[Sequence[float]], attacks: Sequence[str], metrics
         for (row, column), value in np.ndenumerate(values):
             color = "white" if abs(value - 1) > 0.75 else "black"
             panel.text(column, row, f"{value:.2f}", ha="center", va="center", color=color, fontsize=8)
-        panel.set_title("Score of gamed captions over that of honest ones", loc="left")
+        panel.set_title("Score relative to honest captions", loc="left")
         return figure

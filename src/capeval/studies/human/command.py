@@ -1,4 +1,4 @@
-"""`capeval study human`: scores captions by people against captions by people."""
+"""`capeval study human`: human performance."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def run(
     checkpoint: CheckpointFile = None,
     output: Folder = None,
 ) -> None:
-    """Scores one human caption of each image against others of the image, several times.
+    """Score one human caption per image against the others, in several random draws.
 
-    For COCO val2014 the table also has the scores of people on the test set (Chen et al. 2015, Table 1).
+    For COCO val2014, the table also shows the human scores on the test set (Chen et al. 2015, Table 1).
     """
     from capeval.cli.toolkit.inputs import references_from
     from capeval.cli.toolkit.resource_setup import ready_metrics

@@ -1,7 +1,7 @@
-"""Human performance (Chen et al. 2015, section 4.1 and Table 1): people scored against people.
+"""Human performance (Chen et al. 2015, section 4.1 and Table 1).
 
-One caption of each image is the candidate, and others of the image are its references. The candidate is drawn
-at random, so a study draws several times; or every caption is the candidate once.
+One caption of each image is the candidate, and other captions of the image are its references. The candidate
+is drawn at random, in several draws. With leave-one-out, every caption is the candidate once.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ _Progress = Callable[[str], object]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class HumanPerformance:
-    """The scores of people.
+    """Scores of human captions.
 
     Attributes:
         references: The number of references of each image; None for all captions but one.
         names: The names of the scores.
-        draws: The corpus scores: a row a draw (or a round of leave-one-out that has all images), a column
-            a name.
+        draws: The corpus scores: one row per draw (or per round of leave-one-out that contains all images),
+            one column per name.
         mean: The score by name: the mean of the draws, or the score of all rounds pooled.
         spread: The standard deviation of the draws by name; NaN for a single draw.
-        signatures: What each metric's scores depend on, by the metric's key.
+        signatures: The signature of each metric's scores, by the metric's key.
     """
 
     references: int | None
@@ -64,25 +64,24 @@ def human_performance(
     """Score one caption of each image against others of the image, several times.
 
     A draw puts the captions of each image in random order: the first is the candidate, the next are its
-    references. So within a draw all numbers of references have the same candidates, and a smaller set of
-    references is part of a larger one. Captions are tokenized once, all in one batch.
+    references. Within a draw, all numbers of references have the same candidates, and a smaller set of
+    references is part of a larger one. Captions are tokenized once, in one batch.
 
     Args:
         captions: All captions of each image.
         metrics: Names or metric objects.
-        options: The numbers of references, and the draws; or every caption held out once, as by
-            `leave_one_out`.
-        tokenizer: How to tokenize; the reference's way by default.
+        options: The numbers of references and draws, or leave-one-out; see `leave_one_out`.
+        tokenizer: The tokenizer; the reference tokenizer by default.
         progress: Called with a description of the next step, once for each draw and number of references.
-        checkpoint: The file where finished parts are kept; they are not computed again.
+        checkpoint: The file with finished parts, which are not computed again.
 
     Returns:
-        A result for each number of references, in the order given.
+        A result for each number of references, in the given order.
 
     Raises:
         MismatchError: An image has too few captions.
-        OptionError: A metric is not known, or reads captions as written.
-        FormatError: The checkpoint is of other data or options.
+        OptionError: A metric is unknown, or reads untokenized captions.
+        FormatError: The checkpoint belongs to other data or options.
     """
     if options.leave_one_out:
         return (
@@ -114,23 +113,23 @@ def leave_one_out(
     progress: _Progress = lambda _: None,
     checkpoint: str | Path | None = None,
 ) -> HumanPerformance:
-    """Scores every caption of each image against all others of the image.
+    """Score every caption of each image against all others of the image.
 
     In round `i`, the caption at position `i` of each image is its candidate. An image with fewer captions has
     no candidate in that round, but its captions count for document frequencies. `mean` is the score of the
-    summed statistics of all rounds: every caption has the same weight.
+    summed statistics of all rounds, so every caption has the same weight.
 
     Args:
         captions: All captions of each image.
         metrics: Names or metric objects.
-        tokenizer: How to tokenize; the reference's way by default.
-        progress: Called with a description of the next step, once a round.
-        checkpoint: The file where finished parts are kept; they are not computed again.
+        tokenizer: The tokenizer; the reference tokenizer by default.
+        progress: Called with a description of the next step, once per round.
+        checkpoint: The file with finished parts, which are not computed again.
 
     Raises:
         MismatchError: An image has only one caption.
-        OptionError: A metric is not known, or reads captions as written.
-        FormatError: The checkpoint is of other data or options.
+        OptionError: A metric is unknown, or reads untokenized captions.
+        FormatError: The checkpoint belongs to other data or options.
     """
     resolved, pool = _resolved(metrics), _Pool(captions, tokenizer)
     pool.require(2)
@@ -150,7 +149,7 @@ def _resolved(metrics: Iterable[str | Metric]) -> tuple[Metric, ...]:
 
 
 class _Pool:
-    """All captions of each image, as tokens."""
+    """Tokenized captions of each image."""
 
     def __init__(self, captions: ReferencesLike, tokenizer: Tokenizer | None) -> None:
         captions = References(captions)
@@ -167,7 +166,7 @@ class _Pool:
                 )
 
     def key(self, metrics: Sequence[Metric], how: str) -> str:
-        """What a checkpoint depends on."""
+        """Return the cache key of a checkpoint."""
         digest = hashlib.sha256(repr((self.image_ids, self.texts)).encode("utf-8", "surrogatepass"))
         options = [
             (metric.family, metric.options(), metric.document_frequencies, len(metric.statistics))
@@ -176,7 +175,11 @@ class _Pool:
         return f"{how}; {options}; {self.tokens.tokenizer}; {digest.hexdigest()}"
 
     def split(self, orders: list[list[int]], end: int | None) -> tuple[References, Candidates]:
-        """The first caption of each order as candidate, and the ones up to `end` as references."""
+        """Return the candidates and references of a draw.
+
+        The first caption of each order is the candidate, and the following ones up to `end` are the
+        references.
+        """
         others: dict[ImageId, list[str]] = {}
         held_out: dict[ImageId, str] = {}
         for image, texts, order in zip(self.image_ids, self.texts, orders, strict=True):
@@ -185,7 +188,7 @@ class _Pool:
         return References(others), Candidates(held_out)
 
     def left_out(self, position: int) -> tuple[References, Candidates]:
-        """The caption at a position of each image that has one as candidate, and the others."""
+        """Return the captions at a position as candidates, and the others as references."""
         others: dict[ImageId, list[str]] = {}
         held_out: dict[ImageId, str] = {}
         for image, texts in zip(self.image_ids, self.texts, strict=True):
@@ -201,14 +204,14 @@ def _summed(
     metrics: Sequence[Metric],
     split: Callable[[], tuple[References, Candidates]],
 ) -> list[FloatArray]:
-    """Each metric's summed statistics of a part, scored where the checkpoint doesn't have it."""
+    """Return each metric's summed statistics of a part, cached in the checkpoint."""
 
     def score() -> list[list[float]]:
         references, candidates = split()
         tokens = TokenizedReferences(references, WORDS)
         rows = tokens.candidates(candidates)
         with warnings.catch_warnings():
-            # Of all parts together, in `_result`.
+            # `_result` warns once for all parts.
             warnings.simplefilter("ignore", UnscoredWarning)
             return [Prepared(metric, tokens).statistics(rows).sum(axis=0).tolist() for metric in metrics]
 
@@ -216,7 +219,7 @@ def _summed(
 
 
 def _warn_unscored(metrics: Sequence[Metric], sums: Sequence[FloatArray]) -> None:
-    """Warn of the candidates of all parts that a metric could not score, once for each reason."""
+    """Warn about candidates of all parts without a score, once per reason."""
     missing = {
         (metric.unscored_reason, metric.unscored_fix): int(metric.unscored(rows).sum())
         for metric, rows in zip(metrics, sums, strict=True)
@@ -238,7 +241,7 @@ def _result(
 ) -> HumanPerformance:
     by_metric = [np.array(rows) for rows in zip(*sums, strict=True)]
     _warn_unscored(metrics, by_metric)
-    # Later rounds of leave-one-out, for which some images have too few captions, are not in the spread.
+    # The spread excludes later rounds of leave-one-out, in which some images have too few captions.
     whole = min(len(texts) for texts in pool.texts) if pooled else len(sums)
     draws = np.hstack(
         [metric.aggregate(rows[:whole]) for metric, rows in zip(metrics, by_metric, strict=True)]

@@ -1,4 +1,4 @@
-"""Options of a study of human performance."""
+"""Options of the human-performance study."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ __all__ = ["HumanOptions"]
 
 @dataclass(frozen=True, kw_only=True)
 class HumanOptions:
-    """Options of a study of human performance.
+    """Options of the human-performance study.
 
     Raises:
-        OptionError: An option has a value that is not allowed, or two do not go together.
+        OptionError: An option has an invalid value, or two options conflict.
     """
 
     references: Annotated[
         tuple[int, ...],
         Option("--references", "-k", help="Numbers of references.", show_default="all captions but one"),
     ] = ()
-    draws: Annotated[int, Option(min=1, help="Number of draws of the captions held out.")] = 5
+    draws: Annotated[int, Option(min=1, help="Number of random draws of the held-out captions.")] = 5
     seed: Seed = 0
-    leave_one_out: Annotated[bool, Option(help="Hold out every caption once; nothing is drawn.")] = False
+    leave_one_out: Annotated[
+        bool, Option(help="Hold out every caption once instead of drawing at random.")
+    ] = False
 
     def __post_init__(self) -> None:
         check_options(self)
         for each in self.references:
             checked_integer("references", each, 1)
         if len(set(self.references)) < len(self.references):
-            raise OptionError(
-                f"'references' must be different numbers of references (got {list(self.references)})"
-            )
+            raise OptionError(f"'references' must not contain a number twice (got {list(self.references)})")
         if self.leave_one_out and self.references:
-            raise OptionError("'--leave-one-out' must come without '--references' (got both)")
+            raise OptionError("'--leave-one-out' can't be combined with '--references'")

@@ -1,4 +1,4 @@
-"""Tables and the figure of human performance by number of references."""
+"""Tables and figure of human performance, by number of references."""
 
 from __future__ import annotations
 
@@ -18,11 +18,13 @@ __all__ = ["human_curves", "report"]
 
 
 def report(results: Sequence[HumanPerformance], published: Mapping[str, float] | None = None) -> StudyReport:
-    """The mean and the spread of each score, each draw, and curves where there are several numbers.
+    """Return the mean and spread of each score, each draw, and curves.
+
+    The curves require several numbers of references.
 
     Args:
         results: The scores for each number of references.
-        published: What people score with five references elsewhere, by name.
+        published: The published human scores with five references, by name.
     """
     published = published or {}
     several = sum(result.references is not None for result in results) > 1
@@ -40,7 +42,7 @@ def _means(results: Sequence[HumanPerformance], published: Mapping[str, float]) 
     rows = []
     for result in results:
         for name, values, digits in (("mean", result.mean, 3), ("spread", result.spread, 4)):
-            # The spread of a single draw is not a number.
+            # The spread of a single draw is NaN.
             cells = (Cell(value=None if np.isnan(v) else float(v), digits=digits) for v in values)
             rows.append((Cell(value=_label(result)), Cell(value=name), *cells))
     if published:
@@ -63,11 +65,11 @@ def _draws(results: Sequence[HumanPerformance]) -> Grid:
 
 
 def human_curves(results: Sequence[HumanPerformance], published: Mapping[str, float]) -> Figure:
-    """A curve for each score, over the numbers of references, with the lowest and highest draw.
+    """Plot each score by number of references, with its lowest and highest draw.
 
     Args:
-        results: The scores for each number of references; those against all other captions have no place.
-        published: What people score with five references elsewhere, by name: a cross each.
+        results: The scores for each number of references; results against all other captions are not plotted.
+        published: The published human scores with five references, by name, as crosses.
     """
     import matplotlib as mpl
     from matplotlib.figure import Figure
@@ -89,7 +91,7 @@ def human_curves(results: Sequence[HumanPerformance], published: Mapping[str, fl
             if name in published:
                 panel.plot([5], [published[name]], marker="x", color=color)
         panel.set_title(
-            f"People against people{' (crosses: the paper, c5)' if published else ''}", loc="left"
+            f"Human performance{' (crosses: published scores, c5)' if published else ''}", loc="left"
         )
         panel.set(xlabel="References per image", ylabel="Corpus score")
         panel.xaxis.set_major_locator(MaxNLocator(integer=True))

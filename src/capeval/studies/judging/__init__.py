@@ -1,4 +1,4 @@
-"""Human judgments of systems: the five questions of the 2015 challenge, ratings, wins."""
+"""Human judgments of systems: questions of COCO's 2015 challenge, ratings, wins."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Strengths of systems from who wins against whom: the model of Bradley and Terry (1952)."""
+"""System strengths from pairwise wins: the model of Bradley and Terry (1952)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ _CONVERGED = 1e-12
 
 
 def is_connected(wins: FloatArray) -> bool:
-    """Whether strengths are defined: from each system wins lead to every other, over others where needed."""
+    """Return whether strengths are defined.
+
+    They are if chains of wins lead from each system to every other system.
+    """
     reached: NDArray[np.bool_] = (wins > 0) | np.eye(len(wins), dtype=bool)
     for _ in range(len(wins).bit_length()):
         reached = (reached.astype(float) @ reached.astype(float)) > 0
@@ -23,23 +26,24 @@ def is_connected(wins: FloatArray) -> bool:
 
 
 def bradley_terry(wins: FloatArray) -> FloatArray:
-    """The strength of each system: the logarithm of its odds, which have the mean 0.
+    """Return the strength of each system: its log-odds, with mean 0.
 
-    System i wins against j with the probability 1 / (1 + exp(strength j - strength i)); the strengths are
-    those that make the wins likeliest.
+    System i wins against j with the probability 1 / (1 + exp(strength j - strength i)). The strengths
+    maximize the likelihood of the wins.
 
     Args:
-        wins: How often each row's system wins against each column's; a tie is half a win for both.
+        wins: The number of wins of each row's system against each column's system; a tie is half a win for
+            both.
 
     Raises:
-        MismatchError: It is not a square of numbers of at least 0, or the strengths are not defined, since
+        MismatchError: The array is not square or has negative numbers, or the strengths are undefined because
             some systems never win against the others.
     """
     table = np.asarray(wins, dtype=np.float64)
     if table.ndim != 2 or table.shape[0] != table.shape[1] or not len(table) or not (table >= 0).all():
-        raise MismatchError(f"wins must be a square of numbers of at least 0 (got shape {table.shape})")
+        raise MismatchError(f"wins must be a square table of numbers of at least 0 (got shape {table.shape})")
     if not is_connected(table):
-        raise MismatchError("some systems never win against the others, so that strengths are not defined")
+        raise MismatchError("strengths are undefined: some systems never win against the others")
     games = table + table.T
     np.fill_diagonal(games, 0)
     won = table.sum(axis=1) - np.diag(table)
@@ -49,9 +53,9 @@ def bradley_terry(wins: FloatArray) -> FloatArray:
         expected = _expected(strengths)
         slope = won - (games * expected).sum(axis=1)
         curvature = _curvature(expected, games)
-        # The strengths are defined up to a constant; adding 1 everywhere chooses the step with the mean 0.
+        # Strengths are defined up to a constant; adding 1 / n everywhere selects the step with mean 0.
         step = np.linalg.solve(curvature + 1 / len(table), slope)
-        # Newton's step can go too far where few wins decide.
+        # Newton's step can overshoot if the table has few wins.
         while _likelihood(strengths + step, won, games) < likelihood - 1e-9:
             step /= 2
         strengths = strengths + step
@@ -63,7 +67,7 @@ def bradley_terry(wins: FloatArray) -> FloatArray:
 
 
 def _expected(strengths: FloatArray) -> FloatArray:
-    """How likely each row's system wins against each column's."""
+    """Return the win probability of each row's system against each column's."""
     expected: FloatArray = 1 / (1 + np.exp(strengths[None, :] - strengths[:, None]))
     return expected
 
@@ -75,15 +79,17 @@ def _curvature(expected: FloatArray, games: FloatArray) -> FloatArray:
 
 
 def difference_errors(wins: FloatArray, strengths: FloatArray) -> FloatArray:
-    """The standard error of the difference of each two strengths, by the curvature of the likelihood.
+    """Return the standard error of the difference of every two strengths.
+
+    The errors come from the curvature of the likelihood.
 
     Args:
-        wins: As `bradley_terry` takes them.
-        strengths: What `bradley_terry` makes of them.
+        wins: The table of wins, as in `bradley_terry`.
+        strengths: The strengths from `bradley_terry`.
     """
     games = np.asarray(wins, dtype=np.float64) + np.asarray(wins, dtype=np.float64).T
     np.fill_diagonal(games, 0)
-    # The mean of the strengths is fixed at 0: adding a constant everywhere fixes it.
+    # The mean of the strengths is 0; adding a constant everywhere makes the matrix invertible.
     covariance = np.linalg.inv(_curvature(_expected(strengths), games) + 1 / len(games)) - 1 / len(games)
     variances = np.diag(covariance)[:, None] + np.diag(covariance)[None, :] - 2 * covariance
     errors: FloatArray = np.sqrt(np.maximum(variances, 0))

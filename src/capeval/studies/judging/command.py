@@ -1,4 +1,4 @@
-"""`capeval study judging`: what people think of systems, from their answers."""
+"""`capeval study judging`: human judgments of systems."""
 
 from __future__ import annotations
 
@@ -25,20 +25,21 @@ def run(
         list[str],
         Argument(
             metavar="QUESTION=FILE...",
-            help="M1 to M5, P, R or THumB, and its CSV: image_id, caption, rating_1..., system.",
+            help="M1 to M5, P, R or THumB, and a CSV with image_id, caption, rating_1..., system.",
         ),
     ],
-    release: Annotated[str, Option(help="The name of these judgments, written to human.csv.")] = "",
+    release: Annotated[str, Option(help="Release name of these judgments, for human.csv.")] = "",
     *,
     options: JudgingOptions,
     output: Folder = None,
 ) -> None:
-    """The value of each system by people's answers, with intervals from resampled images.
+    """Rate systems by human answers, with bootstrap intervals over images.
 
-    M1 is 1 (better than a person's caption), 0 (equal) or -1 (worse); M2 is 1 (a person) or 0 (a machine);
-    M5 is 1 (the same) or 0; M3, M4, P and R are from 1 to 5. With M1 and M2 come the points of COCO's
-    challenge of 2015. --output also writes human.csv, which 'study correlation' reads, and differences.csv:
-    each system against the next.
+    M1 is 1 (better than a person's caption), 0 (equal) or -1 (worse). M2 is 1 (a person) or 0 (a machine). M5
+    is 1 (the same) or 0. M3, M4, P and R range from 1 to 5.
+
+    With M1 and M2, the tables include the points of COCO's 2015 challenge. --output also writes
+    differences.csv, which compares each system with the next, and human.csv, an input of 'study correlation'.
     """
     from capeval.formats.judgments.ratings import load_ratings
     from capeval.studies.judging import judge, leaderboard_points
@@ -59,7 +60,6 @@ def run(
 
 
 def _files(texts: Sequence[str]) -> dict[str, Path]:
-    """The file of each question."""
     from capeval.errors import OptionError
     from capeval.studies.judging import QUESTIONS
 
@@ -68,13 +68,13 @@ def _files(texts: Sequence[str]) -> dict[str, Path]:
         question, _, path = text.partition("=")
         if question not in QUESTIONS or not path or question in files:
             raise OptionError(
-                "arguments must be QUESTION=FILE, each question once,"
-                f" of {', '.join(QUESTIONS)} (got {text!r})"
+                "arguments must be QUESTION=FILE, with each question once"
+                f" from {', '.join(QUESTIONS)} (got {text!r})"
             )
         files[question] = Path(path)
     if "M4" in files and "M3" not in files:
         raise OptionError(
-            "M4 must be given with M3: captions of other images have more detail than most of systems"
-            " (got M4 alone)"
+            "M4 requires M3: captions of other images have more detail than most systems' captions"
+            " (got only M4)"
         )
     return files

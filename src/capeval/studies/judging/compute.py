@@ -1,6 +1,6 @@
-"""What people think of systems: the five numbers of COCO's challenge of 2015, THumB's ratings, and wins.
+"""Human judgments of systems: COCO's 2015 challenge, THumB ratings and wins.
 
-Values have intervals from the bootstrap over images, since the judgments of an image are not independent.
+Values have bootstrap intervals over images, because judgments of the same image are not independent.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ __all__ = [
 ]
 
 HUMAN, RANDOM = "Human", "Random"
-"""The rows of every campaign that are no systems: people's captions, and captions of other images."""
+"""The rows of every campaign that are not systems: people's captions, and captions of other images."""
 
 _FIRST_POINTS = 5
 _Name = TypeVar("_Name", str, ImageId)
@@ -51,17 +51,16 @@ _Name = TypeVar("_Name", str, ImageId)
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """A question that people answer about a caption of an image.
+    """Question about a caption of an image.
 
     Attributes:
         name: Its name.
-        measures: What its value is.
-        answers: The numbers that stand for answers and what they say; empty where any number from `least` to
-            `most` is one.
-        yes: The answers that count as yes: the value is the share of images where most answers are among
-            them. Empty where the value is the mean over images of the mean answer.
+        measures: The meaning of its value.
+        answers: The label of each numeric answer; empty if every number from `least` to `most` is allowed.
+        yes: The answers that count as yes: the value is the share of images for which most answers are yes.
+            If empty, the value is the mean over images of the mean answer.
         least: The smallest number.
-        most: The largest.
+        most: The largest number.
     """
 
     name: str
@@ -72,10 +71,10 @@ class Question:
     most: float = 5.0
 
     def check(self, values: FloatArray) -> None:
-        """Checks that answers are among those of the question.
+        """Check that answers are allowed by the question.
 
         Raises:
-            MismatchError: One is not.
+            MismatchError: An answer is not allowed.
         """
         given = values[~np.isnan(values)]
         right = (
@@ -97,13 +96,13 @@ QUESTIONS: Mapping[str, Question] = MappingProxyType(
         for question in (
             Question(
                 name="M1",
-                measures="part of the images where most find the caption better than or equal to a person's",
+                measures="share of images with a majority for better than or equal to a person's caption",
                 answers={1.0: "better", 0.0: "equal", -1.0: "worse"},
                 yes=(1.0, 0.0),
             ),
             Question(
                 name="M2",
-                measures="part of the images where most take the caption for a person's",
+                measures="share of images with a majority for a caption written by a person",
                 answers={1.0: "a person", 0.0: "a machine"},
                 yes=(1.0,),
             ),
@@ -111,13 +110,13 @@ QUESTIONS: Mapping[str, Question] = MappingProxyType(
             Question(name="M4", measures="mean amount of detail, 1 to 5"),
             Question(
                 name="M5",
-                measures="part of the images where most find that the caption says the same as a person's",
+                measures="share of images with a majority for the same meaning as a person's caption",
                 answers={1.0: "the same", 0.0: "not the same"},
                 yes=(1.0,),
             ),
             Question(name="P", measures="mean precision (THumB), 1 to 5"),
             Question(name="R", measures="mean recall (THumB), 1 to 5"),
-            # Three penalties of 0.5 take a caption with P = R = 1 below zero.
+            # Three penalties of 0.5 lower the score of a caption with P = R = 1 to -0.5.
             Question(name="THumB", measures="mean of (P + R) / 2 with penalties", least=-0.5),
         )
     }
@@ -127,14 +126,14 @@ QUESTIONS: Mapping[str, Question] = MappingProxyType(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class HumanRow:
-    """What people think of one system, by one question.
+    """Human judgments of one system, by one question.
 
     Attributes:
         interval: The value and its interval.
-        images: How many images were judged.
-        votes: How many answers there are.
-        shares: The part of all answers that each answer has, by what it says; empty for means.
-        alpha: Krippendorff's alpha; None where it is not defined: all answers are the same, or no caption has
+        images: The number of images with judgments.
+        votes: The number of answers.
+        shares: The share of all answers by the answer's label; empty for means.
+        alpha: Krippendorff's alpha; None if it is undefined because all answers are equal, or no caption has
             two.
         resampled: The value in each bootstrap resample of the images.
     """
@@ -149,21 +148,21 @@ class HumanRow:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class HumanColumn:
-    """What people think of systems, by one question: a column of a leaderboard.
+    """Human judgments of systems by one question: a leaderboard column.
 
     Attributes:
         question: The question.
-        rows: The systems, the best first.
+        rows: The systems, best first.
     """
 
     question: Question
     rows: Mapping[str, HumanRow]
 
     def compare(self, a: str, b: str) -> Comparison:
-        """Tests whether two systems differ, by the paired bootstrap over images.
+        """Test whether two systems differ, by the paired bootstrap over images.
 
         Raises:
-            OptionError: There is no such system.
+            OptionError: A system is unknown.
         """
         for name in (a, b):
             checked_choice("system", name, tuple(self.rows))
@@ -171,7 +170,7 @@ class HumanColumn:
         return difference(first.resampled, second.resampled, level=first.interval.level)
 
     def differences(self) -> tuple[HumanDifference, ...]:
-        """Each system but the last against the next: the rows of `differences.csv`."""
+        """Return the comparison of each system with the next, for `differences.csv`."""
         found = []
         for system, following in pairwise(self.rows):
             each = self.compare(system, following)
@@ -194,24 +193,24 @@ def judge(
     question: Question | str,
     options: JudgingOptions = JudgingOptions(),  # noqa: B008 - it is immutable.
 ) -> HumanColumn:
-    """The value of each system by one question.
+    """Return the value of each system for one question.
 
-    Where as many answers are yes as no, an image counts half.
+    An image with as many yes as no answers counts half.
 
     Args:
-        ratings: The answers to the question, a row a caption, with systems.
+        ratings: The answers to the question, one row per caption, with systems.
         question: The question, or its name in `QUESTIONS`.
         options: The resamples of the images, and the level of the intervals.
 
     Raises:
-        OptionError: There is no such question.
-        MismatchError: Systems are not known, a system has two captions of an image, or an answer is not one
-            of the question's.
+        OptionError: The question is unknown.
+        MismatchError: Systems are missing, a system has two captions of an image, or an answer is not allowed
+            by the question.
     """
     if isinstance(question, str):
         question = QUESTIONS[checked_choice("question", question, tuple(QUESTIONS))]
     if not ratings.systems:
-        raise MismatchError("answers must say the system of each caption (got none)")
+        raise MismatchError("answers must have a system for each caption (got none); add a 'system' column")
     question.check(ratings.values)
     systems, images = _numbered(ratings.systems), _numbered(ratings.image_ids)
     of_system = np.array([systems[name] for name in ratings.systems])
@@ -237,7 +236,7 @@ def _numbered(names: Sequence[_Name]) -> dict[_Name, int]:
 def _table(
     ratings: Ratings, question: Question, of_system: NDArray[np.int64], of_image: NDArray[np.int64]
 ) -> FloatArray:
-    """The value of each system on each image; NaN where it was not judged."""
+    """Return systems by images: each system's value, or NaN without judgments."""
     values = np.full((of_system.max() + 1, of_image.max() + 1), np.nan)
     if question.yes:
         given = (~np.isnan(ratings.values)).sum(axis=1)
@@ -248,7 +247,7 @@ def _table(
     for row, place in enumerate(zip(of_system.tolist(), of_image.tolist(), strict=True)):
         if not np.isnan(values[place]):
             raise MismatchError(
-                f"system {shortened(ratings.systems[row])} must have one caption of an image"
+                f"system {shortened(ratings.systems[row])} must have one caption per image"
                 f" (got several of image {shortened(ratings.image_ids[row])})"
             )
         values[place] = of_row[row]
@@ -256,7 +255,10 @@ def _table(
 
 
 def _resampled(values: FloatArray, samples: int, seed: int) -> FloatArray:
-    """The value of each system in resamples of the images, which all systems share."""
+    """Return the value of each system in resamples of the images.
+
+    All systems share the resamples.
+    """
     rng = generator(seed)
     judged = ~np.isnan(values)
     known = np.where(judged, values, 0.0)
@@ -266,7 +268,7 @@ def _resampled(values: FloatArray, samples: int, seed: int) -> FloatArray:
         count = judged @ weights
         if not count.all():
             raise MismatchError(
-                f"{values.shape[1]} images are too few for intervals: a resample has none of some system"
+                f"{values.shape[1]} images are too few for intervals: a resample has no images of some system"
             )
         resamples[number] = known @ weights / count
     return resamples
@@ -286,31 +288,31 @@ def _row(question: Question, answers: FloatArray, resampled: Resampled, level: f
 
 
 def thumb_score(precision: FloatArray, recall: FloatArray, *penalties: FloatArray) -> FloatArray:
-    """THumB's score of captions: the mean of precision and recall, less the penalties.
+    """Return THumB's score of captions: mean of precision and recall, with penalties.
 
     Args:
-        precision: From 1 to 5, one a caption.
-        recall: From 1 to 5, one a caption.
-        penalties: Numbers of at most 0, for fluency, conciseness and inclusive language.
+        precision: From 1 to 5, one per caption.
+        recall: From 1 to 5, one per caption.
+        penalties: Numbers of at most 0 that are added, for fluency, conciseness and inclusive language.
 
     Raises:
         MismatchError: A penalty is above 0.
     """
     if any((each > 0).any() for each in penalties):
-        raise MismatchError("penalties must be at most 0 (got more)")
+        raise MismatchError("penalties must be at most 0 (got a positive number)")
     score: FloatArray = (precision + recall) / 2 + sum(penalties)
     return score
 
 
 @dataclass(frozen=True, kw_only=True)
 class Standing:
-    """A system's place by the points of COCO's challenge of 2015.
+    """Place of a system by the points of COCO's 2015 challenge.
 
     Attributes:
         system: The system.
         points: Its points by M1 and by M2.
         total: Their sum.
-        place: Its place; systems with as many points share one.
+        place: Its place; systems with equal points share a place.
     """
 
     system: str
@@ -322,25 +324,26 @@ class Standing:
 def leaderboard_points(
     columns: Mapping[str, Mapping[str, float]], *, without: Sequence[str] = (HUMAN, RANDOM)
 ) -> tuple[Standing, ...]:
-    """The points of COCO's challenge of 2015: the first five of M1, and of M2, get 5, 4, 3, 2 and 1.
+    """Return the points of COCO's 2015 challenge.
 
-    Systems with equal values get the points of the best of their places.
+    The best five systems by M1, and by M2, get 5, 4, 3, 2 and 1 points. Systems with equal values get the
+    points of the best of their places.
 
     Args:
         columns: The value of each system by question, M1 and M2.
         without: The rows that get no points.
 
     Returns:
-        All systems, the one with most points first, and by name where points are equal.
+        All systems, sorted by descending points and then by name.
 
     Raises:
         OptionError: The questions are not M1 and M2.
-        MismatchError: The questions are not of the same systems.
+        MismatchError: The questions have different systems.
     """
     if set(columns) != {"M1", "M2"}:
         raise OptionError(f"'columns' must be M1 and M2 (got {', '.join(columns) or 'none'})")
     if set(columns["M1"]) != set(columns["M2"]):
-        raise MismatchError("M1 and M2 must be of the same systems")
+        raise MismatchError("M1 and M2 must have the same systems")
     systems = [name for name in columns["M1"] if name not in without]
     points = {
         name: {question: _points(columns[question], name, systems) for question in ("M1", "M2")}
@@ -366,12 +369,12 @@ def _points(values: Mapping[str, float], name: str, systems: Sequence[str]) -> i
 def human_scores(
     columns: Sequence[HumanColumn], *, release: str = "", submissions: Mapping[str, str] | None = None
 ) -> tuple[HumanScore, ...]:
-    """The rows of `human.csv`.
+    """Return the rows of `human.csv`.
 
     Args:
         columns: The columns.
-        release: The release of judgments that they are of.
-        submissions: The submission of each system, where there is one.
+        release: The release of the judgments.
+        submissions: The submission id by system, for systems with a submission.
     """
     return tuple(
         HumanScore(

@@ -1,4 +1,4 @@
-"""Which systems to compare next: those of which it is least certain which of the two is the better."""
+"""Adaptive sampling of comparisons: more for pairs with an uncertain order."""
 
 from __future__ import annotations
 
@@ -22,29 +22,30 @@ def next_shares(
     going_on: Sequence[bool] | None = None,
     floor: float = 0.2,
 ) -> FloatArray:
-    """The part of the next comparisons that each two systems get.
+    """Return the share of the next comparisons that each pair of systems gets.
 
-    It is larger the less certain their order is: the probability of the other order, by the strengths of the
-    model of Bradley and Terry and their standard errors. A part of all is given to all pairs evenly, whatever
-    is known of them. Each two systems that are compared have one tie more, as in `judge_wins`.
+    The share grows with the uncertainty of the pair's order: the probability of the reverse order, by the
+    Bradley-Terry strengths and their standard errors. The part `floor` of all comparisons is distributed
+    evenly over all pairs. Each pair of compared systems has one additional tie, as in `judge_wins`.
 
-    Which comparison comes next depends on earlier answers then. Strengths are estimated as ever, since the
-    model is of the winner of a comparison, whichever was chosen; fractions of wins are not comparable between
-    systems, as each met others.
+    The choice of the next comparison then depends on earlier answers. Estimates of strengths remain valid,
+    because the model describes the winner of a given comparison. Fractions of wins are not comparable between
+    systems, because systems met different opponents.
 
     Args:
-        wins: How often each row's system wins against each column's; a tie is half a win for both.
-        pairs: The systems that are compared, as numbers of rows. Two captions of one system say nothing of
-            strengths, and get what is given evenly.
-        going_on: Whether there are comparisons left of each pair; all by default.
-        floor: The part of all that is given evenly.
+        wins: The number of wins of each row's system against each column's system; a tie is half a win for
+            both.
+        pairs: The systems that are compared, as row numbers. Pairs of two captions of one system carry no
+            information on strengths, and only get a part of the even distribution.
+        going_on: Whether each pair has comparisons left; all by default.
+        floor: The part that is distributed evenly.
 
     Returns:
-        A part for each pair, which add up to 1, or to 0 where none goes on. Where comparisons don't connect
-        all systems, strengths are not defined, and all get the same.
+        A share for each pair. Shares add up to 1, or to 0 if no pair has comparisons left. If the comparisons
+        don't connect all systems, strengths are undefined and all pairs get equal shares.
 
     Raises:
-        OptionError: `floor` is not from 0 to 1.
+        OptionError: `floor` is not between 0 and 1.
     """
     checked_number("floor", floor, 0, 1)
     open_ = np.ones(len(pairs)) if going_on is None else np.array(going_on, dtype=np.float64)
@@ -56,7 +57,10 @@ def next_shares(
 
 
 def _doubts(wins: FloatArray, pairs: Sequence[tuple[int, int]]) -> FloatArray:
-    """How likely the weaker of two systems is the stronger; 0 for two captions of one system."""
+    """Return the probability that the weaker system is the stronger one.
+
+    It is 0 for two captions of one system.
+    """
     met = np.zeros_like(wins)
     different = np.array([one != other for one, other in pairs], dtype=np.float64)
     for one, other in pairs:
@@ -77,13 +81,15 @@ def _doubts(wins: FloatArray, pairs: Sequence[tuple[int, int]]) -> FloatArray:
 
 
 def next_numbers(shares: FloatArray, number: int, *, seed: int, choice: int) -> list[int]:
-    """How many of the next comparisons are of each pair: its share of them, rounded up or down by a draw.
+    """Return the number of the next comparisons of each pair.
+
+    It is the pair's share of them, randomly rounded up or down.
 
     Args:
-        shares: The part of each, which add up to 1, or to 0 where there is nothing to compare.
-        number: How many comparisons there are.
+        shares: The share of each pair. Shares add up to 1, or to 0 if there is nothing to compare.
+        number: The number of comparisons.
         seed: The seed of the draw.
-        choice: The number of the choice, of which each has a draw of its own.
+        choice: The number of the choice; each choice has its own draw.
 
     Raises:
         OptionError: `number` is below 1.
@@ -93,7 +99,7 @@ def next_numbers(shares: FloatArray, number: int, *, seed: int, choice: int) -> 
         return [0] * len(shares)
     ends = number * np.cumsum(shares)
     ends[-1] = number
-    # Systematic sampling: one draw moves all ends, so that the numbers add up.
+    # Systematic sampling: one draw shifts all boundaries, so that the numbers add up.
     moved = np.floor(ends + generator(seed, choice).random())
     found: list[int] = np.diff(moved, prepend=0.0).astype(int).tolist()
     return found

@@ -1,4 +1,4 @@
-"""Options of a study of judgments."""
+"""Options of the judging study."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ __all__ = ["JudgingOptions"]
 
 @dataclass(frozen=True, kw_only=True)
 class JudgingOptions:
-    """Options of a study of judgments.
+    """Options of the judging study.
 
     Raises:
-        OptionError: An option has a value that is not allowed.
+        OptionError: An option has an invalid value.
     """
 
     samples: Samples = 1000

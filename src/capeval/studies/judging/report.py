@@ -1,4 +1,4 @@
-"""What people think of systems, as tables."""
+"""Tables of human judgments of systems."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["of_column", "report"]
 
 
 def report(columns: Sequence[HumanColumn], standings: Sequence[Standing] = ()) -> StudyReport:
-    """A table of each question, and the points of M1 and M2 where there are both."""
+    """Return a table for each question, and the points if both M1 and M2 are given."""
     tables = {column.question.name: of_column(column) for column in columns}
     if standings:
         tables["points"] = _points(standings)
@@ -20,7 +20,7 @@ def report(columns: Sequence[HumanColumn], standings: Sequence[Standing] = ()) -
 
 
 def of_column(column: HumanColumn) -> Grid:
-    """A row for each system, the best first, tested against the next."""
+    """Return one row per system, best first, with a test against the next system."""
     answers = tuple(column.question.answers.values())
     p_values = {each.system: each.p_value for each in column.differences()}
     rows = []
@@ -38,7 +38,7 @@ def of_column(column: HumanColumn) -> Grid:
             )
         )
     shares = (f"Answers: {answer}" for answer in answers)
-    heading = ("System", column.question.name, *shares, "Images", "Votes", "Alpha", "p, this and the next")
+    heading = ("System", column.question.name, *shares, "Images", "Votes", "Alpha", "p-value (vs. next)")
     return Grid(
         columns=heading, rows=tuple(rows), notes=(f"{column.question.name}: {column.question.measures}",)
     )

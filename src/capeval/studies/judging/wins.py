@@ -1,4 +1,4 @@
-"""How often people prefer each system's captions to the others', from their answers to a plan."""
+"""Win rates and strengths of systems, from the votes on a plan."""
 
 from __future__ import annotations
 
@@ -18,19 +18,22 @@ from capeval.studies.votes import PlanVotes
 __all__ = ["STRENGTH", "WINS", "judge_wins", "row_of"]
 
 WINS = Question(
-    name="wins", measures="part of its pairs that the system wins, a tie as half a win", least=0.0
+    name="wins", measures="share of its pairs that the system wins; a tie is half a win", least=0.0
 )
 STRENGTH = Question(
     name="Bradley-Terry",
-    measures="strength, the logarithm of the odds to win: 0 is the mean of all",
+    measures="strength as log-odds of winning; the mean of all systems is 0",
 )
 
-# What plans call those that are no systems.
+# Names of writers in plans that are not systems.
 _ROWS = {"human": HUMAN, "other": RANDOM}
 
 
 def row_of(writer: str) -> str:
-    """The row of a writer of a plan: its name, but Human for `human`, and Random for `other`."""
+    """Return the row name of a plan's writer: Human for `human`, Random for `other`.
+
+    Other writers keep their names.
+    """
     return _ROWS.get(writer, writer)
 
 
@@ -38,21 +41,21 @@ def judge_wins(
     votes: PlanVotes,
     options: JudgingOptions = JudgingOptions(),  # noqa: B008 - it is immutable.
 ) -> tuple[HumanColumn, ...]:
-    """The fraction of wins of each system, and its strength by the model of Bradley and Terry.
+    """Return the fraction of wins and the Bradley-Terry strength of each system.
 
-    Pairs of two captions by the same writer, as those of `HC`, are left out. `human` and `other` of a plan
-    are the rows Human and Random. For strengths each two systems that met have one tie more: without it a
-    system that never wins, as Random may, would have none.
+    Pairs of two captions by the same writer, such as `HC` pairs, are excluded. The writers `human` and
+    `other` of a plan become the rows Human and Random. For strengths, every two systems that met have one
+    additional tie: without it, a system that never wins, such as Random, would have no strength.
 
     Args:
         votes: The votes on a plan.
         options: The resamples of the images, which all systems share, and the level of the intervals.
 
     Returns:
-        `WINS`, and `STRENGTH` where the pairs connect all systems.
+        `WINS`, and also `STRENGTH` if the pairs connect all systems.
 
     Raises:
-        MismatchError: No pair is of two systems, a writer is not known, or there are too few images for
+        MismatchError: No pair has two systems, a writer is unknown, or there are too few images for
             intervals.
     """
     played = _Played(votes)
@@ -66,17 +69,17 @@ def judge_wins(
 
 
 class _Played:
-    """The pairs of two systems: who met whom, about which image, and who won."""
+    """Pairs of two systems, with their images and winners."""
 
     def __init__(self, votes: PlanVotes) -> None:
-        # By their rows: a plan may call people `human`, and another file of the same study `Human`.
+        # Rows, because a plan may use `human` and another file of the same study `Human`.
         writers = [(row_of(pair.first_by or ""), row_of(pair.second_by or "")) for pair in votes.pairs]
         self.places = np.array([one != other for one, other in writers], dtype=np.bool_)
         if not self.places.any():
-            raise MismatchError("wins need pairs of two systems (got pairs by the same writer alone)")
+            raise MismatchError("wins need pairs of two systems (got only pairs by the same writer)")
         of_pairs = [names for names, kept in zip(writers, self.places, strict=True) if kept]
         if any("" in names for names in of_pairs):
-            raise MismatchError("wins need the writers of both captions of a pair (got a pair without them)")
+            raise MismatchError("wins need the writers of both captions of a pair (one has no writers)")
         numbers = {
             name: number for number, name in enumerate(sorted({n for names in of_pairs for n in names}))
         }
@@ -86,13 +89,13 @@ class _Played:
         self.image = np.unique([str(image) for image in images], return_inverse=True)[1]
         self.points = (1 + votes.winners[self.places]) / 2
         self.table = self._table(np.ones(len(of_pairs)))
-        # The answers to the questions about these pairs, and whom each question is about.
+        # The answers to the questions about these pairs, and the two systems of each question.
         asked = self.places[votes.pair_of]
         self.answers = votes.answers[asked]
         self.asked_about = self.players[(np.cumsum(self.places) - 1)[votes.pair_of[asked]]]
 
     def _table(self, weights: FloatArray) -> FloatArray:
-        """How often each row's system wins against each column's."""
+        """Return the wins of each row's system against each column's."""
         count = len(self.systems)
         first, second = self.players.T
         table: FloatArray = np.zeros((count, count))
@@ -101,7 +104,7 @@ class _Played:
         return table
 
     def tables(self, samples: int, seed: int) -> FloatArray:
-        """The tables of resamples of the images."""
+        """Return the tables of wins in resamples of the images."""
         rng = generator(seed)
         count = int(self.image.max()) + 1
         made = np.array(
@@ -109,7 +112,7 @@ class _Played:
         )
         if not (made.sum(axis=2) + made.sum(axis=1)).all():
             raise MismatchError(
-                f"{count} images are too few for intervals: a resample has no pair of some system"
+                f"{count} images are too few for intervals: a resample has no pairs of some system"
             )
         return made
 

@@ -1,8 +1,9 @@
-"""Models of who answers how well: Dawid and Skene's, its form with one number a worker, and MACE.
+"""Models of annotator quality: Dawid and Skene's, its one-coin form, and MACE.
 
-Each finds at once how likely each choice is the true one of a question, and how good each worker is, by
-expectation and maximization. They draw nothing at random, so the same answers give the same numbers. They are
-shown beside raw counts, never alone: a model takes whoever differs from most for wrong.
+Each model estimates the true choice of every question and the quality of every worker together, by
+expectation maximization. There is no randomness, so the same answers give the same numbers. Show the
+estimates together with raw counts: a model attributes errors to the workers who disagree most with the
+others.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ from capeval.errors import MismatchError
 
 __all__ = ["Answers", "ErrorRates", "Mace", "dawid_skene", "gathered", "mace"]
 
-# Probabilities are kept above this: a worker without an error so far could be wrong.
+# Lower bound of probabilities: a worker without errors so far can still be wrong.
 _LEAST = 1e-10
-# What each count of MACE is increased by, divided by the number of choices (Hovy et al. 2013).
+# Added to each count of MACE after division by the number of choices (Hovy et al. 2013).
 _SMOOTHING = 0.01
-# Iterations end when no probability changes by more.
+# Iterations stop when no probability changes by more.
 _CONVERGED = 1e-12
 
 _Key = TypeVar("_Key", bound=Hashable)
@@ -32,15 +33,15 @@ _Key = TypeVar("_Key", bound=Hashable)
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Answers:
-    """Who chose what, a row an answer.
+    """Answers of workers to questions, one row per answer.
 
     Attributes:
         questions: The questions' names.
         workers: The workers' names.
         choices: The choices.
-        question: The question of each answer, as its place among the names.
-        worker: The worker of each answer.
-        choice: What was chosen.
+        question: The question of each answer, as a position in `questions`.
+        worker: The worker of each answer, as a position in `workers`.
+        choice: The choice of each answer, as a position in `choices`.
     """
 
     questions: tuple[Hashable, ...]
@@ -51,21 +52,23 @@ class Answers:
     choice: NDArray[np.int64] = field(repr=False)
 
     def counts(self) -> FloatArray:
-        """How often each choice was made: questions by choices."""
+        """Return the number of times each choice was made: questions by choices."""
         counts = np.zeros((len(self.questions), len(self.choices)))
         np.add.at(counts, (self.question, self.choice), 1)
         return counts
 
     def answers_of(self) -> NDArray[np.int64]:
-        """How many answers each worker gave."""
+        """Return the number of answers of each worker."""
         return np.bincount(self.worker, minlength=len(self.workers))
 
 
 def gathered(rows: Iterable[tuple[Hashable, str, Hashable]]) -> Answers:
-    """Answers from rows of question, worker and choice; names are in the order of their first answers.
+    """Build answers from rows of question, worker and choice.
+
+    Names are in the order of their first answers.
 
     Raises:
-        MismatchError: There is no answer, or a worker answered a question twice.
+        MismatchError: There are no answers, or a worker answered a question twice.
     """
     questions: dict[Hashable, int] = {}
     workers: dict[str, int] = {}
@@ -75,11 +78,11 @@ def gathered(rows: Iterable[tuple[Hashable, str, Hashable]]) -> Answers:
         key = (_place(questions, question), _place(workers, worker))
         if key in seen:
             raise MismatchError(
-                f"a worker must answer a question once (got twice {question!r} by {worker!r})"
+                f"a worker must answer a question once (got two answers to {question!r} by {worker!r})"
             )
         seen[key] = _place(choices, choice)
     if not seen:
-        raise MismatchError("there must be at least one answer (got none)")
+        raise MismatchError("at least one answer is required (got none)")
     columns = np.array([(*key, choice) for key, choice in seen.items()], dtype=np.int64)
     return Answers(
         questions=tuple(questions),
@@ -97,13 +100,14 @@ def _place(names: dict[_Key, int], name: _Key) -> int:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ErrorRates:
-    """Dawid and Skene's model (1979).
+    """Estimates of Dawid and Skene's model (1979).
 
     Attributes:
-        truth: How likely each choice is the true one: questions by choices.
-        prior: How often each choice is the true one.
-        errors: How likely a worker makes each choice, given the true one: workers by true by chosen.
-        skill: How likely each worker makes the true choice, averaged over their answers.
+        truth: The probability that each choice is the true one: questions by choices.
+        prior: The frequency of each choice as the true one.
+        errors: The probability that a worker makes each choice, given the true one: workers by true choice by
+            made choice.
+        skill: The probability that each worker makes the true choice, averaged over their answers.
     """
 
     truth: FloatArray = field(repr=False)
@@ -113,17 +117,17 @@ class ErrorRates:
 
 
 def dawid_skene(answers: Answers, *, one_coin: bool = False, most: int = 10_000) -> ErrorRates:
-    """Estimates the true choices and the workers' errors together.
+    """Estimate the true choices and the workers' error rates together.
 
     Args:
         answers: The answers.
-        one_coin: Whether a worker has one number, how likely they are right, and all wrong choices are alike.
-            It needs fewer answers a worker than a probability for each true and chosen choice.
-        most: The most iterations.
+        one_coin: Whether a worker has a single parameter, the probability of a correct answer, with all wrong
+            choices equally likely. It needs fewer answers per worker than a full confusion matrix.
+        most: The maximum number of iterations.
 
     Raises:
-        OptionError: An option has a value that is not allowed.
-        MismatchError: There is only one choice.
+        OptionError: An option has an invalid value.
+        MismatchError: All answers are the same choice.
     """
     checked_flag("one_coin", one_coin)
     checked_integer("most", most, 1)
@@ -156,7 +160,7 @@ def _choices(answers: Answers) -> int:
 
 
 def _normalized(logs: FloatArray) -> FloatArray:
-    """Probabilities that add up to 1 in each row, from their logarithms up to a constant."""
+    """Return probabilities that add up to 1 in each row, from unnormalized logs."""
     made: FloatArray = np.exp(logs - logs.max(axis=1, keepdims=True))
     made /= made.sum(axis=1, keepdims=True)
     return made
@@ -189,12 +193,14 @@ def _one_coin(skill: FloatArray, kinds: int) -> FloatArray:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Mace:
-    """MACE's model (Hovy et al. 2013): a worker knows the true choice, or chooses by a habit of their own.
+    """Estimates of MACE (Hovy et al. 2013).
+
+    In this model a worker knows the true choice, or answers by habit.
 
     Attributes:
-        truth: How likely each choice is the true one: questions by choices.
+        truth: The probability that each choice is the true one: questions by choices.
         competence: How often each worker knows the true choice.
-        habits: What each worker chooses otherwise: workers by choices.
+        habits: The distribution of each worker's choices otherwise: workers by choices.
     """
 
     truth: FloatArray = field(repr=False)
@@ -203,15 +209,15 @@ class Mace:
 
 
 def mace(answers: Answers, *, most: int = 10_000) -> Mace:
-    """Estimates the true choices, and how often each worker knows them, by expectation and maximization.
+    """Estimate the true choices and the workers' competence by MACE.
 
     Args:
         answers: The answers.
-        most: The most iterations.
+        most: The maximum number of iterations of expectation maximization.
 
     Raises:
         OptionError: `most` is below 1.
-        MismatchError: There is only one choice.
+        MismatchError: All answers are the same choice.
     """
     checked_integer("most", most, 1)
     kinds = _choices(answers)

@@ -1,4 +1,4 @@
-"""What the answers to choices say of each worker: raw counts, and models beside them."""
+"""Quality of annotators: raw counts and model estimates, by worker."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ __all__ = ["Share", "WorkerRow", "agreement_with_others", "binomial_p", "worker_
 
 @dataclass(frozen=True, kw_only=True)
 class Share:
-    """A part of a worker's answers.
+    """Share of a worker's answers.
 
     Attributes:
-        value: The part; None where there is none to count.
+        value: The share; None if there is nothing to count.
         low: The lower end of Wilson's interval, at 95 %.
         high: The upper end.
-        count: How many answers it is a part of.
+        count: The number of answers it is based on.
     """
 
     value: float | None
@@ -36,20 +36,20 @@ class Share:
 
 @dataclass(frozen=True, kw_only=True)
 class WorkerRow:
-    """What the answers say of a worker.
+    """Quality measures of one worker.
 
     Attributes:
         worker: The worker.
-        answers: How many answers they gave.
-        agreement: The part of their answers that is that of most others; questions where the others are tied
-            or nobody else answered are left out.
-        checks: The part of the checks that they passed.
-        left: The part of their answers for the left side.
-        left_p: The p-value of the exact binomial test that they choose both sides as often; None without
+        answers: The number of answers.
+        agreement: The share of answers that agree with the majority of the other workers; questions without
+            other answers, or with a tie between them, are excluded.
+        checks: The share of passed checks.
+        left: The share of answers for the left side.
+        left_p: The p-value of the exact binomial test that both sides are chosen equally often; None without
             sides.
-        speed: The median time of their answers as a part of the median of all answers; None without times.
-        skill: How likely they are right, by Dawid and Skene's model with one number a worker.
-        competence: How often they know the answer, by MACE.
+        speed: The worker's median time divided by the median time of all answers; None without times.
+        skill: The probability of a correct answer, by the one-coin form of Dawid and Skene's model.
+        competence: How often the worker knows the answer, by MACE.
     """
 
     worker: str
@@ -70,21 +70,22 @@ def worker_rows(
     seconds: Sequence[float] | None = None,
     checks: Mapping[str, Sequence[bool]] | None = None,
 ) -> tuple[WorkerRow, ...]:
-    """What the answers say of each worker, in the order of their first answers.
+    """Return quality measures of each worker, in the order of their first answers.
 
     Args:
-        answers: The answers; checks with known answers are not among them.
-        left: Of each answer, whether it chose what the worker saw on the left.
-        seconds: Of each answer, how long it took.
-        checks: For each worker, of each check whether they passed it.
+        answers: The answers, without checks that have known answers.
+        left: Whether each answer chose the caption on the worker's left side.
+        seconds: The time of each answer.
+        checks: Whether the worker passed each of their checks, by worker.
 
     Raises:
-        MismatchError: There is not a side or a time for each answer, or only one choice was ever made.
+        MismatchError: The number of sides or times differs from the number of answers, or all answers are the
+            same choice.
     """
     for what, column in (("side", left), ("time", seconds)):
         if column is not None and len(column) != len(answers.worker):
             raise MismatchError(
-                f"there must be a {what} for each of {len(answers.worker)} answers (got {len(column)})"
+                f"expected a {what} for each of {len(answers.worker)} answers (got {len(column)})"
             )
     agreed, asked = agreement_with_others(answers)
     given = answers.answers_of()
@@ -112,9 +113,11 @@ def worker_rows(
 
 
 def agreement_with_others(answers: Answers) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """How many answers of each worker are those of most others, and how many could be.
+    """Count each worker's answers that agree with the majority of the others.
 
-    An answer counts only where others have a choice that more of them made than any other choice.
+    Returns:
+        The number of agreeing answers, and the number of answers that could agree, by worker. An answer
+        counts only if the other workers have a single most frequent choice.
     """
     others = answers.counts()[answers.question]
     others[np.arange(len(others)), answers.choice] -= 1
@@ -129,14 +132,14 @@ def agreement_with_others(answers: Answers) -> tuple[NDArray[np.int64], NDArray[
 
 
 def binomial_p(successes: int, count: int) -> float:
-    """The two-sided p-value of the exact binomial test of one half.
+    """Return the two-sided p-value of the exact binomial test of one half.
 
     Raises:
-        MismatchError: There are more successes than cases, or fewer than none.
+        MismatchError: `successes` is below 0 or above `count`.
     """
     if not 0 <= successes <= count:
-        raise MismatchError(f"successes must be from 0 to {count} (got {successes})")
-    # Both tails are alike, so the smaller is doubled.
+        raise MismatchError(f"successes must be between 0 and {count} (got {successes})")
+    # The distribution is symmetric, so the smaller tail is doubled.
     fewer = min(successes, count - successes)
     tail = sum(comb(count, number) for number in range(fewer + 1))
     return min(1.0, 2 * tail / (1 << count))

@@ -1,4 +1,4 @@
-"""`capeval study plan`: plans the questions for people who judge captions."""
+"""`capeval study plan`: questions for annotators of captions."""
 
 from __future__ import annotations
 
@@ -20,22 +20,23 @@ EXAMPLES = examples(
 
 
 def run(
-    captions: Annotated[Path, Argument(help="File of people's captions.")],
-    results: Annotated[list[Path] | None, Argument(help="Files of results, one a system.")] = None,
+    captions: Annotated[Path, Argument(help="File of human captions.")],
+    results: Annotated[list[Path] | None, Argument(help="Files of results, one per system.")] = None,
     pairs: Annotated[
-        str, Option(metavar="CLASS=N,...", help="How many pairs of HC, HI, HM and MM.")
+        str, Option(metavar="CLASS=N,...", help="Number of pairs of HC, HI, HM and MM.")
     ] = "HC=100,HI=100",
     *,
     options: PlanOptions,
     output: Annotated[
         Path | None,
-        Option("--output", "-o", metavar="FOLDER", help="Write plan.csv, pairs.csv and triplets.csv here."),
+        Option("--output", "-o", metavar="FOLDER", help="Folder for plan.csv, pairs.csv and triplets.csv."),
     ] = None,
 ) -> None:
-    """Plans triplets: which of two captions is more similar to a reference? (CIDEr paper, section 3).
+    """Plan triplets: which of two captions is more similar to a reference?
 
-    HC pairs two people's captions of the image, HI one with a caption of another image, HM one with a
-    system's, MM those of two systems. Triplets are in random order, their sides balanced in each pair.
+    This is the protocol of the CIDEr paper (section 3). HC pairs contain two human captions of the image, HI
+    pairs also a human caption of another image, HM pairs a human and a system's caption, and MM pairs
+    captions of two systems. Triplets are in random order, with balanced sides for each pair.
     """
     from capeval.cli.toolkit.inputs import candidates_from, references_from
     from capeval.formats.judgments.plans import write_plan
@@ -53,7 +54,7 @@ def run(
 
 
 def _counts(text: str) -> dict[str, int]:
-    """The number of pairs of each class in `--pairs`."""
+    """Parse the number of pairs of each class in `--pairs`."""
     from capeval.errors import OptionError
 
     counts: dict[str, int] = {}
@@ -61,7 +62,7 @@ def _counts(text: str) -> dict[str, int]:
         kind, _, number = part.strip().partition("=")
         if not number.isdecimal() or kind in counts:
             raise OptionError(
-                f"'--pairs' must be numbers of classes, each once, such as HC=200,MM=100 (got {text!r})"
+                f"'--pairs' must be CLASS=N, with each class once, such as HC=200,MM=100 (got {text!r})"
             )
         counts[kind] = int(number)
     return counts

@@ -1,4 +1,4 @@
-"""The consensus protocol (CIDEr paper, sections 3 and 6): pairs, triplets, votes, winners, agreement."""
+"""Consensus protocol of the CIDEr paper, sections 3 and 6: plans and winners."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = [
 
 Difference = Literal["nominal", "interval"]
 _PEOPLE = ("human", "other")
-# How many times to draw a caption of another image until one differs: enough unless all are the same.
+# Attempts to draw a different caption of another image: enough unless all captions are equal.
 _TRIES = 1000
 
 
@@ -44,19 +44,19 @@ def plan_pairs(
 ) -> tuple[Pair, ...]:
     """Draw pairs of candidates of each class (section 6).
 
-    Images are drawn in turn, so that none has two pairs of a class before all have one. In `HM` every
-    machine, and in `MM` every pair of machines, takes part equally often, give or take one. The captions of a
-    pair differ in more than case, white space and a full stop: between equal ones there is nothing to choose.
+    Images are drawn in turn: no image has two pairs of a class before every image has one. In `HM` every
+    machine, and in `MM` every pair of machines, occurs equally often, up to a difference of one. The captions
+    of a pair differ in more than case, white space and a full stop, because equal captions leave no choice.
 
     Args:
-        human: Captions by people that are not references, by image; `HC` needs two of an image.
+        human: Human captions that are not references, by image; `HC` needs two of an image.
         machines: The captions of each machine, by its name and image.
-        counts: How many pairs of each of `HC`, `HI`, `HM` and `MM`.
+        counts: The number of pairs of each of `HC`, `HI`, `HM` and `MM`.
         seed: The seed; the same seed plans the same pairs.
 
     Raises:
-        OptionError: A class is not known, a count is below 0, or a machine is called as people are.
-        MismatchError: There are too few captions for a class that is wanted.
+        OptionError: A class is unknown, a count is below 0, or a machine has a reserved name.
+        MismatchError: There are too few captions for a class.
     """
     for name in _PEOPLE:
         if name in machines:
@@ -65,11 +65,11 @@ def plan_pairs(
     planned: list[Pair] = []
     for kind, count in counts.items():
         if kind not in makers:
-            raise OptionError(f"'counts' must be of {', '.join(makers)} (got {kind!r})")
+            raise OptionError(f"the classes of 'counts' must be among {', '.join(makers)} (got {kind!r})")
         if count < 0:
             raise OptionError(f"'counts' must be at least 0 (got {count} for {kind})")
         if count:
-            # Each class has a seed of its own, so that the pairs of one do not change those of another.
+            # Each class has its own seed, so that its pairs don't depend on other classes.
             planned += makers[kind](human, machines, count, python_random(seed, kind))
     return tuple(planned)
 
@@ -85,7 +85,7 @@ def _both_correct(
         for image, captions in human.items()
     }
     images = [image for image, captions in different.items() if len(captions) >= 2]
-    _require(images, "HC", "an image with two human captions that differ")
+    _require(images, "HC", "an image with two different human captions")
     pairs = []
     for image in in_turn(images, count, rng):
         first, second = rng.sample(different[image], 2)
@@ -116,7 +116,7 @@ def _of_another(
     human: Mapping[ImageId, Sequence[str]],
     rng: random.Random,
 ) -> str:
-    """A caption of another image that is not the same."""
+    """Return a caption of another image that differs from `right`."""
     for _ in range(_TRIES):
         other = rng.choice(images)
         wrong = rng.choice(list(human[other]))
@@ -135,7 +135,7 @@ def _with_machine(
     turns = {}
     for name, captions in machines.items():
         images = [image for image in captions if _unlike(captions[image], human.get(image, ()))]
-        _require(images, "HM", f"an image with a human caption and one of {name!r} that differ")
+        _require(images, "HM", f"an image with different captions by a human and by {name!r}")
         turns[name] = iter(in_turn(images, count, rng))
     pairs = []
     for name in in_turn(list(machines), count, rng):
@@ -161,7 +161,7 @@ def _two_machines(
             for image, text in machines[first].items()
             if image in second_captions and _unlike(text, [second_captions[image]])
         ]
-        _require(images, "MM", f"an image with captions of {first!r} and {second!r} that differ")
+        _require(images, "MM", f"an image with different captions by {first!r} and {second!r}")
         turns[first, second] = iter(in_turn(images, count, rng))
     pairs = []
     for first, second in in_turn(rivals, count, rng):
@@ -172,12 +172,12 @@ def _two_machines(
 
 
 def _form(caption: str) -> str:
-    """The form in which equal captions are equal: without case, repeated spaces and full stop."""
+    """Normalize case, spaces and final full stops, to compare captions."""
     return " ".join(caption.casefold().split()).rstrip(" .")
 
 
 def _unlike(caption: str, others: Sequence[str]) -> list[str]:
-    """The captions among `others` that differ from this one."""
+    """Return the captions among `others` that differ from `caption`."""
     return [other for other in others if _form(other) != _form(caption)]
 
 
@@ -199,18 +199,20 @@ def plan_study(
     counts: Mapping[str, int],
     options: PlanOptions = PlanOptions(),  # noqa: B008 - it is immutable.
 ) -> Plan:
-    """Plan pairs and triplets from captions by people: some of each image to judge, the others references.
+    """Plan pairs and triplets from human captions.
+
+    Some captions of each image are candidates, and the others are references.
 
     Args:
-        captions: All captions by people, by image.
+        captions: All human captions, by image.
         machines: The captions of each machine, by its name and image.
-        counts: How many pairs of each of `HC`, `HI`, `HM` and `MM`.
-        options: The numbers of captions and people; pairs of `HC` need two captions held out. The same seed
+        counts: The number of pairs of each of `HC`, `HI`, `HM` and `MM`.
+        options: The numbers of captions and people. `HC` pairs need two held-out captions. The same seed
             makes the same plan.
 
     Raises:
         OptionError: A class, a count or a machine's name is not allowed; see `plan_pairs`.
-        MismatchError: There are too few captions for what is wanted.
+        MismatchError: There are too few captions.
     """
     candidates, references = hold_out_several(captions, options.held_out, seed=options.seed)
     pairs = plan_pairs(candidates, machines, counts, seed=options.seed)
@@ -222,15 +224,16 @@ def plan_triplets(
     references: Mapping[ImageId, Sequence[str]],
     options: PlanOptions = PlanOptions(),  # noqa: B008 - it is immutable.
 ) -> tuple[Triplet, ...]:
-    """Make the questions for people: each pair with references of its image (section 3).
+    """Plan triplets: each pair with references of its image (section 3).
 
-    The sides are balanced: of a pair's triplets, each candidate is on the left in half, give or take one.
+    Sides are balanced: each candidate of a pair is on the left in half of its triplets, up to a difference of
+    one.
 
     Args:
         pairs: The pairs to judge.
         references: The reference sentences of each image.
-        options: The numbers of references and people; the paper has 48 references for the metrics' accuracy,
-            and 20 for the comparison of systems. The same seed plans the same triplets.
+        options: The numbers of references and people. The paper uses 48 references to measure the metrics'
+            accuracy, and 20 to compare systems. The same seed plans the same triplets.
 
     Raises:
         MismatchError: An image has too few references.
@@ -262,20 +265,20 @@ def plan_triplets(
 
 
 def majority(judgments: ArrayLike) -> NDArray[np.int64]:
-    """The choice of most people for each question.
+    """Return the majority choice for each question.
 
     Args:
         judgments: 1 (first), -1 (second) or 0 (no answer), of shape `(questions, people)`.
 
     Returns:
-        For each question 1 or -1, or 0 for a tie.
+        1, -1, or 0 for a tie, for each question.
 
     Raises:
-        MismatchError: A judgment is something else, or a question has no answer.
+        MismatchError: A judgment has another value, or a question has no answer.
     """
     answers = np.asarray(judgments)
     if answers.ndim != 2 or not np.isin(answers, (-1, 0, 1)).all():
-        raise MismatchError("judgments must be rows of 1, -1 and 0 (no answer), a row a question")
+        raise MismatchError("judgments must be 1, -1 or 0 (no answer), with one row per question")
     silent = np.flatnonzero(~(answers != 0).any(axis=1))
     if silent.size:
         raise MismatchError(f"every question must have a judgment (got none for question {silent[0]})")
@@ -284,10 +287,10 @@ def majority(judgments: ArrayLike) -> NDArray[np.int64]:
 
 
 def winners(votes: Sequence[Sequence[int] | NDArray[np.int64]]) -> NDArray[np.int64]:
-    """The winner of each pair: 1 (first), -1 (second), or 0 where it is a tie.
+    """Return the winner of each pair: 1 (first), -1 (second), or 0 for a tie.
 
     Args:
-        votes: The votes of each pair, 1 or -1: of its triplets, or of people who judged it directly.
+        votes: The votes of each pair, 1 or -1, on its triplets or by people who judged it directly.
 
     Raises:
         MismatchError: A pair has no votes.
@@ -299,20 +302,19 @@ def winners(votes: Sequence[Sequence[int] | NDArray[np.int64]]) -> NDArray[np.in
 
 
 def krippendorff_alpha(ratings: ArrayLike, *, difference: Difference = "nominal") -> float:
-    """How far annotators agree beyond chance: 1 for always, 0 for as often as by chance.
+    """Return Krippendorff's alpha: 1 for full agreement, 0 for agreement by chance.
 
-    Krippendorff's alpha, 1 - D_o / D_e, with observed and expected disagreement over all pairs of ratings of
-    one question and of all questions (Krippendorff 2011, Computing Krippendorff's Alpha-Reliability).
+    It is 1 - D_o / D_e, with observed and expected disagreement over all pairs of ratings of one question and
+    of all questions (Krippendorff 2011, Computing Krippendorff's Alpha-Reliability).
 
     Args:
-        ratings: Of shape `(questions, annotators)`; NaN where an annotator gave none. Who gave which rating
-            does not matter, so columns need not be the same people throughout.
+        ratings: Ratings of shape `(questions, annotators)`; NaN for a missing rating. Annotators are
+            interchangeable, so a column can contain ratings by different people.
         difference: `nominal` (equal or not) or `interval` (squared difference).
 
     Raises:
-        OptionError: `difference` is something else.
-        MismatchError: No question has two ratings, or all ratings are equal, so that agreement means
-            nothing.
+        OptionError: `difference` is neither of the two.
+        MismatchError: No question has two ratings, or all ratings are equal, so that alpha is undefined.
     """
     checked_choice("difference", difference, get_args(Difference))
     table = np.asarray(ratings, dtype=np.float64)
@@ -333,5 +335,5 @@ def krippendorff_alpha(ratings: ArrayLike, *, difference: Difference = "nominal"
     observed = float((np.einsum("qi,qj,ij->q", counts, counts, distance) / (per_question - 1)).sum())
     expected = float(totals @ distance @ totals) / (totals.sum() - 1)
     if not expected:
-        raise MismatchError("ratings must differ somewhere (got one value throughout)")
+        raise MismatchError("ratings must not all be equal")
     return float(1.0 - observed / expected)

@@ -1,4 +1,4 @@
-"""Options of a plan of pairs and triplets."""
+"""Options of the plan study."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ __all__ = ["PlanOptions"]
 
 @dataclass(frozen=True, kw_only=True)
 class PlanOptions:
-    """Options of a plan of pairs and triplets.
+    """Options of the plan study.
 
     Raises:
-        OptionError: An option has a value that is not allowed.
+        OptionError: An option has an invalid value.
     """
 
     held_out: Annotated[
-        int, Option(min=1, help="Captions of each image to judge; the others are references.")
+        int, Option(min=1, help="Number of captions per image to judge; the others are references.")
     ] = 2
     per_pair: Annotated[
-        int | None, Option(min=1, help="References that each pair is shown with.", show_default="all")
+        int | None, Option(min=1, help="Number of references to show with each pair.", show_default="all")
     ] = None
-    judgments: Annotated[int, Option(min=1, help="People to ask for each triplet.")] = 3
+    judgments: Annotated[int, Option(min=1, help="Number of people to ask per triplet.")] = 3
     seed: Seed = 0
 
     def __post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""The table of a plan of pairs and triplets."""
+"""Table of a plan of pairs and triplets."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ __all__ = ["report"]
 
 
 def report(plan: Plan, classes: Iterable[str]) -> StudyReport:
-    """How many pairs, triplets and judgments there are of each class.
+    """Return the number of pairs, triplets and judgments, by class.
 
     Args:
         plan: The plan.
-        classes: The classes to show, in their order.
+        classes: The classes to show, in order.
     """
     rows = []
     for kind in classes:

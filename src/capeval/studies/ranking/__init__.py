@@ -1,4 +1,4 @@
-"""Ranks of references by metrics (CIDEr paper, section 8, appendices II and IV)."""
+"""Ranking of references by metrics (CIDEr paper, section 8, appendices II and IV)."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""`capeval study ranking`: ranks each reference against the others of its image."""
+"""`capeval study ranking`: references ranked by metrics."""
 
 from __future__ import annotations
 
@@ -24,14 +24,15 @@ EXAMPLES = examples(
 def run(
     references: ReferencesFile,
     image: Annotated[
-        str | None, Option(help="The image whose ranked references are shown.", show_default="the first")
+        str | None, Option(help="Image of the table of ranked references.", show_default="the first")
     ] = None,
-    top: Annotated[int, Option(min=1, help="How many of its references to show.")] = 10,
+    top: Annotated[int, Option(min=1, help="Number of references in that table.")] = 10,
     output: Folder = None,
 ) -> None:
-    """Ranks each reference against the rest of its image, by each metric (CIDEr paper, section 8).
+    """Rank each reference against the others of its image (CIDEr paper, section 8).
 
-    Shows how alike metrics rank (Spearman's rho, mean over images), and the ranked references of one image.
+    The tables show the rank correlation of metrics (mean of Spearman's rho over images), and the ranked
+    references of one image.
     """
     from capeval.cli.toolkit.inputs import references_from
     from capeval.studies.ranking import BATCH, paper_correlations, rank_references

@@ -1,4 +1,7 @@
-"""Each reference ranked against the others of its image (CIDEr paper, section 8, appendices II and IV)."""
+"""Ranking of references within their images.
+
+These are the experiments of the CIDEr paper, section 8 and appendices II and IV.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +44,7 @@ __all__ = [
 
 # Limits memory: each reference is scored against all others of its image.
 BATCH = 4_000
-"""How many references are scored at a time."""
+"""Number of references scored at a time."""
 
 PAPER_RANKERS = (
     Contender(metric=Cider()),
@@ -54,16 +57,16 @@ PAPER_RANKERS = (
         metric=Bleu(orders=(1,), level="sentence", brevity="none"), name="BLEU-1 without brevity penalty"
     ),
 )
-"""The metrics of Figures 5 and 6, and the two whose correlation section 8 reports."""
+"""The metrics of Figures 5 and 6, and the two metrics of the correlation in section 8."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Ranking:
-    """The scores of each reference against the other references of its image, by each metric.
+    """Scores of each reference against the other references of its image.
 
     Attributes:
         references: The references.
-        scores: For each metric, one array an image: a number for each of its references.
+        scores: For each metric, one array per image with a number for each of its references.
     """
 
     references: References
@@ -72,13 +75,14 @@ class Ranking:
 
 @dataclass(frozen=True, kw_only=True)
 class RankCorrelation:
-    """How alike two metrics rank the references of an image: Spearman's rho.
+    """Spearman's rho between two metrics' rankings of the references of an image.
 
     Attributes:
         mean: The mean over images.
         low: The lower end of the interval of that mean, at 95 % (normal approximation).
         high: The upper end.
-        images: How many images count: those on which neither metric gives all references one score.
+        images: The number of images. Images on which a metric gives all references the same score are
+            excluded.
         all_references: Spearman's rho over all references of all images at once.
     """
 
@@ -96,20 +100,20 @@ def rank_references(
     tokenizer: Tokenizer | None = None,
     progress: Callable[[str], object] = lambda _: None,
 ) -> Ranking:
-    """Scores each reference against the rest of its image (appendix II: each of 48 against 47).
+    """Score each reference against the rest of its image.
 
-    Document frequencies are those of all references.
+    In appendix II, each of 48 references is scored against 47. Document frequencies come from all references.
 
     Args:
         references: At least two captions for each image.
         contenders: The metrics.
-        tokenizer: How to tokenize; the reference's way by default.
-        progress: Called now and then with how many images are ranked.
+        tokenizer: The tokenizer; the reference tokenizer by default.
+        progress: Called after each batch, with the number of ranked images.
 
     Raises:
         MismatchError: An image has only one reference.
         OptionError: Two contenders have scores of the same name.
-        DependencyError: Stems are wanted and snowballstemmer is not installed.
+        DependencyError: Stems are required and snowballstemmer is not installed.
     """
     names = contender_names(contenders)
     alone = np.flatnonzero(references.counts < 2)
@@ -162,27 +166,27 @@ def _left_out(metric: Metric, groups: Sequence[Sequence[str]]) -> list[list[Floa
 
 
 def ranked(ranking: Ranking, image: ImageId, name: str) -> list[tuple[float, str]]:
-    """The references of an image from the best to the worst by a metric, with their scores (Figure 5).
+    """Return an image's references and scores, best first by a metric (Figure 5).
 
     References with equal scores stay in their order.
 
     Raises:
-        MismatchError: The image is not among those ranked.
-        OptionError: The metric is not among those that ranked.
+        MismatchError: The image has no ranking.
+        OptionError: The metric has no ranking.
     """
     if name not in ranking.scores:
-        raise OptionError(f"the metric must be among {', '.join(ranking.scores)} (got {name!r})")
+        raise OptionError(f"the metric must be one of {', '.join(ranking.scores)} (got {name!r})")
     if image not in ranking.references:
-        raise MismatchError(f"image {image!r} is not among the {len(ranking.references):,} that are ranked")
+        raise MismatchError(f"image {image!r} is not among the {len(ranking.references):,} ranked images")
     scores = ranking.scores[name][ranking.references.image_ids.index(image)]
     texts = ranking.references[image]
     return [(float(scores[i]), texts[i]) for i in np.argsort(-scores, kind="stable")]
 
 
 def ranks(scores: Sequence[FloatArray]) -> FloatArray:
-    """The rank of each reference in its image, from 0 for the best to 1 for the worst, in one array.
+    """Return the rank of each reference in its image, from 0 (best) to 1 (worst).
 
-    Equal scores share the mean of their ranks.
+    Equal scores share the mean of their ranks. All images are in one array.
 
     Args:
         scores: The scores of one metric, as in `Ranking.scores`.
@@ -196,7 +200,9 @@ def ranks(scores: Sequence[FloatArray]) -> FloatArray:
 
 
 def paper_correlations(ranking: Ranking) -> dict[tuple[str, str], RankCorrelation]:
-    """The rank correlation of each metric with CIDEr, and of CIDEr-1 with CIDEr-D-1 (Figure 6).
+    """Return the rank correlations of section 8 (Figure 6).
+
+    They are the correlation of each metric with CIDEr, and of CIDEr-1 with CIDEr-D-1.
 
     Args:
         ranking: The ranking by `PAPER_RANKERS`.
@@ -215,14 +221,14 @@ def _scipy() -> tuple[Callable[..., Any], Callable[..., Any]]:
 
 
 def rank_correlation(a: Sequence[FloatArray], b: Sequence[FloatArray]) -> RankCorrelation:
-    """How alike two metrics rank references, image by image.
+    """Return the rank correlation of two metrics, image by image.
 
     Args:
-        a: The scores of one metric: an array an image, as in `Ranking.scores`.
-        b: The scores of the other.
+        a: The scores of one metric: one array per image, as in `Ranking.scores`.
+        b: The scores of the other metric.
 
     Raises:
-        MismatchError: They are not of the same references, or no image can be ranked by both.
+        MismatchError: The metrics have different references, or no image can be ranked by both.
         DependencyError: scipy is not installed.
     """
     spearmanr, _ = _scipy()
@@ -232,7 +238,7 @@ def rank_correlation(a: Sequence[FloatArray], b: Sequence[FloatArray]) -> RankCo
         [float(spearmanr(x, y).statistic) for x, y in zip(a, b, strict=True) if np.ptp(x) and np.ptp(y)]
     )
     if not rhos.size:
-        raise MismatchError("there must be an image whose references both metrics tell apart (got none)")
+        raise MismatchError("no image has references with different scores by both metrics")
     spread = float(rhos.std(ddof=1)) if rhos.size > 1 else 0.0
     reach = float(1.96 * spread / np.sqrt(rhos.size))
     pooled = float(spearmanr(np.concatenate(a), np.concatenate(b)).statistic)

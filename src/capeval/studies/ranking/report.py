@@ -1,4 +1,4 @@
-"""Tables and the figure of how metrics rank the references of an image."""
+"""Tables and figure of the ranking study."""
 
 from __future__ import annotations
 
@@ -24,13 +24,15 @@ def report(
     image: ImageId,
     top: int,
 ) -> StudyReport:
-    """How alike metrics rank, the best references of one image, and the ranks of all by CIDEr and CIDEr-D.
+    """Return rank correlations, the best references of one image, and a figure.
+
+    The figure shows the ranks of all references by CIDEr and CIDEr-D.
 
     Args:
         ranking: The ranking by `PAPER_RANKERS`.
-        correlations: How alike pairs of metrics rank.
-        image: The image whose references are shown.
-        top: How many of them.
+        correlations: The rank correlations of pairs of metrics.
+        image: The image of the table of references.
+        top: The number of references in that table.
     """
     return StudyReport(
         tables={
@@ -70,11 +72,11 @@ def _figure(ranking: Ranking) -> Figure:
 
 
 def rank_map(pairs: Mapping[str, tuple[FloatArray, FloatArray]]) -> Figure:
-    """How often references have one rank by one metric and another by the other: a panel for each pair.
+    """Plot 2D histograms of ranks by two metrics, one panel per pair of metrics.
 
     Args:
-        pairs: The ranks of all references by two metrics, 0 for the best of an image and 1 for the worst,
-            by the title of the panel.
+        pairs: The ranks of all references by two metrics, 0 for the best of an image and 1 for the worst, by
+            the title of the panel.
     """
     import matplotlib as mpl
     from matplotlib.figure import Figure

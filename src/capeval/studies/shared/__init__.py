@@ -1,1 +1,1 @@
-"""Parts that several studies share."""
+"""Modules shared by several studies."""

@@ -1,4 +1,4 @@
-"""Accuracy: how often a metric chooses the candidate that people chose, with its interval."""
+"""Accuracy of predictions against human choices, with confidence intervals."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ __all__ = ["Accuracy", "Drawn", "accuracy", "by_class", "drawn", "wilson"]
 
 @dataclass(frozen=True, kw_only=True)
 class Accuracy:
-    """The part of pairs on which a prediction and the truth agree.
+    """Share of pairs on which a prediction and the truth agree.
 
     Attributes:
-        value: The part, 0 to 1.
+        value: The share, from 0 to 1.
         low: The lower end of Wilson's score interval, at 95 %.
         high: The upper end.
-        pairs: How many pairs there are.
-        tied: Pairs on which the prediction is a tie.
-        truth_tied: Pairs that have no winner.
+        pairs: The number of pairs.
+        tied: The number of pairs for which the prediction is a tie.
+        truth_tied: The number of pairs without a winner.
     """
 
     value: float
@@ -39,22 +39,24 @@ class Accuracy:
 
 
 def accuracy(predicted: NDArray[np.generic], truth: NDArray[np.generic], *, ties: Ties) -> Accuracy:
-    """How often the sign of a prediction is the sign of the truth.
+    """Return how often the sign of a prediction equals the sign of the truth.
 
     Args:
-        predicted: A number for each pair, above 0 for the first: a winner, or a difference of scores.
-        truth: The same for what people chose.
-        ties: `first` counts a tie, of either, as a win of the first candidate, which comes closest to the
-            paper's table; `half` counts a pair with a tie in one of the two as half right.
+        predicted: A number for each pair, above 0 for the first candidate: a winner, or a difference of
+            scores.
+        truth: The human choices, in the same form.
+        ties: `first` counts every tie, in the prediction or the truth, as a win of the first candidate, which
+            comes closest to the paper's table; `half` counts a pair with a tie in one of the two as half
+            correct.
 
     Raises:
-        OptionError: `ties` is something else.
-        MismatchError: The two are not of the same pairs, or there is none.
+        OptionError: `ties` is neither of the two.
+        MismatchError: The arrays have different shapes, or there are no pairs.
     """
     checked_choice("ties", ties, get_args(Ties))
     if predicted.shape != truth.shape or predicted.ndim != 1 or not predicted.size:
         raise MismatchError(
-            "predictions and truth must be of the same pairs, at least one"
+            "predictions and truth must be one-dimensional, of equal length and not empty"
             f" (got shapes {predicted.shape} and {truth.shape})"
         )
     signs, wanted = np.sign(predicted.astype(float)), np.sign(truth.astype(float))
@@ -70,7 +72,7 @@ def accuracy(predicted: NDArray[np.generic], truth: NDArray[np.generic], *, ties
 
 
 def wilson(part: float, count: int, level: float = 0.95) -> tuple[float, float]:
-    """Wilson's score interval of a part of `count` independent cases."""
+    """Return Wilson's score interval of a proportion among `count` independent cases."""
     z = NormalDist().inv_cdf((1 + level) / 2)
     center = (part + z * z / (2 * count)) / (1 + z * z / count)
     reach = z / (1 + z * z / count) * np.sqrt(part * (1 - part) / count + z * z / (4 * count * count))
@@ -84,13 +86,13 @@ def by_class(
     *,
     ties: Ties,
 ) -> dict[str, Accuracy]:
-    """The accuracy on the pairs of each class, in the order of their names, and on `all`.
+    """Return the accuracy on the pairs of each class, sorted by name, and on `all`.
 
     Raises:
-        MismatchError: There is not one class for each pair.
+        MismatchError: The number of classes differs from the number of pairs.
     """
     if len(kinds) != len(truth):
-        raise MismatchError(f"there must be a class for each of {len(truth)} pairs (got {len(kinds)})")
+        raise MismatchError(f"expected a class for each of {len(truth)} pairs (got {len(kinds)})")
     accuracies: dict[str, Accuracy] = {}
     for kind in sorted({kind for kind in kinds if kind is not None}):
         rows = np.array([other == kind for other in kinds])
@@ -100,19 +102,20 @@ def by_class(
 
 @dataclass(frozen=True, kw_only=True)
 class Drawn:
-    """The accuracy over several random draws of the references.
+    """Accuracy over several random draws of the references.
 
-    The interval shows the uncertainty from the choice of pairs; the lowest and the highest draw show the one
-    from the choice of references.
+    The interval shows the uncertainty from the choice of pairs. The lowest and the highest draw show the
+    uncertainty from the choice of references.
 
     Attributes:
         mean: The mean over the draws.
-        low: The lower end of Wilson's score interval at 95 %, for an accuracy of `mean` on so many pairs.
-        high: The upper end. More draws narrow neither: it is the interval of one draw, not of their mean.
+        low: The lower end of Wilson's score interval at 95 %, for an accuracy of `mean` on `pairs` pairs.
+        high: The upper end. More draws do not narrow the interval: it is the interval of one draw, not of the
+            mean.
         lowest: The lowest accuracy of a draw.
-        highest: The highest.
-        pairs: How many pairs there are.
-        draws: How many draws.
+        highest: The highest accuracy of a draw.
+        pairs: The number of pairs.
+        draws: The number of draws.
     """
 
     mean: float
@@ -125,13 +128,13 @@ class Drawn:
 
 
 def drawn(parts: Sequence[Accuracy]) -> Drawn:
-    """The accuracy over several draws.
+    """Combine the accuracies of several draws.
 
     Raises:
-        MismatchError: There is no draw, or the draws have different numbers of pairs.
+        MismatchError: There are no draws, or the draws have different numbers of pairs.
     """
     if len({part.pairs for part in parts}) != 1:
-        raise MismatchError("draws must be of the same pairs, at least one draw")
+        raise MismatchError("draws must have the same number of pairs, and at least one draw is required")
     values = [part.value for part in parts]
     mean, pairs = fmean(values), parts[0].pairs
     low, high = wilson(mean, pairs)

@@ -1,4 +1,4 @@
-"""A file with the finished parts of a long study, so that a stopped study can continue later."""
+"""Checkpoint files with finished parts, to resume interrupted studies."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ __all__ = ["StudyCheckpoint"]
 
 
 class StudyCheckpoint:
-    """Parts of a result by name, in a JSON file that is rewritten after each part.
+    """Results of finished parts by name, in a JSON file rewritten after each part.
 
     Args:
-        path: The file; without one, parts are only in memory.
-        key: What the parts depend on: a file made with another key, or another version of capeval, is
-            refused.
+        path: The file; None keeps parts in memory only.
+        key: The cache key of the parts. A file with a different key, or from another version of capeval, is
+            rejected.
 
     Raises:
-        FormatError: The file is something else, or of other data or options.
+        FormatError: The file is not a checkpoint, or belongs to other data or options.
         OSError: The file can't be read.
     """
 
@@ -40,24 +40,24 @@ class StudyCheckpoint:
             key, parts = content["key"], dict(content["parts"])
         except (ValueError, KeyError, TypeError):
             raise FormatError(
-                "a checkpoint must be an object with 'key' and 'parts' (got something else)",
+                "not a checkpoint: expected a JSON object with 'key' and 'parts'",
                 kind=FormatErrorKind.NOT_A_CHECKPOINT,
                 path=path,
             ) from None
         if key != self._key:
             raise FormatError(
-                "a checkpoint must be of the same data, metrics, options, seed and version (got another)",
+                "the checkpoint belongs to other data, metrics, options, seed or version; use a new file",
                 kind=FormatErrorKind.OTHER_CHECKPOINT,
                 path=path,
             )
         return parts
 
     def part(self, name: str, make: Callable[[], Any]) -> Any:
-        """The part of that name from the file; a missing part is made and written to the file.
+        """Return a part from the file, or compute it and add it to the file.
 
         Args:
             name: The name of the part.
-            make: Makes the part, of types that JSON has.
+            make: Function that computes the part, from types that JSON supports.
 
         Raises:
             OSError: The file can't be written.

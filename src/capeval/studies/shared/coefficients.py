@@ -1,7 +1,7 @@
-"""Coefficients of correlation between scores and ratings.
+"""Correlation coefficients between scores and ratings.
 
-All of them come from one table: how often captions with each score got each rating. A bootstrap resample only
-changes these counts, so nothing is scored or sorted twice.
+All coefficients are computed from one table with the number of times that captions with each score received
+each rating. A bootstrap resample only changes these counts, so nothing is scored or sorted again.
 """
 
 from __future__ import annotations
@@ -27,25 +27,24 @@ COEFFICIENTS = ("tau-b", "tau-c", "Spearman", "Pearson", "accuracy")
 
 
 def coefficients(scores: FloatArray, ratings: FloatArray) -> dict[str, float]:
-    """The correlation coefficients of scores with ratings, one of each an observation.
+    """Return the correlation coefficients of scores with ratings.
 
-    With P pairs of observations in the same order, Q in opposite orders, n observations, and m the
-    smaller number of different scores and different ratings: tau-b is
-    (P - Q) / sqrt((pairs with different scores) (pairs with different ratings)), tau-c is
-    2 m (P - Q) / (n^2 (m - 1)) (Kendall 1945, Stuart 1953); Spearman's rho is Pearson's r of the ranks, ties
-    at their mean rank; accuracy is the part of the pairs with different ratings whose scores have the same
-    order, where equal scores count half.
+    With P pairs of observations in the same order, Q in opposite orders, n observations, and m the smaller
+    number of different scores and different ratings: tau-b is (P - Q) / sqrt((pairs with different scores)
+    (pairs with different ratings)), tau-c is 2 m (P - Q) / (n^2 (m - 1)) (Kendall 1945, Stuart 1953).
+    Spearman's rho is Pearson's r of the ranks, with ties at their mean rank. Accuracy is the share of the
+    pairs with different ratings whose scores have the same order; equal scores count half.
 
     Args:
         scores: Scores of shape `(n,)`.
         ratings: Ratings of shape `(n,)`.
 
     Raises:
-        MismatchError: They are not of one length or not finite, or all scores or all ratings are the same.
+        MismatchError: The lengths differ, a value is not finite, or all scores or all ratings are equal.
     """
     if scores.shape != ratings.shape or scores.ndim != 1 or not len(scores):
         raise MismatchError(
-            f"scores and ratings must be as many (got shapes {scores.shape} and {ratings.shape})"
+            f"scores and ratings must have equal lengths (got shapes {scores.shape} and {ratings.shape})"
         )
     if not (np.isfinite(scores).all() and np.isfinite(ratings).all()):
         raise MismatchError("scores and ratings must be finite numbers")
@@ -53,23 +52,23 @@ def coefficients(scores: FloatArray, ratings: FloatArray) -> dict[str, float]:
     row = OrderedScores(scores)(counts, values)
     if np.isnan(row).any():
         raise MismatchError(
-            "there must be at least two different scores and two different ratings (got only one value)"
+            "at least two different scores and two different ratings are required (got only one value)"
         )
     return dict(zip(COEFFICIENTS, row.tolist(), strict=True))
 
 
 class OrderedScores:
-    """Sorted scores, which make the table of how often each score got each rating."""
+    """Sorted scores, for tables of counts by score and rating."""
 
     def __init__(self, scores: FloatArray) -> None:
         self._order = np.argsort(scores, kind="stable")
         self._levels, self._starts = np.unique(scores[self._order], return_index=True)
 
     def __call__(self, counts: FloatArray, values: FloatArray) -> FloatArray:
-        """The coefficients.
+        """Return the coefficients.
 
         Args:
-            counts: How often each observation was given each rating: observations by ratings.
+            counts: The number of times that each observation received each rating: observations by ratings.
             values: The ratings, in ascending order.
         """
         table = np.add.reduceat(counts[self._order], self._starts)
@@ -99,10 +98,10 @@ class OrderedScores:
 
 
 def pearson_of_table(table: FloatArray, scores: FloatArray, values: FloatArray) -> float:
-    """Pearson's correlation of scores with values.
+    """Return Pearson's correlation of scores with values.
 
     Args:
-        table: How often each score goes with each value: scores by values.
+        table: The number of observations with each score and value: scores by values.
         scores: The scores.
         values: The values.
     """
@@ -113,7 +112,7 @@ def pearson_of_table(table: FloatArray, scores: FloatArray, values: FloatArray) 
 
 
 def if_defined(number: Callable[..., float], *arguments: object, **options: object) -> float | None:
-    """A number, or None where it is not defined: where all values are equal, as in unanimous data."""
+    """Return a number, or None if it is undefined because all values are equal."""
     try:
         return number(*arguments, **options)
     except MismatchError:
@@ -121,7 +120,7 @@ def if_defined(number: Callable[..., float], *arguments: object, **options: obje
 
 
 def counted_ratings(ratings: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The different ratings, and how often each row has each of them."""
+    """Return the different ratings, and the count of each in each row."""
     values = np.unique(ratings[~np.isnan(ratings)])
     counts = (ratings[:, :, None] == values).sum(axis=1).astype(np.float64)
     return values, counts

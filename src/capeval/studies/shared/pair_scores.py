@@ -1,4 +1,4 @@
-"""Pairs of candidates scored by metrics, as the CIDEr paper compares metrics (section 7)."""
+"""Metric scores of pairs of candidates, as in section 7 of the CIDEr paper."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from capeval.tokenizers import Tokenizer
 __all__ = ["PAPER_CONTENDERS", "PAPER_TOKENIZER", "PairScorer", "words_only"]
 
 PAPER_TOKENIZER = Tokenizer(punctuation="keep")
-"""The tokens that come closest to the CIDEr paper's table: punctuation stays."""
+"""The tokenizer that comes closest to the CIDEr paper's table: it keeps punctuation."""
 
 PAPER_CONTENDERS = (
     Contender(metric=Bleu(orders=(1, 4), level="sentence"), stem=True),
@@ -41,11 +41,11 @@ PAPER_CONTENDERS = (
     Contender(metric=Cider()),
     Contender(metric=CiderD()),
 )
-"""The metrics as the CIDEr paper has them: BLEU by sentence, stems for words (appendix VII)."""
+"""The metrics as in the CIDEr paper: sentence-level BLEU, and stems instead of words (appendix VII)."""
 
 
 def words_only(pairs: Sequence[Pair], tokenizer: Tokenizer) -> tuple[Pair, ...]:
-    """The pairs with tokens joined by single spaces for sentences; each sentence is tokenized once."""
+    """Return pairs of tokens joined by single spaces; each sentence is tokenized once."""
     tokenized = words_of((text for pair in pairs for text in _texts(pair)), tokenizer)
     return tuple(_mapped(pair, tokenized) for pair in pairs)
 
@@ -55,7 +55,7 @@ def _texts(pair: Pair) -> tuple[str, ...]:
 
 
 def _mapped(pair: Pair, forms: Mapping[str, str]) -> Pair:
-    """The pair with each sentence replaced by its form, such as its stems."""
+    """Return the pair with each sentence replaced by its form, such as its stems."""
     return replace(
         pair,
         first=forms[pair.first],
@@ -65,19 +65,19 @@ def _mapped(pair: Pair, forms: Mapping[str, str]) -> Pair:
 
 
 class PairScorer:
-    """Pairs whose sentences are tokenized and stemmed once, to be scored with all or some references.
+    """Pairs, tokenized and stemmed once, to score with all or some references.
 
-    Document frequencies are those of the references used, image by image, unless a metric brings its own.
+    Document frequencies come from the references in use, image by image, unless a metric has its own.
 
     Args:
         pairs: The pairs, with references.
         contenders: The metrics.
-        tokenizer: How to tokenize.
+        tokenizer: The tokenizer.
 
     Raises:
-        MismatchError: There is no pair, or one has no references.
+        MismatchError: There are no pairs, or a pair has no references.
         OptionError: Two contenders have scores of the same name.
-        DependencyError: Stems are wanted and snowballstemmer is not installed.
+        DependencyError: Stems are required and snowballstemmer is not installed.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class PairScorer:
         tokenizer: Tokenizer = PAPER_TOKENIZER,
     ) -> None:
         if not pairs:
-            raise MismatchError("there must be at least one pair (got none)")
+            raise MismatchError("at least one pair is required (got none)")
         for place, pair in enumerate(pairs):
             if not pair.references:
                 raise MismatchError(f"every pair must have references (got none for pair {place})")
@@ -101,10 +101,10 @@ class PairScorer:
         self._stems = tuple(_mapped(pair, stems) for pair in self._words) if stemmed else ()
 
     def scores(self, chosen: Sequence[NDArray[np.int64]] | None = None) -> dict[str, FloatArray]:
-        """The scores of both candidates of each pair, by name: arrays of pairs by 2.
+        """Return the scores of both candidates of each pair, by name: pairs by 2.
 
         Args:
-            chosen: Which of its references to use for each pair; all by default.
+            chosen: Positions of the references to use for each pair; all by default.
         """
         scores: dict[str, FloatArray] = {}
         for contender in self.contenders:
@@ -123,7 +123,10 @@ class PairScorer:
         return scores
 
     def differences(self, chosen: Sequence[NDArray[np.int64]] | None = None) -> dict[str, FloatArray]:
-        """Return by how much the first has a better score than the second, for each pair, by name."""
+        """Return the first candidate's score minus the second's for each pair, by name.
+
+        The sign is reversed for metrics with lower scores for better captions.
+        """
         signs = {
             name: 1 if contender.metric.higher_is_better else -1
             for contender in self.contenders
@@ -132,20 +135,22 @@ class PairScorer:
         return {name: signs[name] * (both[:, 0] - both[:, 1]) for name, both in self.scores(chosen).items()}
 
     def draw(self, count: int, *, seed: int = 0) -> list[NDArray[np.int64]]:
-        """`count` references of each pair, drawn at random; a larger number adds to what a smaller one draws.
+        """Draw `count` references of each pair at random.
+
+        With the same seed, a larger number contains the references of a smaller one.
 
         Raises:
             MismatchError: A pair has fewer references.
         """
         few = min(len(pair.references) for pair in self.pairs)
         if not 1 <= count <= few:
-            raise MismatchError(f"the number of references must be from 1 to {few} (got {count})")
+            raise MismatchError(f"the number of references must be between 1 and {few} (got {count})")
         rng = generator(seed)
         return [rng.permutation(len(pair.references))[:count] for pair in self.pairs]
 
 
 def _by_image(pairs: Sequence[Pair], references: Sequence[Sequence[str]]) -> dict[ImageId, list[str]]:
-    """The references of each image once, however many pairs it has."""
+    """Return the different references of each image, over all of its pairs."""
     images: dict[ImageId, dict[str, None]] = {}
     for pair, texts in zip(pairs, references, strict=True):
         images.setdefault(pair.image, {}).update(dict.fromkeys(texts))

@@ -1,4 +1,4 @@
-"""The ways to count a tie of a metric."""
+"""Tie rules of metrics."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from typing import Literal
 
 __all__ = ["Ties"]
 
-# A tie is a win of the first, or half a win.
+# A tie counts as a win of the first candidate, or as half a win.
 Ties = Literal["first", "half"]

@@ -1,4 +1,4 @@
-"""Files of answers to a plan."""
+"""Votes on a plan, read from files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["read_pair_votes", "read_votes"]
 
 
 def read_votes(plan: Path, votes: Path, *, complete_only: bool) -> PlanVotes:
-    """Return the votes on the triplets of a plan, which is a folder."""
+    """Return the votes on the triplets of a plan folder."""
     planned = load_plan(*plan_files(plan))
     return count_votes(planned, load_votes(votes, planned), complete_only=complete_only)
 
@@ -19,7 +19,7 @@ def read_votes(plan: Path, votes: Path, *, complete_only: bool) -> PlanVotes:
 def read_pair_votes(
     plan: Path, votes: Path, *, judgments: int | None = None, complete_only: bool
 ) -> PlanVotes:
-    """Return the votes on the pairs of a plan, which is a folder."""
+    """Return the votes on the pairs of a plan folder."""
     pairs = load_pairs(plan_files(plan)[0])
     given = load_pair_votes(votes, pairs)
     return count_pair_votes(pairs, given, judgments=judgments, complete_only=complete_only)

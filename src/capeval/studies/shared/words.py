@@ -1,4 +1,4 @@
-"""Shared by the studies of metrics: sentences as words or stems, and metrics that score either."""
+"""Sentences as words or stems, and metrics that score them."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ __all__ = [
 ]
 
 WORDS = Tokenizer(kind="none")
-"""For sentences that are words joined by single spaces already."""
+"""The tokenizer of sentences that are already words joined by single spaces."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Contender:
-    """A metric that is studied.
+    """Metric in a comparison of metrics.
 
     Attributes:
-        metric: The metric; each of its scores is studied on its own.
-        stem: Whether it scores stems instead of words. CIDEr makes stems itself.
-        name: A name for a metric with one score; by default the name of that score.
+        metric: The metric; each of its scores is compared separately.
+        stem: Whether it scores stems instead of words. CIDEr stems words itself.
+        name: The name of a metric with one score; by default the name of the score.
     """
 
     metric: Metric
@@ -50,31 +50,31 @@ class Contender:
 
 
 def contender_names(contenders: Sequence[Contender]) -> tuple[str, ...]:
-    """The names of all scores.
+    """Return the names of all scores.
 
     Raises:
-        OptionError: There is none, a name occurs twice, a metric of several scores has one name, or a
-            metric reads captions as written.
+        OptionError: There are no contenders, a name occurs twice, a metric with several scores has one name,
+            or a metric reads untokenized captions.
     """
     require_tokens(contender.metric for contender in contenders)
     names = [name for contender in contenders for name in contender.names]
     if not names or len(set(names)) < len(names):
-        raise OptionError(f"contenders must have different names, at least one (got {', '.join(names)})")
+        raise OptionError(f"there must be contenders, with different names (got {', '.join(names)})")
     for contender in contenders:
         if len(contender.names) < len(contender.metric.names):
-            raise OptionError(f"a metric of several scores can't have one name (got {contender.name!r})")
+            raise OptionError(f"a metric with several scores can't have one name (got {contender.name!r})")
     return tuple(names)
 
 
 def check_scored(scores: Mapping[str, FloatArray]) -> None:
-    """Refuses scores that some captions don't have, in a study that ranks captions.
+    """Check that every caption has a score, in a study that ranks captions.
 
     Args:
         scores: The scores of captions, by name.
 
     Raises:
-        MismatchError: A score is not a number for some captions, such as that of a category of SPICE whose
-            tuples no reference has.
+        MismatchError: A score is NaN for some captions, such as a SPICE category without tuples in the
+            references.
     """
     for name, values in scores.items():
         missing = int(np.isnan(values).sum())
@@ -85,32 +85,32 @@ def check_scored(scores: Mapping[str, FloatArray]) -> None:
 
 
 def require_tokens(metrics: Iterable[Metric]) -> None:
-    """Checks that metrics read tokens: a study that tokenizes its captions once has no others to give.
+    """Check that metrics read tokens, for studies that tokenize captions only once.
 
     Raises:
-        OptionError: A metric reads captions as written.
+        OptionError: A metric reads untokenized captions.
     """
     for metric in metrics:
         if metric.reads != "tokens":
             shown = ", ".join((metric.family, *metric.options()))
             raise OptionError(
-                "'metrics' must read tokens, since this study scores captions that are tokenized once"
-                f" (got {shown}, which reads captions as written)"
+                "'metrics' must read tokens, because this study tokenizes captions only once"
+                f" (got {shown}, which reads untokenized captions)"
             )
 
 
 def words_of(texts: Iterable[str], tokenizer: Tokenizer) -> dict[str, str]:
-    """Each different text with its tokens joined by single spaces; each is tokenized once."""
+    """Return the tokens of each different text, joined by single spaces."""
     different = list(dict.fromkeys(texts))
     tokens = tokenize(different, tokenizer)
     return dict(zip(different, (" ".join(words) for words in tokens), strict=True))
 
 
 def stems_of(texts: Iterable[str]) -> dict[str, str]:
-    """Each different text of `words_of` with the stems of its words: those that CIDEr compares.
+    """Return the stems of the words of each different text, as compared by CIDEr.
 
-    The native module does not return CIDEr's stems, so other metrics get theirs from snowballstemmer, which
-    has the same algorithm.
+    Texts are results of `words_of`. The native module does not return CIDEr's stems, so other metrics get
+    theirs from snowballstemmer, which has the same algorithm.
 
     Raises:
         DependencyError: snowballstemmer is not installed.
@@ -126,12 +126,12 @@ def stems_of(texts: Iterable[str]) -> dict[str, str]:
 
 
 def with_frequencies(metric: Metric, corpus: Mapping[ImageId, Sequence[str]], name: str) -> Metric:
-    """The metric with the document frequencies of a corpus, if it would count them in the references.
+    """Return the metric with the document frequencies of a corpus, if it needs any.
 
     Args:
-        metric: Any metric; one that uses no document frequencies, or has its own, is returned unchanged.
+        metric: Any metric; a metric that uses no document frequencies, or has its own, is returned unchanged.
         corpus: The words of each image's captions.
-        name: What to call the corpus in signatures.
+        name: The name of the corpus in signatures.
     """
     if metric.counts is None:
         return metric

@@ -1,4 +1,4 @@
-"""Votes on the triplets or pairs of a plan, their winners and agreement."""
+"""Votes on the triplets or pairs of a plan, with winners and agreement."""
 
 from typing import TYPE_CHECKING
 

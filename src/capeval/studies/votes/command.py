@@ -1,4 +1,4 @@
-"""`capeval study votes`: finds the winners of a plan's pairs from people's answers."""
+"""`capeval study votes`: winners of a plan's pairs."""
 
 from __future__ import annotations
 
@@ -25,31 +25,35 @@ EXAMPLES = examples(
 
 
 def run(
-    plan: Annotated[Path, Argument(help="Folder that 'study plan' wrote.")],
+    plan: Annotated[Path, Argument(help="Folder from 'study plan'.")],
     votes: Annotated[
         Path,
         Argument(
             help="CSV: triplet, choice (left, right); with --pairwise: pair, choice (first, second, equal)."
         ),
     ],
-    pairwise: Annotated[bool, Option(help="The votes are on pairs, by people who saw the image.")] = False,
+    pairwise: Annotated[bool, Option(help="Read votes on pairs, by people who saw the image.")] = False,
     judgments: Annotated[
         int | None,
         Option(
             min=1,
-            help="With --pairwise, people asked for each pair; a decided pair needs no more.",
+            help="With --pairwise, number of people to ask per pair; a decided pair needs no more.",
             show_default="1",
         ),
     ] = None,
     complete_only: CompleteOnly = False,
     output: Folder = None,
 ) -> None:
-    """Counts the answers to a plan: a majority for each triplet, a winner for each pair.
+    """Count the answers to a plan: a majority per triplet, and a winner per pair.
 
-    A tied triplet gives no vote, and a tied pair is shown as a tie. Krippendorff's alpha measures how far
-    people agree. What has fewer answers than planned, where more could change the winner, is listed, and an
-    error where it has none, unless --complete-only leaves it out. Where pairs are of several systems, each
-    has the fraction of its wins and its strength (Bradley and Terry), with intervals from resampled images.
+    A tied triplet gives no vote, and a tied pair is shown as a tie. Krippendorff's alpha measures the
+    agreement between people.
+
+    Questions with fewer answers than planned, if more answers could change the winner, are listed. Questions
+    without answers are an error. --complete-only excludes both.
+
+    If pairs compare several systems, each system gets its fraction of wins and its strength (Bradley and
+    Terry), with bootstrap intervals over images.
     """
     from capeval.studies.shared.vote_files import read_pair_votes, read_votes
     from capeval.studies.votes.report import report
@@ -57,7 +61,7 @@ def run(
     if pairwise:
         counted = read_pair_votes(plan, votes, judgments=judgments, complete_only=complete_only)
     elif judgments is not None:
-        raise OptionError("'--judgments' must go with '--pairwise': triplets.csv says it of triplets")
+        raise OptionError("'--judgments' requires '--pairwise'; for triplets, the number is in triplets.csv")
     else:
         counted = read_votes(plan, votes, complete_only=complete_only)
     columns, lacking = _wins(counted)
@@ -69,7 +73,7 @@ def run(
 
 
 def _wins(counted: PlanVotes) -> tuple[tuple[HumanColumn, ...], str]:
-    """Return how often each system wins; or nothing, and the reason."""
+    """Return the wins of systems; or nothing, and the reason."""
     from capeval.studies.judging.wins import judge_wins
 
     try:

@@ -1,4 +1,4 @@
-"""People's answers to a plan, to its triplets or its pairs: votes, winners, and agreement."""
+"""Human answers to a plan's triplets or pairs: votes, winners and agreement."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ __all__ = [
     "votes_until_decided",
 ]
 
-# How many questions without an answer a message names.
+# The number of unanswered questions in a message.
 _NAMED = 10
 
 Protocol = Literal["triplets", "pairwise"]
@@ -45,16 +45,16 @@ Protocol = Literal["triplets", "pairwise"]
 
 @dataclass(frozen=True, kw_only=True)
 class VoteAgreement:
-    """How far people agree on the questions of a class: triplets, or pairs with their image.
+    """Agreement on the questions of a class: triplets, or pairs with their image.
 
     Attributes:
-        pairs: How many pairs there are.
-        tied_pairs: How many of them have no winner.
-        questions: How many questions there are; in the pairwise protocol, as many as pairs.
-        tied_questions: How many of them have no majority.
-        answers: How many answers there are.
-        alpha: Krippendorff's alpha; None where it is not defined: all answers are the same, or no question
-            has two.
+        pairs: The number of pairs.
+        tied_pairs: The number of pairs without a winner.
+        questions: The number of questions; in the pairwise protocol, the number of pairs.
+        tied_questions: The number of questions without a majority.
+        answers: The number of answers.
+        alpha: Krippendorff's alpha; None if it is undefined because all answers are equal, or no question has
+            two.
     """
 
     pairs: int
@@ -67,13 +67,15 @@ class VoteAgreement:
 
 @dataclass(frozen=True, kw_only=True)
 class Incomplete:
-    """A question with fewer answers than were planned, where more could change the winner.
+    """Question with fewer answers than planned and an open outcome.
+
+    More answers could still change its winner.
 
     Attributes:
         question: The number of the triplet, or of the pair in the pairwise protocol.
         pair: The number of the pair.
-        answers: How many answers it has.
-        planned: How many it was to have.
+        answers: The number of answers.
+        planned: The planned number of answers.
     """
 
     question: int
@@ -84,7 +86,7 @@ class Incomplete:
 
 @dataclass(frozen=True, kw_only=True)
 class WriterWins:
-    """How often each of two writers of captions wins against the other, in the pairs of a class."""
+    """Wins of two writers of captions against each other, in the pairs of a class."""
 
     kind: str | None
     a: str | None
@@ -96,19 +98,19 @@ class WriterWins:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PlanVotes:
-    """The votes on a plan.
+    """Votes on a plan.
 
     Attributes:
-        protocol: What people were asked.
-        numbers: The number in the plan of each pair that was counted.
-        pairs: These pairs with their votes: in the triplet protocol those of their triplets, 0 for a tie,
-            beside the triplets' references.
-        winners: For each of these pairs 1 (first), -1 (second) or 0 (a tie).
-        agreement: How far people agree, by class and on `all`.
-        wins: Who wins against whom.
-        incomplete: The questions with fewer answers than were planned, where more could change the winner.
-        answers: The answers to each question that was counted, a row each, with NaN for no answer.
-        pair_of: The place in `pairs` of each of these questions.
+        protocol: The kind of question.
+        numbers: The number in the plan of each counted pair.
+        pairs: These pairs with their votes. In the triplet protocol, they have the references of their
+            triplets and one vote per triplet, 0 for a tie.
+        winners: 1 (first), -1 (second) or 0 (a tie) for each of these pairs.
+        agreement: The agreement of people, by class and on `all`.
+        wins: The wins of writers against each other.
+        incomplete: The questions with fewer answers than planned, whose winner could still change.
+        answers: The answers to each counted question, one row per question, with NaN for no answer.
+        pair_of: The position in `pairs` of each of these questions.
     """
 
     protocol: Protocol
@@ -123,26 +125,26 @@ class PlanVotes:
 
 
 def is_decided(votes: Sequence[int], planned: int) -> bool:
-    """Whether further votes of so many planned can't change the winner of a question.
+    """Return whether the remaining votes can't change the winner of a question.
 
     Args:
         votes: The votes so far: 1, -1, or 0 for neither.
-        planned: How many votes were planned.
+        planned: The planned number of votes.
     """
     return is_lead_decided(abs(sum(votes)), len(votes), planned)
 
 
 def is_lead_decided(lead: int, cast: int, planned: int) -> bool:
-    """Whether a question is decided, by how far it leads, how many votes were cast, and how many planned."""
+    """Return whether a lead is final, given the numbers of cast and planned votes."""
     return lead > planned - cast or cast >= planned
 
 
 def votes_until_decided(votes: Sequence[int], planned: int) -> int:
-    """How many of the votes, in their order, decide a question; all of them where they leave it open.
+    """Return how many votes, in order, decide a question; all if none do.
 
     Args:
         votes: The votes: 1, -1, or 0 for neither.
-        planned: How many votes were planned.
+        planned: The planned number of votes.
 
     Raises:
         OptionError: `planned` is below 1.
@@ -153,21 +155,24 @@ def votes_until_decided(votes: Sequence[int], planned: int) -> int:
 
 
 def posterior(first: int, second: int) -> float:
-    """How likely most people prefer the first of two candidates, given so many votes for each.
+    """Return the probability that most people prefer the first of two candidates.
 
-    Before any vote, each part of people who prefer the first is as likely as any other: it has a beta
-    distribution then, of which this is what lies above a half.
+    The prior of the share of people who prefer the first is uniform. Given the votes, the share has a beta
+    distribution, and the result is its mass above one half.
 
     Args:
-        first: How many votes are for the first.
-        second: How many are for the second.
+        first: The number of votes for the first candidate.
+        second: The number of votes for the second candidate.
     """
     return _posteriors(first + second)[first]
 
 
 @lru_cache(maxsize=256)
 def _posteriors(votes: int) -> tuple[float, ...]:
-    """The posterior by how many of so many votes are for the first: exact sums of binomial coefficients."""
+    """Return the posterior by number of votes for the first, from 0 to `votes`.
+
+    The sums of binomial coefficients are exact.
+    """
     coefficient, coefficients = 1, []
     for number in range(votes + 1):
         coefficients.append(coefficient)
@@ -176,16 +181,16 @@ def _posteriors(votes: int) -> tuple[float, ...]:
 
 
 def is_confident(votes: Sequence[int], *, level: float = 0.95, least: int = LEAST_VOTES) -> bool:
-    """Whether the votes say with some confidence which of two candidates most people prefer.
+    """Return whether the votes identify the majority preference with confidence.
 
-    It is the label uncertainty of Sheng, Provost and Ipeirotis (2008, "Get another label?") as a
-    rule to stop by. Votes must be independent of each other: of one triplet by several people, take the
-    majority. A share of votes that were stopped by it is biased, and that of a winner can be, too.
+    The rule is the label uncertainty of Sheng, Provost and Ipeirotis (2008, "Get another label?"), used as a
+    stopping rule. Votes must be independent: for a triplet with several answers, use the majority. A share of
+    votes under this stopping rule is biased, and a winner's share can be biased too.
 
     Args:
-        votes: The votes so far: 1, -1, or 0 for neither, which says nothing.
-        level: How likely it must be.
-        least: How many votes for one of the two there must be.
+        votes: The votes so far: 1, -1, or 0 for neither, which is ignored.
+        level: The required probability.
+        least: The minimum number of votes for one of the two candidates.
 
     Raises:
         OptionError: `level` is not in `LEVELS`, or `least` is below 1.
@@ -196,12 +201,12 @@ def is_confident(votes: Sequence[int], *, level: float = 0.95, least: int = LEAS
 
 
 def is_lead_confident(first: int, second: int, *, level: float, least: int) -> bool:
-    """Whether the votes for the first and for the second are enough: see `is_confident`."""
+    """Return whether the votes for each candidate are sufficient; see `is_confident`."""
     return first + second >= least and posterior(max(first, second), min(first, second)) >= level
 
 
 def votes_until_confident(votes: Sequence[int], *, level: float = 0.95, least: int = LEAST_VOTES) -> int:
-    """How many of the votes, in their order, it takes until `is_confident`; all where it is not reached.
+    """Return how many votes, in order, it takes until `is_confident`; all if never.
 
     Raises:
         OptionError: `level` is not in `LEVELS`, or `least` is below 1.
@@ -213,22 +218,20 @@ def votes_until_confident(votes: Sequence[int], *, level: float = 0.95, least: i
 
 
 def count_votes(plan: Plan, answers: Sequence[Sequence[int]], *, complete_only: bool = False) -> PlanVotes:
-    """Counts answers: the majority of a triplet is its vote, and the votes of a pair make its winner.
+    """Count answers: the majority per triplet is a vote, and votes decide pairs.
 
     Args:
-        plan: What people were asked.
+        plan: The plan.
         answers: The answers to each triplet, 1 for the pair's first candidate and -1 for the second.
-        complete_only: Leaves out triplets with fewer answers than were planned, unless further ones couldn't
-            change their majority, and pairs without a triplet that is complete.
+        complete_only: Exclude triplets with fewer answers than planned, unless the remaining ones can't
+            change their majority, and pairs without a complete triplet.
 
     Raises:
-        MismatchError: There are not answers to each triplet, a triplet has no answer, or a pair has no
-            triplet; with `complete_only`, no triplet is complete.
+        MismatchError: The number of answer lists differs from the number of triplets, a triplet has no
+            answer, or a pair has no triplet; with `complete_only`, no triplet is complete.
     """
     if len(answers) != len(plan.triplets):
-        raise MismatchError(
-            f"there must be answers to each of {len(plan.triplets)} triplets (got {len(answers)})"
-        )
+        raise MismatchError(f"expected answers to each of {len(plan.triplets)} triplets (got {len(answers)})")
     incomplete = tuple(
         Incomplete(question=number, pair=triplet.pair, answers=len(given), planned=triplet.judgments)
         for number, (triplet, given) in enumerate(zip(plan.triplets, answers, strict=True))
@@ -271,23 +274,25 @@ def count_pair_votes(
     judgments: int | None = None,
     complete_only: bool = False,
 ) -> PlanVotes:
-    """Counts the answers of people who saw an image and both captions (CIDEr paper, appendix I).
+    """Count answers to a plan's pairs, by people with image and both captions in view.
+
+    This is the pairwise protocol of the CIDEr paper, appendix I.
 
     Args:
         pairs: The pairs of the plan.
         answers: The answers to each pair: 1 for its first candidate, -1 for the second, 0 for neither.
-        judgments: How many people were to be asked for each pair, one by default. A pair with fewer answers
-            is complete if further ones couldn't change its winner.
-        complete_only: Leaves out pairs that are not complete.
+        judgments: The planned number of people per pair, one by default. A pair with fewer answers is
+            complete if the remaining ones can't change its winner.
+        complete_only: Exclude incomplete pairs.
 
     Raises:
         OptionError: `judgments` is below 1.
-        MismatchError: There are not answers to each pair, or a pair has none; with `complete_only`, no pair
-            is complete.
+        MismatchError: The number of answer lists differs from the number of pairs, or a pair has no answer;
+            with `complete_only`, no pair is complete.
     """
     planned = 1 if judgments is None else checked_integer("judgments", judgments, 1)
     if len(answers) != len(pairs):
-        raise MismatchError(f"there must be answers to each of {len(pairs)} pairs (got {len(answers)})")
+        raise MismatchError(f"expected answers to each of {len(pairs)} pairs (got {len(answers)})")
     incomplete = tuple(
         Incomplete(question=number, pair=number, answers=len(given), planned=planned)
         for number, given in enumerate(answers)
@@ -319,13 +324,13 @@ def _left_out(incomplete: Sequence[Incomplete], what: str, *, complete_only: boo
         more = f" and {len(silent) - _NAMED:,} more" if len(silent) > _NAMED else ""
         raise MismatchError(
             f"every {what} must have an answer (got none for {what}{'s' * (len(silent) > 1)}"
-            f" {', '.join(silent[:_NAMED])}{more}); 'complete_only' leaves out what has too few"
+            f" {', '.join(silent[:_NAMED])}{more}); 'complete_only' excludes incomplete {what}s"
         )
     return set()
 
 
 def _table(answers: Sequence[Sequence[int]], what: str) -> FloatArray:
-    """The answers as rows of equal length, with NaN for no answer."""
+    """Return the answers as rows of equal length, with NaN for no answer."""
     if not answers:
         raise MismatchError(f"at least one {what} must have all of its answers (got none)")
     most = max(map(len, answers))
@@ -359,7 +364,7 @@ def _wins(pairs: Sequence[Pair], won: NDArray[np.int64]) -> tuple[WriterWins, ..
     counts: dict[tuple[str | None, str, str], Counter[int]] = {}
     for pair, winner in zip(pairs, won.tolist(), strict=True):
         first, second = pair.first_by or "", pair.second_by or ""
-        # Which of the two is the first candidate is random, so both orders are counted as one.
+        # The order of the two candidates is random, so both orders are counted together.
         swap = first > second
         writers = (pair.kind, second, first) if swap else (pair.kind, first, second)
         counts.setdefault(writers, Counter())[-winner if swap else winner] += 1

@@ -1,4 +1,4 @@
-"""Tables of people's answers to a plan."""
+"""Tables of human answers to a plan."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from capeval.studies.votes import Incomplete, PlanVotes, WriterWins
 
 __all__ = ["report"]
 
-# How many incomplete questions a terminal shows.
+# The number of incomplete questions shown in a terminal.
 _SHOWN = 10
 _WINNER = {1: "first", -1: "second", 0: "tie"}
 
 
 def report(votes: PlanVotes, columns: Sequence[HumanColumn] = (), lacking: str = "") -> StudyReport:
-    """How far people agree, who wins against whom, what lacks answers, and the winner of each pair.
+    """Return tables of agreement, wins, incomplete questions and winners of pairs.
 
     Args:
         votes: The votes on a plan.
-        columns: How often each system wins, where that is known.
-        lacking: Why it is not known.
+        columns: The wins of each system, if known.
+        lacking: The reason if they are unknown.
     """
     tables = {"agreement": _agreement(votes), "wins": _wins(votes.wins, lacking)}
     tables |= {f"systems-{column.question.name.lower()}": of_column(column) for column in columns}
@@ -35,7 +35,7 @@ def report(votes: PlanVotes, columns: Sequence[HumanColumn] = (), lacking: str =
 
 
 def _agreement(votes: PlanVotes) -> Grid:
-    """A row for each class; in the pairwise protocol, the questions are the pairs."""
+    """Return one row per class; in the pairwise protocol, the questions are the pairs."""
     triplets = votes.protocol == "triplets"
     rows = tuple(
         tuple(

@@ -1,4 +1,4 @@
-"""`capeval study words`: how far people agree on words, and how far systems agree with people."""
+"""`capeval study words`: agreement of people and systems on words."""
 
 from __future__ import annotations
 
@@ -27,19 +27,20 @@ def run(
     classes: Annotated[
         Path | None,
         Option(
-            help="Words and their classes (noun, verb or adjective), with a tab between.",
-            show_default="WordNet's, of COCO's words",
+            help="Tab-separated words and classes (noun, verb or adjective).",
+            show_default="WordNet classes of COCO words",
         ),
     ] = None,
     wordnet: Annotated[
-        Path | None, Option(metavar="FOLDER", help="WordNet's dictionary, to take the classes of words from.")
+        Path | None, Option(metavar="FOLDER", help="WordNet's dictionary, for the classes of words.")
     ] = None,
-    scores: Annotated[Path | None, Option(help="A system's word scores, JSON lines.")] = None,
+    scores: Annotated[Path | None, Option(help="Word scores of a system (JSON Lines).")] = None,
     output: Folder = None,
 ) -> None:
-    """Measures people's precision and recall of each word, and a system's precision at people's recall.
+    """Measure human precision and recall of words, and a system's precision.
 
-    The tables also have the paper's model of people (Chen et al. 2015, section 4.2 and Figure 3).
+    A system's precision is measured at human recall. The tables also contain the paper's model of people
+    (Chen et al. 2015, section 4.2 and Figure 3).
     """
     from capeval.cli.toolkit.inputs import references_from
     from capeval.datasets import coco
@@ -51,7 +52,7 @@ def run(
     from capeval.studies.words.report import report
 
     if classes is not None and wordnet is not None:
-        raise OptionError("word classes must come from '--classes' or '--wordnet' (got both)")
+        raise OptionError("'--classes' can't be combined with '--wordnet'")
     known = coco_word_classes() if classes is None else load_word_classes(classes)
     with Steps(options.references + 2) as steps:
         steps.next("Reading captions")

@@ -1,9 +1,9 @@
-"""Word prediction agreement (Chen et al. 2015, section 4.2, Table II and Figure 3).
+"""Word prediction agreement (Chen et al. 2015, section 4.2, Table II, Figure 3).
 
-People tag an image with the words of their captions. One person's words are measured against those of k
-others: an image where nobody else used the word weighs 1, any other image as much as the number of captions
-with the word. The paper draws the person and the k others once; here all numbers are the exact expectations
-over all such draws.
+People tag an image with the words of their captions. One person's words are measured against the words of k
+others. An image for which nobody else used the word has weight 1, and any other image has the number of
+captions with the word as its weight. The paper draws the person and the k others once; here all numbers are
+exact expectations over all such draws.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class WordCounts:
-    """In how many captions of each image each word occurs.
+    """Number of captions with each word, by image.
 
     Attributes:
         image_ids: The images.
         captions: The number of captions of each image.
-        words: The words, the most frequent first; ties in alphabetical order.
-        counts: The captions with the word: a row a word, a column an image.
+        words: The words, most frequent first; ties in alphabetical order.
+        counts: The number of captions with the word: one row per word, one column per image.
         others: The words of the captions that are not counted, such as rarer ones.
     """
 
@@ -65,13 +65,13 @@ class WordCounts:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class WordAgreement:
-    """Precision and recall of people per word.
+    """Human precision and recall per word.
 
     Attributes:
         words: The words.
         references: The number k of captions that a person's words are measured against.
-        precision: True positives over all positives, both weighted; one number a word.
-        recall: True positives over all weight of the images with the word: the estimate of p.
+        precision: True positives divided by all positives, both weighted; one number per word.
+        recall: True positives divided by the total weight of the images with the word: the estimate of p.
     """
 
     words: tuple[str, ...]
@@ -82,11 +82,11 @@ class WordAgreement:
 
 @dataclass(frozen=True, kw_only=True)
 class SystemAgreement:
-    """How precise a system's words are where its recall is that of people.
+    """Precision of a system's words at human recall.
 
     Attributes:
-        precision: The precision of each word that is compared, in the order of the words counted.
-        ignored: The words with scores that occur in the captions, but are not among those counted.
+        precision: The precision of each compared word, in the order of the counted words.
+        ignored: The words with scores that occur in the captions, but are not among the counted words.
     """
 
     precision: Mapping[str, float]
@@ -95,14 +95,14 @@ class SystemAgreement:
 
 @dataclass(frozen=True, kw_only=True)
 class ClassMeans:
-    """Means over the words of a class; None where it has none.
+    """Means over the words of a class; None if it has no words.
 
     Attributes:
-        words: How many words there are.
-        recall: People's recall.
-        precision: People's precision.
+        words: The number of words.
+        recall: The human recall.
+        precision: The human precision.
         model_precision: The model's precision at that recall.
-        distance: The distance of people's precision from the model's.
+        distance: The distance between the human precision and the model's.
     """
 
     words: int
@@ -114,12 +114,12 @@ class ClassMeans:
 
 @dataclass(frozen=True, kw_only=True)
 class SystemMeans:
-    """Means over the words of a class that a system is compared on.
+    """Means over the words of a class on which a system is compared.
 
     Attributes:
-        words: How many words there are.
-        system: The system's precision at people's recall.
-        people: People's precision.
+        words: The number of words.
+        system: The system's precision at human recall.
+        people: The human precision.
     """
 
     words: int
@@ -129,12 +129,12 @@ class SystemMeans:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class WordStudy:
-    """How far people agree on words, and a system with them.
+    """Agreement of people on words, and of a system with people.
 
     Attributes:
-        people: People's agreement with 1, 2, ... references.
-        classes: The class of each word that has one.
-        system: The system's precision at people's recall with the most references; None without a system.
+        people: The human agreement with 1, 2, ... references.
+        classes: The class of each classified word.
+        system: The system's precision at human recall with the most references; None without a system.
     """
 
     people: tuple[WordAgreement, ...]
@@ -150,17 +150,18 @@ def study_words(
     scores: Mapping[str, Mapping[ImageId, float]] | None = None,
     progress: Callable[[str], object] = lambda _: None,
 ) -> WordStudy:
-    """Measure people's agreement with 1 to N others on the most frequent words, and a system's.
+    """Measure human agreement with 1 to N others on frequent words, and a system's.
 
     Args:
         captions: The captions of each image.
-        classes: The class of each word that has one, or a function that gives the classes of words.
+        classes: The classes of words, or a function that returns the classes of given words; words without a
+            class are absent.
         options: The number of words, and N.
         scores: A system's scores, by word and image.
         progress: Called with a description of the next step, N + 1 times.
 
     Raises:
-        MismatchError: An image has too few captions, or scores do not fit the captions.
+        MismatchError: An image has too few captions, or scores do not match the captions.
     """
     progress("Counting words")
     counts = word_counts(captions, options.words)
@@ -177,7 +178,7 @@ def study_words(
 
 
 def class_means(people: WordAgreement, classes: Mapping[str, str]) -> dict[str, ClassMeans]:
-    """The means over all words, and over those of each class."""
+    """Return the means over all words, and over the words of each class."""
     model = model_precision(people.recall, people.references)
     means = {}
     for name in ("all", *WORD_CLASSES):
@@ -199,7 +200,7 @@ def class_means(people: WordAgreement, classes: Mapping[str, str]) -> dict[str, 
 def system_means(
     system: SystemAgreement, people: WordAgreement, classes: Mapping[str, str]
 ) -> dict[str, SystemMeans]:
-    """The means over all words that a system is compared on, and over those of each class that has some."""
+    """Return the means over all compared words, and over those of each class, if any."""
     human = dict(zip(people.words, people.precision.tolist(), strict=True))
     means = {}
     for name in ("all", *WORD_CLASSES):
@@ -214,7 +215,10 @@ def system_means(
 
 
 def coco_word_classes() -> dict[str, str]:
-    """`noun`, `verb` or `adjective` of the most frequent words of COCO, by WordNet 3.0's tag counts."""
+    """Return the classes of COCO's most frequent words.
+
+    Classes are `noun`, `verb` or `adjective`, by WordNet 3.0's tag counts.
+    """
     return load_word_classes(Path(__file__).with_name("word_classes.tsv"))
 
 
@@ -224,16 +228,16 @@ def word_counts(
     *,
     tokenizer: Tokenizer | None = None,
 ) -> WordCounts:
-    """Counts the captions with each word.
+    """Count the captions with each word.
 
     Args:
         captions: The captions of each image.
-        words: The words, or how many of the most frequent tokens to take.
-        tokenizer: How to tokenize; the reference's way by default.
+        words: The words, or the number of the most frequent tokens.
+        tokenizer: The tokenizer; the reference tokenizer by default.
 
     Raises:
         MismatchError: A word never occurs, or an image has 256 captions or more.
-        OptionError: There is no word, or a word occurs twice.
+        OptionError: There are no words, or a word occurs twice.
     """
     captions = References(captions)
     if int(captions.counts.max()) > 255:
@@ -259,30 +263,30 @@ def word_counts(
 def _chosen(words: int | Sequence[str], frequency: Counter[str]) -> list[str]:
     if isinstance(words, int):
         if words < 1 or isinstance(words, bool):
-            raise OptionError(f"'words' must be at least one word (got {words!r})")
+            raise OptionError(f"'words' must be at least 1 (got {words!r})")
         return sorted(frequency, key=lambda word: (-frequency[word], word))[:words]
     if isinstance(words, str) or not words or len(set(words)) < len(words):
-        raise OptionError("'words' must be a list of different words, at least one")
+        raise OptionError("'words' must be a non-empty list without duplicates")
     missing = [word for word in words if not frequency[word]]
     if missing:
-        raise MismatchError(f"every word must occur in the captions (got {missing[0]!r}, which never does)")
+        raise MismatchError(f"every word must occur in the captions ({missing[0]!r} does not)")
     return sorted(words, key=lambda word: (-frequency[word], word))
 
 
 def human_agreement(counts: WordCounts, references: int) -> WordAgreement:
-    """Human precision and recall of each word, against `references` captions by others.
+    """Return human precision and recall of each word, against captions by others.
 
-    For an image where c of m captions have the word, the expectations over all choices of a person and of k
-    others are: weight `k c / m`; true positives `(c / m) k (c - 1) / (m - 1)`; false positives `c / m`
-    times the chance that none of k among the `m - 1` others has it.
+    If c of an image's m captions contain the word, the expectations over all choices of a person and of k
+    others are: weight `k c / m`; true positives `(c / m) k (c - 1) / (m - 1)`; false positives `c / m` times
+    the probability that none of k among the `m - 1` others contains it.
 
     Args:
-        counts: The captions with each word.
+        counts: The number of captions with each word.
         references: k; every image must have k + 1 captions.
 
     Raises:
         MismatchError: An image has too few captions.
-        OptionError: `references` is not 1 or more.
+        OptionError: `references` is below 1.
     """
     k = checked_integer("references", references, 1)
     _require_captions(counts, k + 1)
@@ -297,19 +301,21 @@ def human_agreement(counts: WordCounts, references: int) -> WordAgreement:
 
 
 def model_precision(p: FloatArray, references: int) -> FloatArray:
-    """The model's precision `p k / (p k + (1 - p)^k)`; its recall is p (section 4.2).
+    """Return the model's precision `p k / (p k + (1 - p)^k)` at the recall p.
+
+    This is the model of section 4.2.
 
     Args:
-        p: The chance that a person uses the word when what it names is there, from 0 to 1.
+        p: The probability that a person uses the word if its object is in the image, from 0 to 1.
         references: k, 1 or more.
 
     Raises:
-        OptionError: An argument has a value that is not allowed.
+        OptionError: An argument has an invalid value.
     """
     k = checked_integer("references", references, 1)
     p = np.asarray(p, dtype=np.float64)
     if not ((p >= 0) & (p <= 1)).all():
-        raise OptionError("'p' must be chances from 0 to 1")
+        raise OptionError("'p' must be probabilities between 0 and 1")
     precision: FloatArray = p * k / (p * k + (1 - p) ** k)
     return precision
 
@@ -320,23 +326,23 @@ def precision_at_recall(
     recall: Mapping[str, float],
     references: int,
 ) -> SystemAgreement:
-    """A system's precision for each word at people's recall (PHR).
+    """Return a system's precision for each word at human recall (PHR).
 
-    A word's images are taken by falling score, those of one score together, until the weighted recall
-    reaches that of people; images without a score come last. Weights are as people's: `k c / m` for the
-    positives, and for an image as negative the chance that none of k captions has the word.
+    A word's images are taken by descending score, equal scores together, until the weighted recall reaches
+    the human recall; images without a score come last. Weights are the same as for people: `k c / m` for the
+    positives, and for an image as negative the probability that none of k captions contains the word.
 
     Args:
-        counts: The captions with each word.
-        scores: Word to image to score; higher is surer. Words of the captions that are not counted are
-            ignored, and named in the result.
-        recall: Word to the recall to reach, such as people's.
+        counts: The number of captions with each word.
+        scores: Word to image to score; higher scores are more confident. Words of the captions that are not
+            counted are ignored, and listed in the result.
+        recall: Word to target recall, such as the human recall.
         references: k.
 
     Raises:
-        MismatchError: A word with scores never occurs in the captions, none is among those counted, a word
-            has no recall to reach, an image has no captions or too few, or a score is not finite.
-        OptionError: `references` is not 1 or more.
+        MismatchError: A word with scores never occurs in the captions, no word with scores is counted, a word
+            has no target recall, an image has no captions or too few, or a score is not finite.
+        OptionError: `references` is below 1.
     """
     k = checked_integer("references", references, 1)
     _require_captions(counts, k)
@@ -347,7 +353,7 @@ def precision_at_recall(
         if word not in scores:
             continue
         if word not in recall:
-            raise MismatchError(f"every word with scores must have a recall to reach (got none for {word!r})")
+            raise MismatchError(f"every word with scores must have a target recall (got none for {word!r})")
         ranking = _ranking(word, scores[word], columns)
         having = counts.counts[row].astype(np.float64)
         positive = k * having / counts.captions
@@ -357,24 +363,27 @@ def precision_at_recall(
 
 
 def _ignored(counts: WordCounts, scores: Mapping[str, Mapping[ImageId, float]]) -> tuple[str, ...]:
-    """The words with scores that are not counted, all of which must occur in the captions."""
+    """Return the words with scores that are not counted.
+
+    All of them must occur in the captions.
+    """
     counted = set(counts.words)
     uncounted = [word for word in scores if word not in counted]
     unknown = [word for word in uncounted if word not in counts.others]
     if unknown:
         raise MismatchError(
             "every word with scores must occur in the captions"
-            f" ({len(unknown):,} of {len(scores):,} never do: {listed(unknown)})"
+            f" ({len(unknown):,} of {len(scores):,} do not: {listed(unknown)})"
         )
     if len(uncounted) == len(scores):
         raise MismatchError(
-            f"a word must have scores and be among the words counted (got none, but {listed(uncounted)})"
+            f"at least one counted word must have scores (got scores only for {listed(uncounted)})"
         )
     return tuple(uncounted)
 
 
 def _ranking(word: str, scores: Mapping[ImageId, float], columns: Mapping[ImageId, int]) -> FloatArray:
-    """A score for each image; minus infinity where there is none."""
+    """Return a score for each image; minus infinity for images without a score."""
     unknown = [image for image in scores if image not in columns]
     if unknown:
         raise MismatchError(f"scores of {word!r}: {first_few(unknown)} not among the images with captions")
@@ -392,7 +401,7 @@ def _precision_reached(
     ranked = ranking[order]
     ends = np.flatnonzero(np.append(ranked[1:] != ranked[:-1], True))
     true, false = (np.cumsum(weights[order])[ends] for weights in (positive, negative))
-    # The tolerance makes sure that rounding does not keep the last end from being reached.
+    # With the tolerance, rounding can't prevent the last end from being reached.
     reached = np.flatnonzero(true >= recall * true[-1] * (1 - 1e-12))[0]
     return float(true[reached] / (true[reached] + false[reached]))
 
@@ -400,7 +409,11 @@ def _precision_reached(
 def _patterns(
     counts: WordCounts,
 ) -> list[tuple[int, FloatArray, FloatArray, FloatArray]]:
-    """For each word, how many images have so many captions and so many of them with the word."""
+    """Return the images of each word, grouped by captions and captions with the word.
+
+    Returns:
+        The word's row, and the number of images, of captions and of captions with the word in each group.
+    """
     most = int(counts.captions.max()) + 1
     patterns: list[tuple[int, FloatArray, FloatArray, FloatArray]] = []
     for row, having in enumerate(counts.counts):
@@ -412,7 +425,10 @@ def _patterns(
 
 
 def _none_of(k: int, among: FloatArray | NDArray[np.int64], without: FloatArray) -> FloatArray:
-    """The chance that k captions drawn from `among` are all of the `without` ones without the word."""
+    """Return the probability that none of k captions drawn from `among` has the word.
+
+    `without` is the number of captions without the word.
+    """
     chance = np.ones(len(without))
     for drawn in range(k):
         chance *= np.clip(without - drawn, 0, None) / (among - drawn)

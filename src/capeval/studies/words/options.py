@@ -1,4 +1,4 @@
-"""Options of a study of agreement on words."""
+"""Options of the words study."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ __all__ = ["WordsOptions"]
 
 @dataclass(frozen=True, kw_only=True)
 class WordsOptions:
-    """Options of a study of agreement on words.
+    """Options of the words study.
 
     Raises:
-        OptionError: An option has a value that is not allowed.
+        OptionError: An option has an invalid value.
     """
 
-    words: Annotated[int, Option(min=1, help="Number of words, the most frequent ones.")] = 1000
+    words: Annotated[int, Option(min=1, help="Number of the most frequent words.")] = 1000
     references: Annotated[
-        int, Option("--references", "-k", min=1, help="Largest number of references; all from 1 are studied.")
+        int, Option("--references", "-k", min=1, help="Largest number of references; all from 1 are used.")
     ] = 4
 
     def __post_init__(self) -> None:

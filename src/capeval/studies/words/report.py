@@ -1,4 +1,4 @@
-"""Tables and the figure of word prediction agreement, after Figure 3 of Chen et al. 2015."""
+"""Tables and figure of word prediction agreement (Chen et al. 2015, Figure 3)."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 __all__ = ["report", "word_agreement"]
 
-# The words with their names in a panel of one class.
+# The number of labeled words in a panel of one class.
 _NAMED = 16
 
 
 def report(study: WordStudy) -> StudyReport:
-    """The means by class, the numbers of each word, and the figure; and a system's where there is one."""
+    """Return means by class, each word's numbers, a figure, and a system's tables."""
     tables = {"agreement": _agreement(study)}
     if study.system is not None:
         people = study.people[-1]
@@ -56,7 +56,7 @@ def _agreement(study: WordStudy) -> Grid:
         for people in study.people
         for name, means in class_means(people, study.classes).items()
     )
-    columns = ("References", "Class", "Words", "Recall", "Precision", "Model's precision", "Distance")
+    columns = ("References", "Class", "Words", "Recall", "Precision", "Model precision", "Distance")
     return Grid(columns=columns, rows=rows)
 
 
@@ -74,15 +74,15 @@ def _words(study: WordStudy) -> Grid:
         for row, word in enumerate(last.words)
     )
     precisions = (f"Precision (k={people.references})" for people in study.people)
-    system = ("System's precision",) if precision else ()
+    system = ("System precision",) if precision else ()
     return Grid(columns=("Word", "Class", "Recall", *precisions, *system), rows=rows)
 
 
 def _scored(system: SystemAgreement, counted: int) -> Grid:
-    """How many words are compared, and why others are not."""
+    """Return the number of compared words, and of the others by reason."""
     compared, ignored = len(system.precision), len(system.ignored)
     values = (compared + ignored, compared, ignored, counted - compared)
-    columns = ("Scored", "Compared", "Too rare: ignored", "Counted, but not scored")
+    columns = ("Scored", "Compared", "Ignored (too rare)", "Counted, not scored")
     return Grid(columns=columns, rows=(tuple(Cell(value=value) for value in values),))
 
 
@@ -96,15 +96,17 @@ def _system(system: SystemAgreement, people: WordAgreement, classes: Mapping[str
         )
         for name, means in system_means(system, people, classes).items()
     )
-    return Grid(columns=("Class", "Words", "System's precision", "People's precision"), rows=rows)
+    return Grid(columns=("Class", "Words", "System precision", "Human precision"), rows=rows)
 
 
 def word_agreement(agreements: Sequence[WordAgreement], classes: Mapping[str, str]) -> Figure:
-    """Nouns, adjectives and verbs, all words with the model, and all words by number of references.
+    """Plot precision and recall by word class, with the model, and by references.
+
+    The panels show nouns, adjectives, verbs, all words with the model, and all words by number of references.
 
     Args:
-        agreements: People's agreement for each number of references, the largest last.
-        classes: The class of each word that has one.
+        agreements: The human agreement for each number of references, the largest last.
+        classes: The class of each classified word.
     """
     import matplotlib as mpl
     from matplotlib.figure import Figure
@@ -142,7 +144,7 @@ def _class_panel(panel: Axes, agreement: WordAgreement, rows: list[int], title: 
     panel.set_title(title, loc="left")
     recall, precision = agreement.recall[rows], agreement.precision[rows]
     panel.plot(recall, precision, ".", color=color, markersize=3, rasterized=True)
-    # Words with their names: evenly along recall, so that they don't cover each other.
+    # Labels are spread evenly along recall, so that they don't overlap.
     if rows:
         targets = np.linspace(recall.min(), recall.max(), _NAMED)
         last = (-1.0, -1.0)
