@@ -1,4 +1,4 @@
-"""Sphinx directives that generate tables from metrics, studies and campaign options."""
+"""Sphinx directives for tables of metrics, studies and campaign options."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _values(about: Mapping[str, Any]) -> str:
 
 
 def _default(name: str, kinds: list[str]) -> str:
-    """Return the default of an option; if it depends on the kind, each default with its kinds."""
+    """Return the default of an option, with deviating defaults by task type."""
     values = {kind: getattr(CampaignOptions.of_kind(kind), name) for kind in kinds}
     usual = Counter(values.values()).most_common(1)[0][0]
     shown = {value: f"`{json.dumps(value)}`" for value in values.values()}
@@ -177,7 +177,7 @@ class CommandReference(SphinxDirective):
 
 
 def list_commands(group: Group, prefix: str) -> Iterator[tuple[str, Command]]:
-    """Yield the commands of capeval itself with their full names, without studies and plug-ins."""
+    """Yield capeval's own commands by full name, without studies and plug-ins."""
     for name in group.list_commands(Context(group)):
         command = group.get_command(Context(group), name)
         if isinstance(command, Group):

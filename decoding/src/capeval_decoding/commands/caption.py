@@ -28,7 +28,9 @@ EXAMPLES = examples(
 
 
 def run(
-    checkpoint: Annotated[Path, Argument(help="Checkpoint of 'capeval baselines train', or published.")],
+    checkpoint: Annotated[
+        Path, Argument(help="Checkpoint of 'capeval baselines train', or a published one.")
+    ],
     features: Annotated[Path, Argument(help="HDF5 file with image features.")],
     output: Annotated[
         Path | None, Option("--output", "-o", help="Results file.", show_default="standard output")
@@ -37,7 +39,9 @@ def run(
         Path | None, Option(help="Vocabulary of a published checkpoint, one word per line.")
     ] = None,
     constraints: ConstraintsFile = None,
-    at_least: Annotated[int, Option(min=0, help="Number of constraints that each caption must meet.")] = 1,
+    at_least: Annotated[
+        int, Option(min=0, help="Constraints that a caption must meet, or all if there are fewer.")
+    ] = 1,
     beam: Annotated[int, Option(min=1, help="Beam size.")] = 5,
     per_node: Annotated[int, Option(min=1, help="Maximum number of expansions per beam and state.")] = 2,
     most_words: Annotated[

@@ -31,7 +31,7 @@ def run(
         ),
     ] = None,
     least: Annotated[int, Option(min=1, help="Minimum number of occurrences of a word.")] = 5,
-    most_words: Annotated[int, Option(min=1, help="Maximum number of words per caption.")] = 20,
+    most_words: Annotated[int, Option(min=1, help="Words per caption; longer ones are truncated.")] = 20,
     embedding: Annotated[int, Option(min=1, help="Dimension of a learned word vector.")] = 1000,
     hidden: Annotated[int, Option(min=1, help="Dimension of the state of an LSTM cell.")] = 1200,
     attention: Annotated[int, Option(min=1, help="Dimension of the attention.")] = 768,
