@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, expect
 from tests.browser.conftest import DESKTOP
 from tests.server.processes import Server, running_postgres
 
-NOTICE = "The server does not answer at the moment. This page tries again by itself."
+NOTICE = "The server is not responding. This page retries automatically."
 
 
 def test_open_pages_go_on_by_themselves(browser: Browser, tmp_path: Path) -> None:

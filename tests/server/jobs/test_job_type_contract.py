@@ -133,8 +133,8 @@ def tell_webhook() -> Example:
 
     def state() -> str:
         page = olga.see(f"/{challenge.slug}/organize/notices/")
-        assert ("waits to be sent" in page) != ("attempt 1" in page)
-        return "waiting" if "waits to be sent" in page else "done"
+        assert ("submission_scored: pending" in page) != ("attempt 1" in page)
+        return "waiting" if "submission_scored: pending" in page else "done"
 
     return recurring("webhooks", state)
 

@@ -92,7 +92,7 @@ def test_a_challenge(phase: Phase) -> None:
     rules = texts(page("/small/rules/"))
     assert "Be fair." in rules
     assert "5 submissions a day, 20 in all" in rules
-    assert "What you declare with a submission" in rules
+    assert "Submission details" in rules
     for path in ("/nothing/", "/small/nothing/", "/small/nothing/cite/", "/small/nothing/plot.svg"):
         assert Client().get(path).status_code == 404
 

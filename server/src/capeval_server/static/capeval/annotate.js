@@ -1,6 +1,6 @@
-// The page on which people answer: one item at a time, and nothing that was typed is lost. What is typed is kept
-// in the browser at once and on the server a moment later; an answer is sent again until the server has it.
-// Choices have single keys, which can be changed or switched off, and an answer can be taken back within the batch.
+// The work page: shows one item at a time, and never loses typed text. Text is saved in the browser at once and on
+// the server a moment later. Answers are sent again until the server confirms them. Choices have single-key
+// shortcuts, which can be changed or disabled, and an answer can be undone within its batch.
 (() => {
   const work = document.getElementById("work");
   if (!work) return;
@@ -11,11 +11,11 @@
   const LONGEST_WAIT = 60000;
   let at = 0;
 
-  // Browsers may refuse to keep anything.
+  // Browsers may refuse access to the storage.
   const kept = {
     get: (name) => { try { return localStorage.getItem(name); } catch { return null; } },
-    set: (name, text) => { try { localStorage.setItem(name, text); } catch { /* The page still has it. */ } },
-    remove: (name) => { try { localStorage.removeItem(name); } catch { /* There is nothing then. */ } },
+    set: (name, text) => { try { localStorage.setItem(name, text); } catch { /* The page still contains the text. */ } },
+    remove: (name) => { try { localStorage.removeItem(name); } catch { /* Nothing is stored then. */ } },
   };
 
   const show = (index, focus) => {
@@ -23,7 +23,7 @@
     items.forEach((item, number) => { item.hidden = number !== at; });
     items[at].querySelector(".previous").disabled = at === 0;
     items[at].querySelector(".next").disabled = at === items.length - 1;
-    // Where a choice is made by a key, no field has the focus, and a screen reader says which item it is.
+    // Shortcuts work only without a focused field. Focusing the item makes screen readers announce it.
     if (focus) (items[at].querySelector("textarea") || items[at]).focus();
   };
 
@@ -43,7 +43,7 @@
     if (!item) return;
     item.classList.remove("done");
     item.querySelectorAll("input[type=radio]").forEach((radio) => { radio.checked = false; });
-    item.querySelector(".outcome").textContent = "Your answer stands until you send another.";
+    item.querySelector(".outcome").textContent = "Your answer is kept until you submit a new one.";
     work.hidden = false;
     finished.hidden = true;
     undo.disabled = answered.length === 0;
@@ -52,8 +52,8 @@
 
   const open = () => items.findIndex((item) => !item.classList.contains("done"));
 
-  // A connection that was lost without a word, as while a laptop slept, would be waited for without end. What the
-  // server got all the same is the same answer when it is sent again.
+  // Without a timeout, a connection that was lost silently, for example while a laptop slept, would be awaited
+  // forever. Sending an answer again is safe: it has an idempotency key.
   const post = (address, body) => {
     const stop = new AbortController();
     setTimeout(() => stop.abort(), LONGEST_WAIT);
@@ -62,9 +62,9 @@
     });
   };
 
-  // Activity renews the leases of all items of the page: at most each 30 s, less often where leases are long, and
-  // more often only where they last less than a minute. Activity since the latest renewal has one sent at the end of
-  // that time, so a lease never ends sooner after the last activity than it lasts.
+  // Activity renews the leases of all items on the page: at most every 30 s, less often if leases are long, and more
+  // often only if they last less than a minute. Activity since the latest renewal triggers a renewal at the end of
+  // the interval, so a lease never expires sooner than its full duration after the last activity.
   const LEASE = 1000 * Number(work.dataset.lease);
   const RENEW_AFTER = Math.min(Math.max(30000, LEASE / 3), LEASE / 2);
   const csrfToken = work.querySelector("[name=csrfmiddlewaretoken]").value;
@@ -79,7 +79,7 @@
 
   const renew = () => {
     noteRenewal();
-    // A renewal that fails is made up for by the next one.
+    // The next renewal makes up for a failed one.
     if (open() >= 0) post(work.dataset.renew, new URLSearchParams({ csrfmiddlewaretoken: csrfToken })).catch(() => {});
   };
 
@@ -106,7 +106,7 @@
 
     const say = (text, bad) => { outcome.textContent = text; outcome.classList.toggle("bad", Boolean(bad)); };
 
-    // What the rules say; where one asks, a field for the reason why the sentence is kept.
+    // Shows the findings of the rules and, if a rule requires one, the field for the reason to keep the sentence.
     const keep = form.querySelector(".keep");
     const clean = form.querySelector(".clean");
     const tell = (findings) => {
@@ -119,7 +119,7 @@
       }));
       const levels = findings.map((finding) => finding.level);
       clean.hidden = !findings.some((finding) => finding.rule === "invisible");
-      // What is blocked can't be kept: it is to be changed first.
+      // A sentence that breaks a blocking rule must be changed, so a reason does not help.
       keep.hidden = levels.includes("block") || !levels.includes("confirm");
     };
 
@@ -133,13 +133,13 @@
         try {
           const answer = await look(text);
           const found = answer.ok ? await answer.json() : null;
-          // What came meanwhile is asked about by itself.
+          // Text that was typed meanwhile gets its own check.
           if (!found || field.value !== text) return;
           if (text.length <= field.maxLength) words(found.words);
           tell(found.findings);
-        } catch { /* The server decides when the sentence is sent. */ }
+        } catch { /* The server checks again when the sentence is submitted. */ }
       };
-      // The writer sees the cleaned sentence before it is sent.
+      // The worker sees the cleaned sentence before it is submitted.
       clean.addEventListener("click", async (event) => {
         event.preventDefault();
         const text = field.value;
@@ -179,7 +179,7 @@
         else tell([]);
         draft = setTimeout(() => {
           const body = new URLSearchParams({ caption: field.value, csrfmiddlewaretoken: token });
-          // Where this fails, the browser has the text, and the next draft is sent.
+          // If this fails, the browser still has the text, and the next draft is sent.
           post(item.dataset.draft, body).then((answer) => { if (answer.ok) noteRenewal(); }).catch(() => {});
         }, DRAFT_AFTER);
       });
@@ -216,11 +216,11 @@
               (keep.hidden ? field : keep.querySelector("input")).focus();
             }
           }
-          else say("Not stored: this page is out of date. Your text is kept: please load the page again.", true);
+          else say("Not stored: this page is out of date. Your text is saved: please reload the page.", true);
           return;
         }
-      } catch { /* No connection: below, as for a server that is away. */ }
-      say("Not sent yet: the server can't be reached. Your answer is kept here and sent again by itself.", true);
+      } catch { /* No connection: handled below, like server errors. */ }
+      say("Not sent yet: the server can't be reached. Your answer is saved here and will be sent again automatically.", true);
       setTimeout(() => send(body, Math.min(2 * pause, LONGEST_PAUSE)), pause);
     };
 
@@ -251,7 +251,7 @@
     undo.addEventListener("click", takeBack);
   }
 
-  // The single keys: each choice's, and the last one for undoing.
+  // The shortcuts: one per choice, and the last one for undo.
   const fields = [...document.querySelectorAll(".keys .key")];
   const switched = document.getElementById("keys-on");
   const keysKept = `annotate-keys-${work.dataset.kind}`;
@@ -262,7 +262,7 @@
         switched.checked = earlier.on;
         fields.forEach((field, place) => { field.value = earlier.keys[place] || ""; });
       }
-    } catch { /* What was kept is of another form: the keys stay as they are. */ }
+    } catch { /* The stored keys are invalid: keep the defaults. */ }
     const keep = () => kept.set(
       keysKept, JSON.stringify({ on: switched.checked, keys: fields.map((field) => field.value) }),
     );

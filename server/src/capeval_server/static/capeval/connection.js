@@ -1,8 +1,8 @@
-// Says on an open page that the server does not answer, and takes that back when it does again. What asks
-// regularly goes on asking.
+// Shows a notice while the server does not respond, and removes it once it responds again. Elements that poll
+// the server keep polling.
 document.addEventListener("DOMContentLoaded", () => {
   const notice = document.getElementById("connection");
-  const missing = "The server does not answer at the moment. This page tries again by itself.";
+  const missing = "The server is not responding. This page retries automatically.";
 
   const say = (text) => {
     if (notice.textContent !== text) notice.textContent = text;

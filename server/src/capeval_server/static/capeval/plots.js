@@ -1,9 +1,9 @@
-// While a plot is being made, words say so, and the one that this tab had before is shown in gray.
+// While a plot is being rendered, shows a message and, in gray, the previous plot of this tab.
 (() => {
-  // In milliseconds. A plot that did not change is confirmed sooner, and is not shown in gray first.
+  // In milliseconds. An unchanged plot is confirmed sooner, so it is not shown in gray first.
   const patience = 200;
 
-  // Of a plot that is not there yet, the browser does not say which address it chose.
+  // Browsers do not report the chosen source of an image that is still loading.
   function chosen(plot) {
     const sources = [...plot.parentElement.querySelectorAll("source")];
     const source = sources.find((one) => matchMedia(one.media).matches);
@@ -12,7 +12,7 @@
 
   async function keep(plot) {
     const address = plot.currentSrc;
-    // The browser has it already: the server is not asked again.
+    // Read from the browser's cache, without another request.
     const answer = await fetch(address, { cache: "force-cache" });
     if (answer.ok) sessionStorage.setItem(address, await answer.text());
   }
@@ -35,7 +35,7 @@
 
   document.querySelectorAll("figure.plot").forEach((figure) => {
     const plot = figure.querySelector("img");
-    // Where nothing can be kept, as with a full storage, there is no earlier plot.
+    // If nothing can be stored, for example in a full storage, there is no previous plot.
     const kept = () => keep(plot).catch(() => {});
     plot.addEventListener("load", kept);
     if (plot.naturalWidth) {
@@ -44,7 +44,7 @@
     }
     const drawn = sessionStorage.getItem(chosen(plot));
     setTimeout(() => {
-      // It came meanwhile, or will not come.
+      // Loaded or failed meanwhile.
       if (plot.complete) return;
       if (drawn) showEarlier(figure, plot, drawn);
       sayWaiting(figure, plot, drawn);

@@ -1,4 +1,4 @@
-// Beside each time in UTC, the same time where the reader is.
+// Adds the reader's local time to each time in UTC.
 (() => {
   const day = new Intl.DateTimeFormat("sv-SE");
   const clock = new Intl.DateTimeFormat([], { hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZoneName: "short" });

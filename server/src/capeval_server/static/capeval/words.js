@@ -1,13 +1,12 @@
-// Counts the words of a sentence while it is typed, as scores count them: tokens without punctuation. The server's
-// tokenizer counts them a moment later, and its number replaces this one. The two agree on all 247,654 captions of COCO's
-// val2014 and of nocaps.
+// Counts the words of a sentence while it is typed, like the metrics: tokens without punctuation. A moment later, the
+// count of the server's tokenizer replaces this one. Both agree on all 247,654 captions of COCO val2014 and nocaps.
 globalThis.countWords = (() => {
   const END = "(?![\\p{L}\\p{N}])";
   const LETTER = "[\\p{L}\\p{M}\\p{N}_]";
   const NOT = `n['’]t${END}`;
   const NUMBER = `\\d+(?:,\\d+|:(?!\\d\\d[ap]m${END})\\d+)+`;
   const VOWELS = "[aeiouy]['’](?=[aeiou])";
-  // The first that fits at each place is a word; what fits none, such as a comma, is left out.
+  // The first alternative that matches is a word. Characters that match none, such as commas, are not counted.
   const WORD = new RegExp([
     "\\d+ \\d+/\\d+",
     `\\d+:\\d\\d(?=[ap]m${END})`,
@@ -21,7 +20,7 @@ globalThis.countWords = (() => {
     "[^\\s\\p{L}\\p{N}\\p{Extended_Pictographic}.,:;!?\"'`‘’“”…–—-]",
   ].join("|"), "gu");
   return (text) => {
-    // Capitals with "&" between them are one word, as "AT&T".
+    // Capitals joined by "&", such as "AT&T", are one word.
     const lower = text.replace(/[A-Z]+(?:&[A-Z]+)+/g, "x ").toLowerCase();
     return (lower.match(WORD) || []).length;
   };
