@@ -60,9 +60,9 @@ if not TYPE_CHECKING:
         if name in _MODULE_OF:
             value = getattr(import_module(f"capeval.{_MODULE_OF[name]}"), name)
         elif name == "__all__":
-            return sorted({*_MODULE_OF, *_metrics()}, key=lambda each: (each[0].islower(), each))
-        elif name[0].isupper() and name in _metrics():
-            value = _metrics()[name]
+            return sorted({*_MODULE_OF, *_load_metrics()}, key=lambda each: (each[0].islower(), each))
+        elif name[0].isupper() and name in _load_metrics():
+            value = _load_metrics()[name]
         else:
             raise AttributeError(f"module 'capeval' has no attribute {name!r}")
         globals()[name] = value
@@ -70,10 +70,10 @@ if not TYPE_CHECKING:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_MODULE_OF, *_metrics()})
+    return sorted({*globals(), *_MODULE_OF, *_load_metrics()})
 
 
-def _metrics() -> "Mapping[str, type[Metric]]":
+def _load_metrics() -> "Mapping[str, type[Metric]]":
     from capeval.metrics import CLASSES
 
     return CLASSES

@@ -162,12 +162,12 @@ def as_tokenizer(made: object, name: str, place: str) -> Tokenizer:
     return Tokenizer(function=made, name=name)
 
 
-def _adopt(entry: EntryPoint, loaded: object) -> None:
+def _register_plugin(entry: EntryPoint, loaded: object) -> None:
     version = f"-{entry.dist.version}" if entry.dist is not None else ""
     TOKENIZERS.add({entry.name: as_tokenizer(loaded, entry.name + version, entry.value)}, entry.module)
 
 
-TOKENIZERS: Registry[Tokenizer] = Registry("tokenizer", PluginGroup("capeval.tokenizers", _adopt))
+TOKENIZERS: Registry[Tokenizer] = Registry("tokenizer", PluginGroup("capeval.tokenizers", _register_plugin))
 """Tokenizers by name: `ptb`, `none` and the entry points of the group `capeval.tokenizers`."""
 
 TOKENIZERS.add({"ptb": Tokenizer(), "none": Tokenizer(kind="none")}, __name__)
@@ -198,9 +198,9 @@ def tokenize(captions: Sequence[str], tokenizer: Tokenizer | None = None) -> lis
     for position, caption in enumerate(texts):
         if not isinstance(caption, str):
             raise CaptionError(f"caption {position} must be a string (got {type(caption).__name__})")
-    checked = _checked(tokenizer)
+    checked = _check_tokenizer(tokenizer)
     if checked.kind == "function":
-        return _by_function(texts, checked)
+        return _call_tokenizer(texts, checked)
     try:
         return _native.tokenize(texts, checked.native)
     except UnicodeEncodeError as error:
@@ -209,7 +209,7 @@ def tokenize(captions: Sequence[str], tokenizer: Tokenizer | None = None) -> lis
         ) from None
 
 
-def _checked(tokenizer: Tokenizer | None) -> Tokenizer:
+def _check_tokenizer(tokenizer: Tokenizer | None) -> Tokenizer:
     if tokenizer is None:
         return Tokenizer()
     if not isinstance(tokenizer, Tokenizer):
@@ -219,25 +219,25 @@ def _checked(tokenizer: Tokenizer | None) -> Tokenizer:
     return tokenizer
 
 
-def _by_function(captions: list[str], tokenizer: Tokenizer) -> list[list[str]]:
+def _call_tokenizer(captions: list[str], tokenizer: Tokenizer) -> list[list[str]]:
     """Call the tokenizer's function on captions, and validate the tokens that it returns."""
     function: Any = tokenizer.function
     named = f"tokenizer {tokenizer.name!r}"
     if tokenizer.batched:
-        made = _called(function, captions, f"{named} failed on {_captions(len(captions))}")
+        made = _call(function, captions, f"{named} failed on {_format_count(len(captions))}")
         if not isinstance(made, list | tuple):
             raise CaptionError(
-                f"{named} must return a list of lists of strings for {_captions(len(captions))}"
+                f"{named} must return a list of lists of strings for {_format_count(len(captions))}"
                 f" (got {type(made).__name__})"
             )
         if len(made) != len(captions):
             raise CaptionError(
-                f"{named} must return one list of strings for each of {_captions(len(captions))}"
+                f"{named} must return one list of strings for each of {_format_count(len(captions))}"
                 f" (got {len(made):,})"
             )
     else:
         made = [
-            _called(function, caption, f"{named} failed on caption {shortened(caption)}")
+            _call(function, caption, f"{named} failed on caption {shortened(caption)}")
             for caption in captions
         ]
     for caption, tokens in zip(captions, made, strict=True):
@@ -245,14 +245,14 @@ def _by_function(captions: list[str], tokenizer: Tokenizer) -> list[list[str]]:
     return [list(tokens) for tokens in made]
 
 
-def _called(function: Callable[[Any], Any], argument: object, failure: str) -> Any:
+def _call(function: Callable[[Any], Any], argument: object, failure: str) -> Any:
     try:
         return function(argument)
     except Exception as error:
         raise CaptionError(f"{failure}: {type(error).__name__}: {error}") from error
 
 
-def _captions(count: int) -> str:
+def _format_count(count: int) -> str:
     return "1 caption" if count == 1 else f"{count:,} captions"
 
 
@@ -280,12 +280,12 @@ def _check_tokens(tokens: object, caption: str, named: str) -> None:
         ) from None
 
 
-def _for_kernels(captions: References | Candidates, tokenizer: Tokenizer) -> _native.Captions:
+def _to_native(captions: References | Candidates, tokenizer: Tokenizer) -> _native.Captions:
     """Return captions for the kernels; tokens of a custom function are joined by single spaces."""
     if tokenizer.kind != "function":
         return captions.native
     texts = [caption for group in captions.values() for caption in group]
-    joined = [" ".join(tokens) for tokens in _by_function(texts, tokenizer)]
+    joined = [" ".join(tokens) for tokens in _call_tokenizer(texts, tokenizer)]
     ends = np.cumsum(captions.counts).tolist()
     groups = [joined[start:end] for start, end in zip([0, *ends], ends, strict=False)]
     return _native.Captions.from_groups(list(captions.image_ids), groups)
@@ -302,7 +302,7 @@ def tokenized(
     """
     if not isinstance(references, TokenizedReferences):
         return TokenizedReferences(References(references), tokenizer)
-    if tokenizer is not None and _checked(tokenizer) != references.tokenizer:
+    if tokenizer is not None and _check_tokenizer(tokenizer) != references.tokenizer:
         raise OptionError(
             f"'tokenizer' must be the tokenizer of the tokenized references, {references.tokenizer}"
             f" (got {tokenizer})"
@@ -318,11 +318,11 @@ class TokenizedReferences:
 
     def __init__(self, references: References, tokenizer: Tokenizer | None = None) -> None:
         self.references = references
-        self.tokenizer = _checked(tokenizer)
+        self.tokenizer = _check_tokenizer(tokenizer)
         # Shared by all signatures, so that it is computed once.
         self.digest = Digest(references)
         self.native = _native.TokenizedReferences(
-            _for_kernels(references, self.tokenizer), self.tokenizer.native
+            _to_native(references, self.tokenizer), self.tokenizer.native
         )
 
     def __len__(self) -> int:
@@ -361,7 +361,7 @@ class TokenizedCandidates:
         self.references = references
         tokenizer = references.tokenizer
         self.native = _native.TokenizedCandidates(
-            references.native, _for_kernels(candidates, tokenizer), positions, tokenizer.native
+            references.native, _to_native(candidates, tokenizer), positions, tokenizer.native
         )
         self.candidates = candidates
 

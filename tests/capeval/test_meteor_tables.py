@@ -143,7 +143,7 @@ def no_cache(tmp_path: Path, sound: bytes, monkeypatch: pytest.MonkeyPatch) -> I
     (tmp_path / "file").touch()
     folder = tmp_path / "file" / "cache"
     monkeypatch.setenv(compiled_files.CACHE, str(folder))
-    monkeypatch.setattr(meteor, "_compiled", lambda _: sound)
+    monkeypatch.setattr(meteor, "_compile", lambda _: sound)
     compiled_files.temporary_folder.cache_clear()
     yield folder
     compiled_files.temporary_folder.cache_clear()

@@ -25,7 +25,7 @@ def written_whole(path: str | Path) -> Iterator[IO[bytes]]:
             The error names `path`.
     """
     path = Path(path)
-    with naming_file(path), _written_whole(path) as file:
+    with naming_file(path), _open_replacement(path) as file:
         yield file
 
 
@@ -41,10 +41,10 @@ def naming_file(name: str | Path) -> Iterator[None]:
 
 
 @contextmanager
-def _written_whole(path: Path) -> Iterator[IO[bytes]]:
+def _open_replacement(path: Path) -> Iterator[IO[bytes]]:
     from tempfile import mkstemp
 
-    mode = _mode(path)
+    mode = _get_mode(path)
     if mode is not None and not stat.S_ISREG(mode):
         # A terminal, a pipe or /dev/null can be written to but not replaced.
         with path.open("wb") as file:
@@ -64,7 +64,7 @@ def _written_whole(path: Path) -> Iterator[IO[bytes]]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        unfinished.chmod(_permissions(mode))
+        unfinished.chmod(_get_permissions(mode))
         unfinished.replace(path)
     except BaseException:
         unfinished.unlink(missing_ok=True)
@@ -77,23 +77,23 @@ def check_writable(path: Path) -> None:
     Raises:
         OSError: `path` is a folder, or its parent folder does not exist or is not writable.
     """
-    mode = _mode(path)
+    mode = _get_mode(path)
     if mode is not None and stat.S_ISDIR(mode):
-        raise _failure(errno.EISDIR, path)
+        raise _make_error(errno.EISDIR, path)
     if mode is not None and not stat.S_ISREG(mode):
         return
     folder = path.resolve().parent
     if not folder.is_dir():
-        raise _failure(errno.ENOENT, path)
+        raise _make_error(errno.ENOENT, path)
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise _failure(errno.EACCES, path)
+        raise _make_error(errno.EACCES, path)
 
 
-def _failure(number: int, path: Path) -> OSError:
+def _make_error(number: int, path: Path) -> OSError:
     return OSError(number, os.strerror(number), str(path))
 
 
-def _mode(path: Path) -> int | None:
+def _get_mode(path: Path) -> int | None:
     """Return the type and permissions of a file, or None if it does not exist."""
     try:
         return path.stat().st_mode
@@ -101,7 +101,7 @@ def _mode(path: Path) -> int | None:
         return None
 
 
-def _permissions(mode: int | None) -> int:
+def _get_permissions(mode: int | None) -> int:
     if mode is not None:
         return mode & 0o777
     # The process's umask can only be read by setting it.

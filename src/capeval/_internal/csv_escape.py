@@ -22,12 +22,12 @@ def plain(text: str) -> str:
 
     Numbers, including negative ones, are not formulas and remain unchanged.
     """
-    return f"'{text}" if _is_guarded(text) and not is_number(text) else text
+    return f"'{text}" if _needs_escape(text) and not is_number(text) else text
 
 
 def original(text: str) -> str:
     """Reverse `plain`, also for files of older versions, which escaped numbers."""
-    return text[1:] if text.startswith("'") and _is_guarded(text) else text
+    return text[1:] if text.startswith("'") and _needs_escape(text) else text
 
 
 def plain_row(cells: Iterable[object]) -> list[object]:
@@ -35,7 +35,7 @@ def plain_row(cells: Iterable[object]) -> list[object]:
     return [plain(cell) if isinstance(cell, str) else cell for cell in cells]
 
 
-def _is_guarded(text: str) -> bool:
+def _needs_escape(text: str) -> bool:
     # Text that begins with an apostrophe and a formula gets a second apostrophe, so `original` can reverse
     # it.
     return text.lstrip(" '").startswith(_FORMULA)

@@ -20,23 +20,24 @@ def html_table(
         rows: The text of each cell.
         notes: Lines below the table by title; a click on the title expands them.
     """
-    head = "".join(_cell("th", name, place) for place, name in enumerate(columns))
+    head = "".join(_render_cell("th", name, place) for place, name in enumerate(columns))
     body = "".join(
-        f"<tr>{''.join(_cell('td', text, place) for place, text in enumerate(row))}</tr>" for row in rows
+        f"<tr>{''.join(_render_cell('td', text, place) for place, text in enumerate(row))}</tr>"
+        for row in rows
     )
-    below = "".join(_note(title, lines) for title, lines in (notes or {}).items())
+    below = "".join(_render_note(title, lines) for title, lines in (notes or {}).items())
     table = f'<table style="{_TABLE}"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
     return f"<div>{table}{below}</div>"
 
 
-def _note(title: str, lines: Sequence[str]) -> str:
+def _render_note(title: str, lines: Sequence[str]) -> str:
     from html import escape
 
     content = "".join(f"<div>{escape(line)}</div>" for line in lines)
     return f"<details><summary>{escape(title)}</summary>{content}</details>"
 
 
-def _cell(tag: str, text: str, place: int) -> str:
+def _render_cell(tag: str, text: str, place: int) -> str:
     from html import escape
 
     side = "right" if place else "left"

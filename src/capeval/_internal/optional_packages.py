@@ -56,7 +56,7 @@ def install_command(package: str, extra: str = "") -> str:
         extra: The extra to name if several contain the package.
     """
     wanted = f"capeval[{extra}]"
-    found = sorted(_find_requirements(_normalized(package)), key=lambda each: (each != wanted, each))
+    found = sorted(_find_requirements(_normalize(package)), key=lambda each: (each != wanted, each))
     if found:
         return f"pip install '{found[0]}'"
     return f"pip install {package}" if package in _WITHOUT_EXTRA else ""
@@ -81,7 +81,7 @@ def _find_requirements(package: str) -> set[str]:
             needed, _, marker = requirement.partition(";")
             name = re.match(r"[\w.-]+", needed)
             extra = re.search(r"""extra\s*==\s*["']([^"']+)""", marker)
-            if name is None or _normalized(name[0]) != package:
+            if name is None or _normalize(name[0]) != package:
                 continue
             if extra:
                 found.add(f"{distribution}[{extra[1]}]")
@@ -90,5 +90,5 @@ def _find_requirements(package: str) -> set[str]:
     return found
 
 
-def _normalized(name: str) -> str:
+def _normalize(name: str) -> str:
     return name.replace("_", "-").replace(".", "-").lower()

@@ -66,7 +66,7 @@ class PluginGroup:
 
     def _load(self, entry: EntryPoint) -> None:
         distribution = entry.dist.name if entry.dist is not None else entry.module
-        with self._named(distribution):
+        with self._set_loading(distribution):
             try:
                 loaded = entry.load()
                 if self._adopt is not None:
@@ -78,7 +78,7 @@ class PluginGroup:
                 warnings.warn(f"{message}: {type(error).__name__}: {error}", CapevalWarning, stacklevel=4)
 
     @contextmanager
-    def _named(self, distribution: str) -> Iterator[None]:
+    def _set_loading(self, distribution: str) -> Iterator[None]:
         self._loading = distribution
         try:
             yield

@@ -82,7 +82,7 @@ class COCOEvalCap:
         tokenizer = PTBTokenizer()
         gts = tokenizer.tokenize({image: self.coco.imgToAnns.get(image, ()) for image in images})
         res = tokenizer.tokenize({image: self.cocoRes.imgToAnns.get(image, ()) for image in images})
-        for (scorer, method), (score, scores) in _scored(self._scorers(), gts, res):
+        for (scorer, method), (score, scores) in _score_all(self._create_scorers(), gts, res):
             # SPICE returns scores in the order of sorted ids. pycocoevalcap assigns them in the given order.
             of = sorted(gts) if isinstance(scorer, spice.Spice) else list(gts)
             if isinstance(method, list):
@@ -94,7 +94,7 @@ class COCOEvalCap:
                 self.setImgToEvalImgs(scores, of, method)
         self.setEvalImgs()
 
-    def _scorers(self) -> list[tuple[Any, str | list[str]]]:
+    def _create_scorers(self) -> list[tuple[Any, str | list[str]]]:
         scorers: list[tuple[Any, str | list[str]]] = [
             (Bleu(4), ["Bleu_1", "Bleu_2", "Bleu_3", "Bleu_4"]),
             (Meteor(), "METEOR"),
@@ -122,7 +122,7 @@ class COCOEvalCap:
         self.evalImgs = list(self.imgToEval.values())
 
 
-def _scored(
+def _score_all(
     scorers: Sequence[tuple[Any, Any]], gts: Captions, res: Captions
 ) -> Iterable[tuple[tuple[Any, Any], tuple[Any, Any]]]:
     """Yield each scorer with the result of its `compute_score`.
@@ -131,16 +131,16 @@ def _scored(
     the captions themselves.
     """
     images: list[Hashable] = list(gts)
-    ours = [scorer for scorer, _ in scorers if _is_ours(scorer)]
+    ours = [scorer for scorer, _ in scorers if _is_own_scorer(scorer)]
     report = report_of([scorer.metric for scorer in ours], gts, res) if ours else None
     for each in scorers:
         scorer = each[0]
-        if report is not None and _is_ours(scorer):
+        if report is not None and _is_own_scorer(scorer):
             yield each, scorer.result(report, images)
         else:
             yield each, scorer.compute_score(gts, res)
 
 
-def _is_ours(scorer: object) -> bool:
+def _is_own_scorer(scorer: object) -> bool:
     # A subclass in a script may override `compute_score`.
     return isinstance(scorer, Scorer) and type(scorer).__module__.startswith("capeval.compat.")

@@ -26,7 +26,7 @@ def install() -> None:
         MismatchError: A module of pycocoevalcap was already imported.
     """
     package = import_module("capeval.compat")
-    modules = {_NAME: _alias(package)} | {
+    modules = {_NAME: _create_alias(package)} | {
         found.name.replace(package.__name__, _NAME, 1): import_module(found.name)
         for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
     }
@@ -41,7 +41,7 @@ def install() -> None:
     sys.modules.update(modules)
 
 
-def _alias(package: ModuleType) -> ModuleType:
+def _create_alias(package: ModuleType) -> ModuleType:
     alias = ModuleType(_NAME, package.__doc__)
     alias.__dict__.update({name: value for name, value in vars(package).items() if not name.startswith("__")})
     # The spec still leads to the installed package, which contains METEOR's words.

@@ -61,7 +61,7 @@ class Pairs:
         """Return the number of pairs."""
         return len(self.crefs)
 
-    def _report(self, metric: Metric) -> Report:
+    def _score_pairs(self, metric: Metric) -> Report:
         missing = [place for place, test in enumerate(self.ctest) if test is None]
         if missing:
             raise CaptionError(f"pair {missing[0] + 1} must have a candidate (got none)")

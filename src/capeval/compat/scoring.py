@@ -45,7 +45,7 @@ def report_of(metrics: list[Metric], gts: Captions, res: Captions) -> Report:
             )
         if len(candidates) != 1:
             raise MismatchError(f"'res' must have one caption for image {image!r} (got {len(candidates)})")
-    if _has_other_ids(gts) or _has_other_ids(res):
+    if _needs_repr_ids(gts) or _needs_repr_ids(res):
         names = {image: repr(image) for image in (*gts, *res)}
         if len(set(names.values())) < len(names):
             raise CaptionError("each image id must have a unique 'repr' (got two equal ones)")
@@ -53,7 +53,7 @@ def report_of(metrics: list[Metric], gts: Captions, res: Captions) -> Report:
     return evaluate(References(gts), Candidates(res), metrics, tokenizer=Tokenizer(kind="none"))
 
 
-def _has_other_ids(captions: Captions) -> bool:
+def _needs_repr_ids(captions: Captions) -> bool:
     """Return whether image ids are not all integers or all strings.
 
     Dense captioning, for example, has tuples as ids. Such ids are replaced by their `repr`, also in messages.

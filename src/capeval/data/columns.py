@@ -91,44 +91,44 @@ def find_columns(names: Sequence[str], columns: Columns, noun: str = "column") -
     Raises:
         FormatError: A column is missing or ambiguous.
     """
-    ids, captions = _usual(names, columns.role)
+    ids, captions = _match_common_names(names, columns.role)
     return (
-        _one(
-            _possible(names, ids, columns.id_column, columns.other_id_column),
+        _require_one(
+            _list_possible(names, ids, columns.id_column, columns.other_id_column),
             f"image id {noun}",
             columns.id_column,
             names,
-            _ask("id_column", columns.role),
+            _describe_option("id_column", columns.role),
         ),
-        _one(
-            _possible(names, captions, columns.caption_column, columns.other_caption_column),
+        _require_one(
+            _list_possible(names, captions, columns.caption_column, columns.other_caption_column),
             f"caption {noun}",
             columns.caption_column,
             names,
-            _ask("caption_column", columns.role),
+            _describe_option("caption_column", columns.role),
         ),
     )
 
 
 def have_columns(names: Sequence[str], columns: Columns) -> bool:
     """Return whether an image id column and a caption column are among the names."""
-    ids, captions = _usual(names, columns.role)
+    ids, captions = _match_common_names(names, columns.role)
     return bool(
-        _possible(names, ids, columns.id_column, columns.other_id_column)
-        and _possible(names, captions, columns.caption_column, columns.other_caption_column)
+        _list_possible(names, ids, columns.id_column, columns.other_id_column)
+        and _list_possible(names, captions, columns.caption_column, columns.other_caption_column)
     )
 
 
-def _usual(names: Sequence[str], role: Role) -> tuple[list[str], list[str]]:
-    ids = _of(names, _IMAGE_ID) or _of(names, _IDS)
-    return ids, _of(names, _CAPTIONS[role]) or _of(names, _TEXTS)
+def _match_common_names(names: Sequence[str], role: Role) -> tuple[list[str], list[str]]:
+    ids = _match_names(names, _IMAGE_ID) or _match_names(names, _IDS)
+    return ids, _match_names(names, _CAPTIONS[role]) or _match_names(names, _TEXTS)
 
 
-def _of(names: Sequence[str], usual: Sequence[str]) -> list[str]:
+def _match_names(names: Sequence[str], usual: Sequence[str]) -> list[str]:
     return [name for name in names if "_".join(name.casefold().replace("-", " ").split()) in usual]
 
 
-def _possible(names: Sequence[str], usual: list[str], named: str | None, other: str | None) -> list[str]:
+def _list_possible(names: Sequence[str], usual: list[str], named: str | None, other: str | None) -> list[str]:
     """Return the candidate columns."""
     if named is not None:
         return [name for name in names if name == named]
@@ -136,7 +136,7 @@ def _possible(names: Sequence[str], usual: list[str], named: str | None, other: 
     return usual if other in usual else [*usual, *(name for name in names if name == other)]
 
 
-def _one(possible: list[str], what: str, named: str | None, names: Sequence[str], ask: str) -> str:
+def _require_one(possible: list[str], what: str, named: str | None, names: Sequence[str], ask: str) -> str:
     if len(possible) == 1:
         return possible[0]
     if possible:
@@ -151,6 +151,6 @@ def _one(possible: list[str], what: str, named: str | None, names: Sequence[str]
     raise FormatError(message, kind=FormatErrorKind.MISSING_FIELD, field=named)
 
 
-def _ask(option: str, role: Role) -> str:
+def _describe_option(option: str, role: Role) -> str:
     prefix = "reference-" if role is Role.REFERENCES else ""
     return f"set it with {option!r} (on the command line: --{prefix}{option.replace('_', '-')})"

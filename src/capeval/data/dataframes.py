@@ -30,13 +30,13 @@ def arrow_stream(table: Any, columns: Columns) -> object | None:
     if isinstance(table, Sequence):
         return None
     if _is_pandas(table):
-        return _stream_of_pandas(table, columns)
+        return _convert_pandas(table, columns)
     if not hasattr(table, "__arrow_c_stream__"):
-        table = _interchanged(table)
+        table = _convert_interchange(table)
     return table.__arrow_c_stream__()  # type: ignore[no-any-return]
 
 
-def _interchanged(table: Any) -> Any:
+def _convert_interchange(table: Any) -> Any:
     """Convert a table of the older protocol `__dataframe__` to Arrow."""
     name = type(table).__name__
     try:
@@ -68,12 +68,12 @@ def values_of(table: Any, columns: Columns) -> tuple[list[Any], list[Any]]:
         CaptionError: A column is missing or ambiguous, or a row lacks a column.
     """
     if isinstance(table, Sequence):
-        return _of_objects(table, columns)
-    image, caption = found_columns(_names(table), columns)
-    return _values(table, image), _values(table, caption)
+        return _read_objects(table, columns)
+    image, caption = found_columns(_list_names(table), columns)
+    return _get_values(table, image), _get_values(table, caption)
 
 
-def _of_objects(rows: Sequence[Any], columns: Columns) -> tuple[list[Any], list[Any]]:
+def _read_objects(rows: Sequence[Any], columns: Columns) -> tuple[list[Any], list[Any]]:
     fields = found_columns(list(rows[0]), columns)
     for number, row in enumerate(rows):
         for field in fields:
@@ -87,30 +87,30 @@ def _is_pandas(table: Any) -> bool:
     return hasattr(table, "iloc") and hasattr(table, "columns")
 
 
-def _stream_of_pandas(frame: Any, columns: Columns) -> object | None:
+def _convert_pandas(frame: Any, columns: Columns) -> object | None:
     """Return a pandas frame as the capsule of an Arrow stream.
 
     The result is None if a column has objects of several types, or if pyarrow is not installed.
     """
-    image, caption = found_columns(_names(frame), columns)
+    image, caption = found_columns(_list_names(frame), columns)
     try:
         import pyarrow as pa
 
-        table = pa.table({name: pa.array(_column(frame, name)) for name in (image, caption)})
+        table = pa.table({name: pa.array(_get_column(frame, name)) for name in (image, caption)})
         return table.__arrow_c_stream__()  # type: ignore[no-any-return]
     except (ImportError, ValueError, TypeError, OverflowError, NotImplementedError):
         return None
 
 
-def _names(frame: Any) -> list[Any]:
+def _list_names(frame: Any) -> list[Any]:
     # The index levels of a pandas frame also have names, and may contain the ids.
     return [*frame.columns, *(name for name in frame.index.names if name not in frame.columns)]
 
 
-def _column(frame: Any, name: str) -> Any:
+def _get_column(frame: Any, name: str) -> Any:
     return frame[name] if name in frame.columns else frame.index.get_level_values(name)
 
 
-def _values(frame: Any, name: str) -> list[Any]:
-    values: list[Any] = _column(frame, name).tolist()
+def _get_values(frame: Any, name: str) -> list[Any]:
+    values: list[Any] = _get_column(frame, name).tolist()
     return values

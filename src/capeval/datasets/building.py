@@ -133,7 +133,7 @@ def load_plans(path: str | Path, images: Sequence[ImageId], *, seed: int = 0) ->
         OptionError: A number is below 1.
         OSError: The file can't be read.
     """
-    content = _plans_of(Path(path))
+    content = _read_plans(Path(path))
     listed = {
         image for plan in content.values() if isinstance(plan["images"], list) for image in plan["images"]
     }
@@ -146,7 +146,7 @@ def load_plans(path: str | Path, images: Sequence[ImageId], *, seed: int = 0) ->
     }
 
 
-def _plans_of(path: Path) -> dict[str, dict[str, Any]]:
+def _read_plans(path: Path) -> dict[str, dict[str, Any]]:
     def wrong(message: str) -> FormatError:
         return FormatError(message, kind=FormatErrorKind.WRONG_TYPE, path=path)
 
@@ -190,19 +190,19 @@ def build_dataset(captions: ReferencesLike, splits: Mapping[str, SplitPlan], *, 
     if not splits:
         raise OptionError("a dataset must have at least one split (got none)")
     captions = References(captions)
-    _require_apart(splits)
+    _require_disjoint(splits)
     built, unused = {}, {}
     for name, plan in splits.items():
         _check_plan(name, plan)
         missing = [image for image in plan.images if image not in captions]
         if missing:
             raise MismatchError(f"split {name!r}: {first_few(missing)} not among those with captions")
-        built[name], rest = _split(name, plan, captions, seed)
+        built[name], rest = _build_split(name, plan, captions, seed)
         unused.update(rest)
     return Dataset(splits=built, unused=unused, seed=seed)
 
 
-def _split(
+def _build_split(
     name: str, plan: SplitPlan, captions: References, seed: int
 ) -> tuple[BuiltSplit, dict[ImageId, list[str]]]:
     chosen = named_generator(seed, f"many/{name}").permutation(len(plan.images))[: plan.many_images]
@@ -238,7 +238,7 @@ def _split(
     return split, unused
 
 
-def _require_apart(splits: Mapping[str, SplitPlan]) -> None:
+def _require_disjoint(splits: Mapping[str, SplitPlan]) -> None:
     homes: dict[ImageId, str] = {}
     for name, plan in splits.items():
         for image in plan.images:

@@ -59,14 +59,14 @@ def load_flickr8k(ratings: File, captions: File) -> tuple[References, Ratings]:
         FormatError: A file is invalid; the error names the line.
         OSError: A file can't be read.
     """
-    texts = _captions(captions)
+    texts = _read_captions(captions)
     with naming(ratings):
-        rows = _rows(ratings, texts)
+        rows = _read_rows(ratings, texts)
         first = rows[0]
         if _is_expert(first.numbers):
-            return _expert(rows, texts, own=False)
-        if _share(first.numbers) is not None:
-            return _crowdflower(rows, texts)
+            return _parse_expert(rows, texts, own=False)
+        if _parse_share(first.numbers) is not None:
+            return _parse_crowdflower(rows, texts)
         expected = "three ratings from 1 to 4; or the share of yes, the number of yes and the number of no"
         raise wrong_line(first.line, expected, ", ".join(first.numbers))
 
@@ -89,9 +89,9 @@ def load_flickr8k_expert(ratings: File, captions: File, *, own: bool = False) ->
         FormatError: A file is invalid; the error names the line.
         OSError: A file can't be read.
     """
-    texts = _captions(captions)
+    texts = _read_captions(captions)
     with naming(ratings):
-        return _expert(_rows(ratings, texts), texts, own=own)
+        return _parse_expert(_read_rows(ratings, texts), texts, own=own)
 
 
 def load_flickr8k_crowdflower(ratings: File, captions: File) -> tuple[References, Ratings]:
@@ -115,26 +115,26 @@ def load_flickr8k_crowdflower(ratings: File, captions: File) -> tuple[References
         FormatError: A file is invalid, or no caption of an image remains; the error names the line.
         OSError: A file can't be read.
     """
-    texts = _captions(captions)
+    texts = _read_captions(captions)
     with naming(ratings):
-        return _crowdflower(_rows(ratings, texts), texts)
+        return _parse_crowdflower(_read_rows(ratings, texts), texts)
 
 
-def _captions(file: File) -> _Captions:
+def _read_captions(file: File) -> _Captions:
     texts: dict[str, str] = {}
     of_image: dict[str, list[str]] = {}
     with naming(file):
-        for line, (name, caption) in _tabbed(file, 2):
+        for line, (name, caption) in _split_lines(file, 2):
             if "#" not in name or name in texts:
                 raise wrong_line(line, "a new caption id such as image.jpg#0", repr(name))
             texts[name] = caption
-            of_image.setdefault(_image(name), []).append(caption)
+            of_image.setdefault(_get_image(name), []).append(caption)
     return _Captions(texts, of_image)
 
 
-def _rows(file: File, captions: _Captions) -> list[_Row]:
+def _read_rows(file: File, captions: _Captions) -> list[_Row]:
     rows = []
-    for line, (image, caption, *numbers) in _tabbed(file, 5):
+    for line, (image, caption, *numbers) in _split_lines(file, 5):
         if image not in captions.of_image or caption not in captions.texts:
             unknown = caption if image in captions.of_image else image
             raise wrong_line(line, "an image and a caption of the captions file", repr(unknown))
@@ -143,21 +143,23 @@ def _rows(file: File, captions: _Captions) -> list[_Row]:
     return rows
 
 
-def _expert(rows: Sequence[_Row], captions: _Captions, *, own: bool) -> tuple[References, Ratings]:
+def _parse_expert(rows: Sequence[_Row], captions: _Captions, *, own: bool) -> tuple[References, Ratings]:
     for row in rows:
         if not _is_expert(row.numbers):
             raise wrong_line(row.line, "three ratings from 1 to 4", ", ".join(row.numbers))
-    rated = [row for row in rows if own or _image(row.caption) != row.image]
+    rated = [row for row in rows if own or _get_image(row.caption) != row.image]
     require_ratings([row.image for row in rated])
     references = {row.image: captions.of_image[row.image] for row in rated}
-    return References(references), _ratings(rated, captions, [list(map(float, row.numbers)) for row in rated])
+    return References(references), _build_ratings(
+        rated, captions, [list(map(float, row.numbers)) for row in rated]
+    )
 
 
-def _crowdflower(rows: Sequence[_Row], captions: _Captions) -> tuple[References, Ratings]:
+def _parse_crowdflower(rows: Sequence[_Row], captions: _Captions) -> tuple[References, Ratings]:
     references = {row.image: list(captions.of_image[row.image]) for row in rows}
     shares = []
     for row in rows:
-        share = _share(row.numbers)
+        share = _parse_share(row.numbers)
         if share is None:
             expected = "the share of yes, the number of yes and the number of no"
             raise wrong_line(row.line, expected, ", ".join(row.numbers))
@@ -168,10 +170,10 @@ def _crowdflower(rows: Sequence[_Row], captions: _Captions) -> tuple[References,
         if not left:
             expected = f"a candidate that is not the last remaining caption of {row.image!r}"
             raise wrong_line(row.line, expected, repr(row.caption))
-    return References(references), _ratings(rows, captions, shares)
+    return References(references), _build_ratings(rows, captions, shares)
 
 
-def _ratings(rows: Sequence[_Row], captions: _Captions, values: list[list[float]]) -> Ratings:
+def _build_ratings(rows: Sequence[_Row], captions: _Captions, values: list[list[float]]) -> Ratings:
     return Ratings(
         image_ids=tuple(row.image for row in rows),
         captions=tuple(captions.texts[row.caption] for row in rows),
@@ -183,7 +185,7 @@ def _is_expert(numbers: Sequence[str]) -> bool:
     return all(number in _SCALE for number in numbers)
 
 
-def _share(numbers: Sequence[str]) -> float | None:
+def _parse_share(numbers: Sequence[str]) -> float | None:
     """Return the share of yes, or None if it does not match the two numbers of votes."""
     try:
         share, yes, no = float(numbers[0]), int(numbers[1]), int(numbers[2])
@@ -194,11 +196,11 @@ def _share(numbers: Sequence[str]) -> float | None:
     return share
 
 
-def _image(caption: str) -> str:
+def _get_image(caption: str) -> str:
     return caption.rpartition("#")[0]
 
 
-def _tabbed(file: File, count: int) -> Iterator[tuple[int, list[str]]]:
+def _split_lines(file: File, count: int) -> Iterator[tuple[int, list[str]]]:
     """Yield the number of each line, and its fields, separated by tabs and not quoted."""
     for number, line in text_lines(file):
         fields = line.split("\t")

@@ -206,7 +206,7 @@ def load_captions(path: str | Path) -> References:
         OSError: The file can't be read.
     """
     references = load_references(path)
-    numbers = _numbers(references.image_ids)
+    numbers = _parse_numbers(references.image_ids)
     if numbers is None:
         return references
     return References({number: references[image] for image, number in numbers.items()})
@@ -227,9 +227,9 @@ def load_domains(path: str | Path, *, images: Iterable[ImageId] | None = None) -
     """
     domains: Domains = {name: [] for name in DOMAINS}
     for label, ids in load_subsets(path).items():
-        domains[_domain(label, path)] += ids
+        domains[_normalize_domain(label, path)] += ids
     every = [image for ids in domains.values() for image in ids]
-    numbers = _numbers(every)
+    numbers = _parse_numbers(every)
     if numbers is not None:
         domains = {name: [numbers[image] for image in ids] for name, ids in domains.items()}
         every = list(numbers.values())
@@ -263,7 +263,7 @@ def load_image_ids(path: str | Path) -> dict[ImageId, ImageId]:
     return ids
 
 
-def _domain(label: str, path: str | Path) -> str:
+def _normalize_domain(label: str, path: str | Path) -> str:
     plain = label.lower().replace("_", "-").replace("out-of-", "out-").removesuffix("-domain")
     name = f"{plain}-domain"
     if name not in DOMAINS:
@@ -272,7 +272,7 @@ def _domain(label: str, path: str | Path) -> str:
     return name
 
 
-def _numbers(images: Iterable[ImageId]) -> dict[ImageId, int] | None:
+def _parse_numbers(images: Iterable[ImageId]) -> dict[ImageId, int] | None:
     """Return the numbers in ids such as `17.jpg`, or None if an id has a different form."""
     numbers = {}
     for image in images:

@@ -50,7 +50,7 @@ def load_abstract50s(folder: Path) -> tuple[Pair, ...]:
         DependencyError: scipy is not installed.
         OSError: A file can't be read.
     """
-    candidates_b, candidates_c = (_plain_or_gzip(folder, f"abstract_cands{side}.json") for side in "BC")
+    candidates_b, candidates_c = (_find_file(folder, f"abstract_cands{side}.json") for side in "BC")
     return load_triplets(folder / _ABSTRACT_TRIPLETS, (candidates_b, candidates_c))
 
 
@@ -67,11 +67,11 @@ def load_pascal50s(folder: Path) -> tuple[tuple[Pair, ...], tuple[Pair, ...]]:
         DependencyError: scipy is not installed.
         OSError: A file can't be read.
     """
-    preferences = load_pascal_preferences(_plain_or_gzip(folder, "pascal_50s_5refs.json"))
+    preferences = load_pascal_preferences(_find_file(folder, "pascal_50s_5refs.json"))
     return preferences, load_pascal_pairs(folder / _PASCAL_PAIRS)
 
 
-def _plain_or_gzip(folder: Path, name: str) -> Path:
+def _find_file(folder: Path, name: str) -> Path:
     return next((path for path in (folder / name, folder / f"{name}.gz") if path.exists()), folder / name)
 
 
@@ -94,24 +94,26 @@ def load_triplets(triplets: File, candidates: tuple[File, File], *, references: 
         OSError: A file can't be read.
     """
     with naming(triplets):
-        rows = _field(_matlab(triplets), "triplets")
+        rows = _get_field(_read_matlab(triplets), "triplets")
         if not len(rows) or len(rows) % references:
             message = f"'triplets' must have {references} rows per pair (got {len(rows):,} rows)"
             raise FormatError(message, kind=FormatErrorKind.WRONG_LENGTH, field="triplets")
-    first, second = (_candidates(file, len(rows) // references) for file in candidates)
+    first, second = (_read_candidates(file, len(rows) // references) for file in candidates)
     with naming(triplets):
         blocks = (
             [(f"triplets[{row}]", rows[row]) for row in range(start, start + references)]
             for start in range(0, len(rows), references)
         )
-        return tuple(_judged(*sides) for sides in zip(first, second, blocks, strict=True))
+        return tuple(_build_judged_pair(*sides) for sides in zip(first, second, blocks, strict=True))
 
 
-def _judged(first: tuple[str, str], second: tuple[str, str], block: Sequence[tuple[str, Any]]) -> Pair:
+def _build_judged_pair(
+    first: tuple[str, str], second: tuple[str, str], block: Sequence[tuple[str, Any]]
+) -> Pair:
     """Create a pair with its votes from its triplets and its candidates, each with its image."""
-    triplets = [_triplet(row, entry) for entry, row in block]
-    sides = {(_squeezed(b), _squeezed(c)) for _, b, c, _ in triplets}
-    if sides != {(_squeezed(second[1]), _squeezed(first[1]))}:
+    triplets = [_parse_triplet(row, entry) for entry, row in block]
+    sides = {(_collapse_spaces(b), _collapse_spaces(c)) for _, b, c, _ in triplets}
+    if sides != {(_collapse_spaces(second[1]), _collapse_spaces(first[1]))}:
         entry = block[0][0]
         message = f"{entry} and the next triplets must belong to the pair {second[1]!r} and {first[1]!r}"
         raise FormatError(message, kind=FormatErrorKind.MISMATCH, entry=entry)
@@ -138,27 +140,27 @@ def load_pascal_pairs(file: File) -> tuple[Pair, ...]:
         OSError: The file can't be read.
     """
     with naming(file):
-        content = _matlab(file)
-        columns = [_field(content, name) for name in ("new_input", "new_data", "category", "result")]
+        content = _read_matlab(file)
+        columns = [_get_field(content, name) for name in ("new_input", "new_data", "category", "result")]
         if len({len(column) for column in columns}) > 1:
             message = "'new_input', 'new_data', 'category' and 'result' must have one row per pair"
             raise FormatError(message, kind=FormatErrorKind.WRONG_LENGTH)
-        return tuple(_pairwise(row, *fields) for row, fields in enumerate(zip(*columns, strict=True)))
+        return tuple(_parse_pairwise(row, *fields) for row, fields in enumerate(zip(*columns, strict=True)))
 
 
-def _pairwise(row: int, text: Any, system: Any, kind: Any, result: Any) -> Pair:
+def _parse_pairwise(row: int, text: Any, system: Any, kind: Any, result: Any) -> Pair:
     if kind not in (1, 2, 3, 4):
         message = f"category[{row}] must be an integer from 1 to 4 (got {kind})"
         raise FormatError(message, kind=FormatErrorKind.WRONG_VALUE, entry=f"category[{row}]")
-    votes = np.atleast_1d(_member(result, "result", f"result[{row}]")).astype(int)
+    votes = np.atleast_1d(_get_member(result, "result", f"result[{row}]")).astype(int)
     if not votes.size or set(votes.tolist()) - {1, -1}:
         message = f"result[{row}] must have votes of 1 or -1 (got {votes.tolist()})"
         raise FormatError(message, kind=FormatErrorKind.WRONG_VALUE, entry=f"result[{row}]")
     entry = f"new_input[{row}]"
     return Pair(
-        image=str(_member(text, "name", entry)),
-        first=str(_member(text, "sent2", entry)),
-        second=str(_member(text, "sent1", entry)),
+        image=str(_get_member(text, "name", entry)),
+        first=str(_get_member(text, "sent2", entry)),
+        second=str(_get_member(text, "sent1", entry)),
         votes=tuple((-votes).tolist()),
         kind=CLASSES[kind - 1],
         first_by=str(int(system[1])),
@@ -187,15 +189,15 @@ def load_pascal_preferences(file: File) -> tuple[Pair, ...]:
             if not isinstance(entries, list):
                 refuse(kind, "a list of pairs", entries)
         return tuple(
-            _preference(entry, kind, f"{kind}[{row}]")
+            _parse_preference(entry, kind, f"{kind}[{row}]")
             for kind, entries in content.items()
             for row, entry in enumerate(entries)
         )
 
 
-def _preference(entry: Any, kind: str, name: str) -> Pair:
+def _parse_preference(entry: Any, kind: str, name: str) -> Pair:
     captions, references, label, image = (
-        _member(entry, field, name) for field in ("captions", "references", "label", "image")
+        _get_member(entry, field, name) for field in ("captions", "references", "label", "image")
     )
     for field, texts in (("captions", captions), ("references", references)):
         if not isinstance(texts, list) or not texts or not all(isinstance(text, str) for text in texts):
@@ -213,15 +215,15 @@ def _preference(entry: Any, kind: str, name: str) -> Pair:
     )
 
 
-def _triplet(row: Any, name: str) -> tuple[str, str, str, int]:
-    a, b, c, rating = (_member(row, field, name) for field in ("A", "B", "C", "rating"))
+def _parse_triplet(row: Any, name: str) -> tuple[str, str, str, int]:
+    a, b, c, rating = (_get_member(row, field, name) for field in ("A", "B", "C", "rating"))
     if not all(isinstance(text, str) for text in (a, b, c)) or rating not in (1, -1):
         message = f"{name} must have sentences A, B and C and a rating of 1 or -1 (got {rating!r})"
         raise FormatError(message, kind=FormatErrorKind.WRONG_VALUE, entry=name)
     return a, b, c, int(rating)
 
 
-def _candidates(file: File, count: int) -> list[tuple[str, str]]:
+def _read_candidates(file: File, count: int) -> list[tuple[str, str]]:
     """Read the image and the candidate of each pair."""
     with naming(file):
         fields = {"image_id": IMAGE_ID, "caption": TEXT}
@@ -232,18 +234,18 @@ def _candidates(file: File, count: int) -> list[tuple[str, str]]:
     return [(str(row["image_id"]), row["caption"]) for row in rows]
 
 
-def _member(entry: Any, field: str, name: str) -> Any:
+def _get_member(entry: Any, field: str, name: str) -> Any:
     if not isinstance(entry, Mapping) or field not in entry:
         message = f"{name} must have {field!r}"
         raise FormatError(message, kind=FormatErrorKind.MISSING_FIELD, entry=name, field=field)
     return entry[field]
 
 
-def _squeezed(text: str) -> str:
+def _collapse_spaces(text: str) -> str:
     return " ".join(text.split())
 
 
-def _matlab(file: File) -> Mapping[str, Any]:
+def _read_matlab(file: File) -> Mapping[str, Any]:
     try:
         from scipy.io import loadmat
     except ImportError as error:
@@ -258,7 +260,7 @@ def _matlab(file: File) -> Mapping[str, Any]:
     return content
 
 
-def _field(content: Mapping[str, Any], name: str) -> Sequence[Any]:
+def _get_field(content: Mapping[str, Any], name: str) -> Sequence[Any]:
     if name not in content:
         message = f"the file must have a variable {name!r}"
         raise FormatError(message, kind=FormatErrorKind.MISSING_FIELD, field=name)

@@ -152,7 +152,7 @@ def choose_images(
     checked_integer("wanted", wanted, 1)
     checked_integer("sample", sample, 1)
     rng = generator(seed)
-    candidates, excluded = _candidates(annotations, rotations)
+    candidates, excluded = _find_candidates(annotations, rotations)
     if len(candidates) < wanted:
         raise MismatchError(f"'wanted' must be at most the {len(candidates):,} candidates (got {wanted:,})")
     sizes = np.bincount(annotations.image, minlength=len(annotations.image_ids))
@@ -216,7 +216,7 @@ def choice_statistics(annotations: ObjectAnnotations, positions: NDArray[np.int6
     )
 
 
-def _candidates(
+def _find_candidates(
     annotations: ObjectAnnotations, rotations: Mapping[str, float | None] | None
 ) -> tuple[NDArray[np.int64], dict[str, int]]:
     several = np.bincount(annotations.image, minlength=len(annotations.image_ids)) > 1
@@ -242,14 +242,14 @@ class _Growth:
 
     def __init__(self, counts: NDArray[np.int64]) -> None:
         self._counts = counts.astype(np.float64)
-        self.by_class: FloatArray = _growth(self._counts)
+        self.by_class: FloatArray = _compute_growth(self._counts)
 
     def count(self, classes: NDArray[np.int64]) -> None:
         self._counts[classes] += 1
-        self.by_class[classes] = _growth(self._counts[classes])
+        self.by_class[classes] = _compute_growth(self._counts[classes])
 
 
-def _growth(counts: FloatArray) -> FloatArray:
+def _compute_growth(counts: FloatArray) -> FloatArray:
     # Rounded, so that classes with equal counts tie on every platform, despite differences in `log`.
     grown: FloatArray = (counts + 1) * np.log(counts + 1) - counts * np.log(np.maximum(counts, 1))
     return np.round(grown, 12)

@@ -60,7 +60,7 @@ def freeze(
     if any("id" in each for each in (image_info or {}).values()):
         raise OptionError("'image_info' must not have a field 'id'; the image id is the key")
     about = {"description": description, "version": version}
-    files = _files(dataset, about, image_info or {})
+    files = _build_files(dataset, about, image_info or {})
     for part in ("public", "private"):
         (target / part).mkdir(parents=True)
     checksums = {}
@@ -69,7 +69,7 @@ def freeze(
         with written_whole(target / name) as file:
             file.write(data)
         checksums[name] = {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
-    manifest = {**about, "seed": dataset.seed, "splits": _summary(dataset), "files": checksums}
+    manifest = {**about, "seed": dataset.seed, "splits": _summarize(dataset), "files": checksums}
     write_json(manifest, target / _MANIFEST)
     return target
 
@@ -123,7 +123,7 @@ def verify(folder: str | Path) -> int:
     return len(sums)
 
 
-def _files(
+def _build_files(
     dataset: Dataset, about: Mapping[str, str], image_info: Mapping[Any, Mapping[str, Any]]
 ) -> dict[str, object]:
     files: dict[str, object] = {}
@@ -145,7 +145,7 @@ def _files(
     return files
 
 
-def _summary(dataset: Dataset) -> dict[str, dict[str, object]]:
+def _summarize(dataset: Dataset) -> dict[str, dict[str, object]]:
     return {
         name: {
             "private": split.private,

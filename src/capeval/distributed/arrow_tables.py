@@ -69,7 +69,7 @@ def column(table: pa.Table, name: str, kind: str, what: str) -> pa.Array:
     pa = arrow(what)
     found = table.column(name)
     if kind != "any":
-        if not _is_of(found.type, kind):
+        if not _is_kind(found.type, kind):
             raise wrong(f"{what}: column {name!r} must have the type {kind} (got {found.type})", field=name)
         wanted = {
             "list<double>": pa.large_list(pa.float64()),
@@ -86,7 +86,7 @@ def column(table: pa.Table, name: str, kind: str, what: str) -> pa.Array:
     return found.combine_chunks() if found.num_chunks != 1 else found.chunk(0)
 
 
-def _is_of(found: Any, kind: str) -> bool:
+def _is_kind(found: Any, kind: str) -> bool:
     """Return whether an Arrow type matches a kind; not every type that can be cast does."""
     of = arrow("a table").types
     if kind == "string":

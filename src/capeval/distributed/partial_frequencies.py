@@ -63,7 +63,7 @@ class PartialFrequencies:
     ) -> None:
         if words >= _WAITING:
             counted, waiting, words = (*counted, _count(waiting, stem=stem)), (), 0
-        sizes = [_size(part) for part in counted] or [0]
+        sizes = [_get_size(part) for part in counted] or [0]
         if sum(sizes) - max(sizes) >= max(max(sizes) // 2, _PENDING):
             counted = (_sum(counted),)
         self._counted = counted
@@ -127,7 +127,7 @@ class PartialFrequencies:
         return self if other == 0 and isinstance(other, int) else NotImplemented
 
     def __reduce__(self) -> tuple[Callable[..., PartialFrequencies], tuple[object, ...]]:
-        return _restored, (type(self), self._merged().to_arrays(), self.images, self.stem, self.tokenizer)
+        return _restored, (type(self), self._merge().to_arrays(), self.images, self.stem, self.tokenizer)
 
     def finish(self, name: str = "corpus", *, digest: str | None = None) -> DocumentFrequencies:
         """Return the document frequencies, after the parts of all images are added.
@@ -142,7 +142,7 @@ class PartialFrequencies:
             OptionError: `name` or `digest` is not a string.
         """
         checked_text("name", name)
-        native = self._merged().finish()
+        native = self._merge().finish()
         if digest is not None:
             checked_text("digest", digest)
         return DocumentFrequencies(native, name=name, stem=self.stem, digest=digest)
@@ -161,7 +161,7 @@ class PartialFrequencies:
         schema = pa.schema([("ngram", pa.string()), ("images", pa.int64())])
         about = f"{_MARK}|stem={self.stem}|tokenizer={self.tokenizer}"
         batches = [pa.record_batch([[about], [self.images]], schema=schema)]
-        for text, ends, images in self._rows():
+        for text, ends, images in self._iterate_rows():
             offsets = np.concatenate([np.zeros(1, dtype=np.int32), ends])
             ngrams = pa.StringArray.from_buffers(len(ends), pa.py_buffer(offsets), pa.py_buffer(text))
             batches.append(pa.record_batch([ngrams, pa.array(images)], schema=schema))
@@ -183,25 +183,25 @@ class PartialFrequencies:
         """
         read = read_table(table, _COLUMNS, _WHAT)
         images = read.column("images").chunk(0).to_numpy(zero_copy_only=False)
-        pc = _compute()
+        pc = _import_compute()
         marks = pc.starts_with(read.column("ngram"), " ")
         places = np.flatnonzero(marks.to_numpy(zero_copy_only=False))
         abouts = read.column("ngram").take(places).to_pylist()
-        stem, tokenizer = _about(abouts, places.tolist())
+        stem, tokenizer = _parse_settings(abouts, places.tolist())
         total = int(images[places].sum())
         if not 0 < total <= _MOST_IMAGES:
             raise wrong(f"{_WHAT} must have 1 to {_MOST_IMAGES:,} images (got {total:,})", field="images")
-        native = _read(read, images, places, total)
+        native = _read_ngrams(read, images, places, total)
         return cls((native,), images=total, stem=stem, tokenizer=tokenizer)
 
-    def _rows(self) -> Iterator[tuple[bytes, Any, Any]]:
-        native = self._merged()
+    def _iterate_rows(self) -> Iterator[tuple[bytes, Any, Any]]:
+        native = self._merge()
         for order in _ORDERS:
             size = native.size(order)
             for start in range(0, size, _ROWS):
                 yield native.rows(order, start, min(size, start + _ROWS))
 
-    def _merged(self) -> _native.PartialFrequencies:
+    def _merge(self) -> _native.PartialFrequencies:
         if self._waiting:
             self._counted = (*self._counted, _count(self._waiting, stem=self.stem))
             self._waiting, self._words = (), 0
@@ -224,7 +224,7 @@ def _count(waiting: tuple[_native.TokenizedReferences, ...], *, stem: bool) -> _
 def _sum(counted: tuple[_native.PartialFrequencies, ...]) -> _native.PartialFrequencies:
     # Freed memory is released before and after adding, so that the allocator does not retain the memory of
     # counting while counts are added, or the memory of adding while the sum is pickled.
-    large = sum(_size(part) for part in counted) >= _PENDING
+    large = sum(_get_size(part) for part in counted) >= _PENDING
     if large:
         _native.release_memory()
     merged = _native.PartialFrequencies.merged(list(counted))
@@ -233,17 +233,17 @@ def _sum(counted: tuple[_native.PartialFrequencies, ...]) -> _native.PartialFreq
     return merged
 
 
-def _size(part: _native.PartialFrequencies) -> int:
+def _get_size(part: _native.PartialFrequencies) -> int:
     return sum(part.size(order) for order in _ORDERS)
 
 
-def _compute() -> Any:
+def _import_compute() -> Any:
     import pyarrow.compute
 
     return pyarrow.compute
 
 
-def _about(abouts: list[str], places: list[int]) -> tuple[bool, str]:
+def _parse_settings(abouts: list[str], places: list[int]) -> tuple[bool, str]:
     """Parse the rows with settings into whether stems were counted, and the tokenizer."""
     if not abouts:
         raise wrong(f"{_WHAT} must have a row that starts with {_MARK!r} (got none)", field="ngram")
@@ -263,7 +263,7 @@ def _about(abouts: list[str], places: list[int]) -> tuple[bool, str]:
     return said["stem"] == "True", said["tokenizer"]
 
 
-def _read(table: pa.Table, images: Any, marks: Any, total: int) -> _native.PartialFrequencies:
+def _read_ngrams(table: pa.Table, images: Any, marks: Any, total: int) -> _native.PartialFrequencies:
     """Read the n-grams of a table; `marks` are the rows without an n-gram."""
     pa = arrow(_WHAT)
     kept = np.ones(len(images), dtype=bool)
@@ -279,10 +279,10 @@ def _read(table: pa.Table, images: Any, marks: Any, total: int) -> _native.Parti
             float(total), data, np.ascontiguousarray(ends[1:] - ends[0]), np.ascontiguousarray(images[kept])
         )
     except ValueError as error:
-        raise _row_error(error, np.flatnonzero(kept), table, total) from None
+        raise _make_row_error(error, np.flatnonzero(kept), table, total) from None
 
 
-def _row_error(error: ValueError, rows: Any, table: pa.Table, total: int) -> FormatError:
+def _make_row_error(error: ValueError, rows: Any, table: pa.Table, total: int) -> FormatError:
     field, place = error.args
     row = int(rows[place])
     ngram, images = table.column("ngram")[row].as_py(), table.column("images")[row].as_py()

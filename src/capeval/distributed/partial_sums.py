@@ -56,7 +56,7 @@ class Sums:
     def of(cls, report: Report) -> Self:
         """Return the sums of the images of a report."""
         return cls(
-            metrics=tuple(_without_data(metric) for metric, _ in report.scores),
+            metrics=tuple(_strip_data(metric) for metric, _ in report.scores),
             # A digest that was not computed yet would keep the captions in memory.
             signatures={
                 key: replace(signature, digest=Digest.of_total(signature.digest.total))
@@ -99,7 +99,9 @@ class Sums:
         if self.signatures.keys() != other.signatures.keys():
             mine, theirs = (listed(list(each.signatures)) for each in (self, other))
             raise MismatchError(f"added sums must have the same metrics (got {mine}, and {theirs})")
-        added = {key: _added(key, one, other.signatures[key]) for key, one in self.signatures.items()}
+        added = {
+            key: _add_signatures(key, one, other.signatures[key]) for key, one in self.signatures.items()
+        }
         return replace(
             self,
             signatures=added,
@@ -118,12 +120,12 @@ class Sums:
             OptionError: A metric is not registered, so it could not be created again.
         """
         pa = arrow(_WHAT)
-        least, most = _counts(self._one)
+        least, most = _parse_counts(self._one)
         values = (
             [self.images],
             [least],
             [most],
-            [_signed(self._one.digest.total)],
+            [_to_signed(self._one.digest.total)],
             [np.concatenate(self.statistics)],
             [self._scored()],
         )
@@ -143,7 +145,7 @@ class Sums:
             name = type(metric).__name__
             if CLASSES.get(name) is not type(metric):
                 raise OptionError(f"metrics of sums in Arrow must be registered (got {name})")
-            parts.append({"metric": name, "options": _options(metric), **alike(signature)})
+            parts.append({"metric": name, "options": _get_options(metric), **alike(signature)})
         return json.dumps(parts)
 
     @classmethod
@@ -169,7 +171,7 @@ class Sums:
         cells = {name: read.column(name)[0].as_py() for name in _COLUMNS}
         try:
             parts = json.loads(cells["scored"])
-            metrics = tuple(_made(part["metric"], part["options"]) for part in parts)
+            metrics = tuple(_create_metric(part["metric"], part["options"]) for part in parts)
             signatures = [
                 Signature(
                     metric=part["family"],
@@ -216,7 +218,7 @@ def described(signature: Signature) -> str:
     return "|".join([*parts, f"capeval={signature.version}"])
 
 
-def _added(key: str, a: Signature, b: Signature) -> Signature:
+def _add_signatures(key: str, a: Signature, b: Signature) -> Signature:
     if alike(a) != alike(b):
         raise MismatchError(
             f"added sums of {key} must have the same metric, options, tokenizer, document frequencies and"
@@ -227,7 +229,7 @@ def _added(key: str, a: Signature, b: Signature) -> Signature:
             f"added sums of {key} must have the same document frequencies (got the frequencies of each part's"
             " references); count all references with PartialFrequencies, and pass the result to the metric"
         )
-    ranges = zip(_counts(a), _counts(b), strict=True)
+    ranges = zip(_parse_counts(a), _parse_counts(b), strict=True)
     least, most = (choose(pair) for choose, pair in zip((min, max), ranges, strict=True))
     return replace(
         a,
@@ -237,13 +239,13 @@ def _added(key: str, a: Signature, b: Signature) -> Signature:
     )
 
 
-def _counts(signature: Signature) -> tuple[int, int]:
+def _parse_counts(signature: Signature) -> tuple[int, int]:
     """Return the smallest and the largest number of references per image."""
     least, _, most = signature.references.partition("-")
     return int(least), int(most or least)
 
 
-def _signed(total: int) -> int:
+def _to_signed(total: int) -> int:
     """Convert an unsigned 64-bit number to a signed one, because not all engines support unsigned ones."""
     return total - 2**64 if total >= 2**63 else total
 
@@ -252,7 +254,7 @@ def _is_option(field: Any) -> bool:
     return bool(field.metadata.get("option", True))
 
 
-def _without_data(metric: Metric) -> Metric:
+def _strip_data(metric: Metric) -> Metric:
     """Strip the metric of large data, such as document frequencies, that sums don't need."""
     if not is_dataclass(metric):
         return metric
@@ -260,12 +262,12 @@ def _without_data(metric: Metric) -> Metric:
     return replace(metric, **{field.name: field.default for field in data})
 
 
-def _options(metric: Metric) -> dict[str, Any]:
+def _get_options(metric: Metric) -> dict[str, Any]:
     wanted = {field.name for field in fields(metric) if _is_option(field)}  # type: ignore[arg-type]
     return {name: value for name, value in asdict(metric).items() if name in wanted}  # type: ignore[call-overload]
 
 
-def _made(name: str, options: Mapping[str, Any]) -> Metric:
+def _create_metric(name: str, options: Mapping[str, Any]) -> Metric:
     if name not in CLASSES:
         raise OptionError(f"unknown metric {name!r}")
     given = {key: tuple(value) if isinstance(value, list) else value for key, value in options.items()}

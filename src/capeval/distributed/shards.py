@@ -164,7 +164,7 @@ def shards_in(references: Path, candidates: Path) -> list[Shard]:
         MismatchError: A file exists in only one folder.
         OSError: A folder can't be read.
     """
-    names, others = _names(candidates), _names(references)
+    names, others = _list_names(candidates), _list_names(references)
     if names != others:
         missing, folder = (names - others, references) if names - others else (others - names, candidates)
         raise MismatchError(
@@ -174,7 +174,7 @@ def shards_in(references: Path, candidates: Path) -> list[Shard]:
     return [Shard(references=references / name, candidates=candidates / name) for name in sorted(names)]
 
 
-def _names(folder: Path) -> set[str]:
+def _list_names(folder: Path) -> set[str]:
     names = {path.name for path in folder.iterdir() if path.name.lower().endswith(_ENDINGS)}
     if not names:
         message = (
@@ -216,9 +216,9 @@ def score_shards(
     run = _Run(processes=processes or len(os.sched_getaffinity(0)), skip=skip, done=done)
     while True:
         run.unscored.clear()
-        counts = _counted(run, run.without_failures(shards), job)
+        counts = _count_frequencies(run, run.without_failures(shards), job)
         left = run.without_failures(shards)
-        results = run.of_groups(_score, left, job.weighed_by(counts), "scored")
+        results = run.of_groups(_score_group, left, job.weighed_by(counts), "scored")
         sums = {shard: sums for _, result in results for shard, sums in result.items()}
         if run.has_all(left):
             first, *others = (sums[shard] for shard in left)
@@ -228,35 +228,37 @@ def score_shards(
             return ShardScores(sums=sum(others, first), failures=tuple(run.failures), unscored=unscored)
 
 
-def _counted(run: _Run, shards: list[Shard], job: ShardScoringOptions) -> dict[Counted, DocumentFrequencies]:
+def _count_frequencies(
+    run: _Run, shards: list[Shard], job: ShardScoringOptions
+) -> dict[Counted, DocumentFrequencies]:
     """Validate the shards, and count the document frequencies of all that do not fail."""
     of_groups: dict[int, dict[Shard, NDArray[np.int64]]] = {}
     counts: dict[Counted, PartialFrequencies] = {}
     # Counts are added in order of completion, while other groups are counted. The order does not change the
     # sum, and keeping the counts of all groups would take most of the memory.
-    for number, (of_group, parts) in run.of_groups(_check, shards, job, "checked"):
+    for number, (of_group, parts) in run.of_groups(_check_group, shards, job, "checked"):
         of_groups[number] = of_group
         for kind in list(parts):
             counts[kind] = counts.get(kind, 0) + parts.pop(kind)
     ids = {shard: found for _, group in sorted(of_groups.items()) for shard, found in group.items()}
     if not ids:
         raise MismatchError(f"no shards remain to be scored; the first error was: {run.failures[0].message}")
-    twice = list(_twice(ids, job))
+    twice = list(_find_repeated(ids, job))
     for failure in twice:
         run.failed(failure)
     if twice:
-        return _counted(run, run.without_failures(shards), job)
-    return {kind: _finished(counts.pop(kind)) for kind in list(counts)}
+        return _count_frequencies(run, run.without_failures(shards), job)
+    return {kind: _finish_counts(counts.pop(kind)) for kind in list(counts)}
 
 
-def _finished(counts: PartialFrequencies) -> DocumentFrequencies:
+def _finish_counts(counts: PartialFrequencies) -> DocumentFrequencies:
     frequencies = counts.finish("references")
     # Compute the digest once here instead of in each process.
     _ = frequencies.digest
     return frequencies
 
 
-def _twice(ids: dict[Shard, NDArray[np.int64]], job: ShardScoringOptions) -> Iterator[ShardFailure]:
+def _find_repeated(ids: dict[Shard, NDArray[np.int64]], job: ShardScoringOptions) -> Iterator[ShardFailure]:
     """Yield the shards that repeat an image of an earlier shard."""
     every = np.concatenate(list(ids.values()))
     every.sort()
@@ -274,7 +276,7 @@ def _twice(ids: dict[Shard, NDArray[np.int64]], job: ShardScoringOptions) -> Ite
                 break
 
 
-def _id_keys(image_ids: tuple[ImageId, ...]) -> NDArray[np.int64]:
+def _make_id_keys(image_ids: tuple[ImageId, ...]) -> NDArray[np.int64]:
     """Return a number for each image: its id, or a hash of it."""
     if not isinstance(image_ids[0], str):
         return np.array(image_ids, dtype=np.int64)
@@ -285,7 +287,7 @@ def _id_keys(image_ids: tuple[ImageId, ...]) -> NDArray[np.int64]:
 _Checked = tuple[dict[Shard, NDArray[np.int64]], dict[Counted, PartialFrequencies]]
 
 
-def _check(job: ShardScoringOptions, group: _Group) -> _Checked:
+def _check_group(job: ShardScoringOptions, group: _Group) -> _Checked:
     """Return the image ids of each shard of a group, and the counts of the group."""
     kinds = {metric.counts for metric in job.metrics if metric.counts is not None}
     ids: dict[Shard, NDArray[np.int64]] = {}
@@ -296,13 +298,13 @@ def _check(job: ShardScoringOptions, group: _Group) -> _Checked:
             images.append(len(references))
             tokens = TokenizedReferences(references, job.tokenizer) if kinds else references
             parts = {kind: PartialFrequencies.of(tokens, stem=kind == "stems") for kind in kinds}
-            ids[shard] = _id_keys(references.image_ids)
+            ids[shard] = _make_id_keys(references.image_ids)
             # After everything that can fail, so that a shard counts completely or not at all.
             counts |= {kind: counts[kind] + part if kind in counts else part for kind, part in parts.items()}
     return ids, counts
 
 
-def _score(job: ShardScoringOptions, group: _Group) -> dict[Shard, Sums]:
+def _score_group(job: ShardScoringOptions, group: _Group) -> dict[Shard, Sums]:
     """Return the sums of each shard of a group."""
     sums = {}
     for shard in group:
@@ -343,10 +345,12 @@ class _Group:
             self.failures.append(ShardFailure(shard=shard, error=error))
             return
         seconds = time.process_time() - start
-        self.timings.append(ShardTiming(shard=shard, images=images[0], seconds=seconds, megabytes=_peak()))
+        self.timings.append(
+            ShardTiming(shard=shard, images=images[0], seconds=seconds, megabytes=_measure_peak_memory())
+        )
 
 
-def _peak() -> float:
+def _measure_peak_memory() -> float:
     """Return the peak memory of this process, in megabytes."""
     status = Path("/proc/self/status")
     if status.exists():
@@ -357,7 +361,7 @@ def _peak() -> float:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Done:
+class _GroupResult:
     """The result of a group of shards, with timings, failures and the warnings of the process."""
 
     result: Any
@@ -371,14 +375,14 @@ _Work = Callable[[ShardScoringOptions, _Group], Any]
 _job: ShardScoringOptions | None = None
 
 
-def _start(job: ShardScoringOptions) -> None:
+def _start_worker(job: ShardScoringOptions) -> None:
     global _job
     _job = job
     _native.set_threads(1)
 
 
-def _work(work: _Work, group: _Group) -> _Done:
-    assert _job is not None  # noqa: S101 - `_start` came first.
+def _process_group(work: _Work, group: _Group) -> _GroupResult:
+    assert _job is not None  # noqa: S101 - `_start_worker` came first.
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", CapevalWarning)
         result = work(_job, group)
@@ -388,7 +392,7 @@ def _work(work: _Work, group: _Group) -> _Done:
             told.append(each.message)
         else:
             warnings.showwarning(each.message, each.category, each.filename, each.lineno)
-    return _Done(result=result, timings=group.timings, failures=group.failures, warnings=told)
+    return _GroupResult(result=result, timings=group.timings, failures=group.failures, warnings=told)
 
 
 @dataclass(kw_only=True)
@@ -446,7 +450,7 @@ class _Run:
         for _ in range(_ATTEMPTS):
             if not waiting:
                 break
-            for number, done in self._results(work, dict(waiting), job):
+            for number, done in self._run_groups(work, dict(waiting), job):
                 del waiting[number]
                 for warning in done.warnings:
                     self._warn(warning)
@@ -462,19 +466,19 @@ class _Run:
                 f" fewer processes (the remaining groups start with {names})"
             )
 
-    def _results(
+    def _run_groups(
         self, work: _Work, groups: dict[int, list[Shard]], job: ShardScoringOptions
-    ) -> Iterator[tuple[int, _Done]]:
+    ) -> Iterator[tuple[int, _GroupResult]]:
         """Yield the results of groups until a process is killed."""
         # Spawned instead of forked, because threads of this process may hold locks.
         pool = ProcessPoolExecutor(
-            min(self.processes, len(groups)), get_context("spawn"), initializer=_start, initargs=(job,)
+            min(self.processes, len(groups)), get_context("spawn"), initializer=_start_worker, initargs=(job,)
         )
         try:
             futures: dict[Future[Any], int] = {}
             with suppress(BrokenProcessPool):
                 for number, group in groups.items():
-                    futures[pool.submit(_work, work, _Group(group, skip=self.skip))] = number
+                    futures[pool.submit(_process_group, work, _Group(group, skip=self.skip))] = number
             for future in as_completed(futures):
                 # If a process is killed, the pool ends the others; their completed results remain valid.
                 if not isinstance(future.exception(), BrokenProcessPool):

@@ -45,7 +45,7 @@ def statistics(report: Report) -> pa.Table:
     pa = arrow(_WHAT)
     signatures = list(report.signatures.values())
     digest = signatures[0].digest
-    settings = np.full(len(report.image_ids), _settings(signatures), dtype=np.int64)
+    settings = np.full(len(report.image_ids), _fingerprint_settings(signatures), dtype=np.int64)
     columns = {"image_id": pa.array(report.image_ids)}
     for name, (_, scores) in zip(
         column_names([metric for metric, _ in report.scores]), report.scores, strict=True
@@ -110,7 +110,7 @@ def column_names(metrics: Sequence[Metric]) -> list[str]:
     return [re.sub(r"[^a-z0-9]+", "_", key.lower()) for key in metric_keys(metrics)]
 
 
-def _settings(signatures: list[Signature]) -> int:
+def _fingerprint_settings(signatures: list[Signature]) -> int:
     """Return a fingerprint of the settings that all rows of a report must share."""
     parts = []
     for signature in signatures:
@@ -121,7 +121,7 @@ def _settings(signatures: list[Signature]) -> int:
 
 
 def _check_settings(settings: FloatArray, signatures: list[Signature]) -> None:
-    other = np.flatnonzero(settings != _settings(signatures))
+    other = np.flatnonzero(settings != _fingerprint_settings(signatures))
     if other.size:
         expected = ", and ".join(described(signature) for signature in signatures)
         raise MismatchError(

@@ -141,13 +141,13 @@ class FormatError(CapevalError, ValueError):
 
     def in_file(self, path: str | Path) -> FormatError:
         """Return the same error with the file's path at the start of the message."""
-        return self._changed(self.message, path)
+        return self._copy(self.message, path)
 
     def with_hint(self, hint: str) -> FormatError:
         """Return the same error with a hint at the end of the message."""
-        return self._changed(f"{self.message}; {hint}", self.path)
+        return self._copy(f"{self.message}; {hint}", self.path)
 
-    def _changed(self, message: str, path: str | Path | None) -> FormatError:
+    def _copy(self, message: str, path: str | Path | None) -> FormatError:
         return FormatError(
             message,
             kind=self.kind,

@@ -125,8 +125,8 @@ def captions_of(kind: type[Captions], rows: Iterable[Row], fields: tuple[str, st
         if not captions:
             first = (place, image)
         if type(image) is not type(first[1]):
-            raise _mixed(place, image, first, id_field)
-        texts = [value] if type(value) is str else _texts(place, value, caption_field)
+            raise _make_mixed_ids_error(place, image, first, id_field)
+        texts = [value] if type(value) is str else _parse_texts(place, value, caption_field)
         if kind is Candidates:
             _check_candidate(place, image, texts, places, fields)
             places[image] = place
@@ -147,7 +147,7 @@ def plain_ids(ids: Sequence[str]) -> Sequence[ImageId]:
     return ids
 
 
-def _texts(place: str, value: object, field: str) -> list[str]:
+def _parse_texts(place: str, value: object, field: str) -> list[str]:
     if not isinstance(value, list):
         refuse(place, "a string or a list of strings", value, field=field)
     for position, text in enumerate(value):
@@ -171,7 +171,7 @@ def _check_candidate(
         raise FormatError(message, kind=FormatErrorKind.DUPLICATE_IMAGE, entry=place, field=fields[0])
 
 
-def _mixed(place: str, image: ImageId, first: tuple[str, ImageId], field: str) -> FormatError:
+def _make_mixed_ids_error(place: str, image: ImageId, first: tuple[str, ImageId], field: str) -> FormatError:
     message = (
         f"image ids must be all integers or all strings ({field} is {shown(first[1])} in {first[0]}, but"
         f" {shown(image)} in {place})"

@@ -133,7 +133,7 @@ def load_candidates(
     with naming(file, name):
         source = read_source(file, limit, name=name)
         if strict:
-            return _strict_candidates(source, columns)
+            return _read_strict_candidates(source, columns)
         return candidates_in(source, ReadOptions(columns=columns, limit=limit))
 
 
@@ -158,7 +158,7 @@ def read_references(
             raise
 
 
-def _strict_candidates(source: Source, columns: Columns) -> Candidates:
+def _read_strict_candidates(source: Source, columns: Columns) -> Candidates:
     if columns.are_named:
         raise OptionError("'strict' reads only 'image_id' and 'caption'; omit the names of columns")
     if source.had_mark:

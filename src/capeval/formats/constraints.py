@@ -49,15 +49,15 @@ def load_constraints(file: File, *, name: str = "", limit: int = LIMIT) -> dict[
                 place = f"{entry}.constraints[{at}]"
                 checked = check_row(each, place, {"name": TEXT, "phrases": _PHRASES})
                 if checked["name"] in found:
-                    raise _repeated(place, "name", checked["name"])
+                    raise _make_duplicate_error(place, "name", checked["name"])
                 found[checked["name"]] = tuple(checked["phrases"])
             if row["image_id"] in images:
-                raise _repeated(entry, "image_id", row["image_id"])
+                raise _make_duplicate_error(entry, "image_id", row["image_id"])
             images[row["image_id"]] = found
     return images
 
 
-def _repeated(entry: str, field: str, value: object) -> FormatError:
+def _make_duplicate_error(entry: str, field: str, value: object) -> FormatError:
     message = f"duplicate {field} {shortened(value)} in {entry}"
     return FormatError(message, kind=FormatErrorKind.DUPLICATE, entry=entry, field=field)
 

@@ -61,13 +61,13 @@ def load_images(file: File, *, name: str = "", limit: int = LIMIT) -> list[Image
         if isinstance(content, dict) and content.get("annotations"):
             message = "an image list must not have 'annotations', which may be private captions; remove them"
             raise FormatError(message, kind=FormatErrorKind.WRONG_TYPE, field="annotations")
-        licenses = _licenses(content)
+        licenses = _read_licenses(content)
         images: dict[ImageId, ImageInfo] = {}
         for entry, row in json_rows(content, "images", {"id": IMAGE_ID}):
             if row["id"] in images:
                 message = f"duplicate image id {row['id']!r} in {entry}.id"
                 raise FormatError(message, kind=FormatErrorKind.DUPLICATE, entry=entry, field="id")
-            images[row["id"]] = _image(entry, row, licenses)
+            images[row["id"]] = _parse_image(entry, row, licenses)
     return list(images.values())
 
 
@@ -89,13 +89,13 @@ def load_file_names(file: File) -> dict[ImageId, str]:
     return {}
 
 
-def _licenses(content: Any) -> dict[object, dict[str, Any]]:
+def _read_licenses(content: Any) -> dict[object, dict[str, Any]]:
     if not isinstance(content, dict) or "licenses" not in content:
         return {}
     return {row["id"]: row for _, row in json_rows(content, "licenses", {"id": IMAGE_ID, "name": TEXT})}
 
 
-def _image(entry: str, row: dict[str, Any], licenses: dict[object, dict[str, Any]]) -> ImageInfo:
+def _parse_image(entry: str, row: dict[str, Any], licenses: dict[object, dict[str, Any]]) -> ImageInfo:
     texts = [name for name in ("file_name", *_ADDRESSES) if row.get(name) is not None]
     sizes = [name for name in ("width", "height") if row.get(name) is not None]
     check_row(row, entry, dict.fromkeys(texts, TEXT) | dict.fromkeys(sizes, _SIZE))

@@ -27,13 +27,13 @@ __all__ = ["FORMATS", "candidates_in", "references_in"]
 _ReaderOf = Callable[[CaptionFormat], Callable[[Source, ReadOptions], Captions] | None]
 
 
-def _adopt(entry: EntryPoint, loaded: object) -> None:
+def _register_plugin(entry: EntryPoint, loaded: object) -> None:
     if not isinstance(loaded, CaptionFormat):
         raise OptionError(f"entry point {entry.value} must be a CaptionFormat (got {loaded!r})")
     FORMATS.add({loaded.name: loaded}, entry.module)
 
 
-FORMATS: Registry[CaptionFormat] = Registry("format", PluginGroup("capeval.formats", _adopt))
+FORMATS: Registry[CaptionFormat] = Registry("format", PluginGroup("capeval.formats", _register_plugin))
 """Formats by name: one per module of `capeval.formats.captions`, and formats of plug-ins."""
 
 _MODULES = pkgutil.iter_modules(captions.__path__, f"{captions.__name__}.")
@@ -82,9 +82,9 @@ def _read(reader_of: _ReaderOf[Captions], source: Source, options: ReadOptions) 
     other files are read.
     """
     try:
-        return _read_as(_own_format(source, options), reader_of, source, options)
+        return _read_as(_detect_own_format(source, options), reader_of, source, options)
     except (FormatError, OptionError):
-        plugins = (kind for kind in _in_order() if kind not in _OWN)
+        plugins = (kind for kind in _list_formats() if kind not in _OWN)
         plugin = next((kind for kind in plugins if kind.recognize(source, options)), None)
         if plugin is None:
             raise
@@ -100,27 +100,27 @@ def _read_as(
         raise OptionError(f"'split' requires a file with splits (got {kind.name})")
     read = reader_of(kind)
     if read is None:
-        raise _unsuited(kind, options.columns.role)
+        raise _make_unsupported_error(kind, options.columns.role)
     return read(source, options)
 
 
-def _in_order() -> list[CaptionFormat]:
+def _list_formats() -> list[CaptionFormat]:
     return sorted(FORMATS.values(), key=attrgetter("priority"))
 
 
-def _own_format(source: Source, options: ReadOptions) -> CaptionFormat:
+def _detect_own_format(source: Source, options: ReadOptions) -> CaptionFormat:
     """Return the format of a file, detected by its content and then by its name."""
-    _refuse_others(source)
+    _reject_unsupported(source)
     kind = next((kind for kind in _OWN if kind.recognize(source, options)), None)
     if kind is None and _JSON.search(source.name) is not None:
         # This reader reports the JSON error.
         kind = entries.KIND
     if kind is None:
-        raise _unknown(source, options.columns.role)
+        raise _make_unknown_error(source, options.columns.role)
     return kind
 
 
-def _refuse_others(source: Source) -> None:
+def _reject_unsupported(source: Source) -> None:
     if not source.data or source.data.isspace():
         found = "has only white space" if source.data else "is empty"
         raise FormatError(f"the file {found}; expected captions", kind=FormatErrorKind.EMPTY_FILE)
@@ -132,20 +132,20 @@ def _refuse_others(source: Source) -> None:
             raise FormatError(f"the file looks like {name}; {instead}", kind=FormatErrorKind.UNSUPPORTED)
 
 
-def _expected(role: Role) -> str:
+def _describe_supported(role: Role) -> str:
     readers = {Role.REFERENCES: "references", Role.CANDIDATES: "candidates"}
-    kinds = [kind for kind in _in_order() if getattr(kind, readers[role]) is not None]
+    kinds = [kind for kind in _list_formats() if getattr(kind, readers[role]) is not None]
     return f"supported formats for {role}: " + "; ".join(f"{kind.name}, {kind.form}" for kind in kinds)
 
 
-def _unsuited(kind: CaptionFormat, role: Role) -> FormatError:
-    message = f"the file is {kind.name}, {kind.form}; {_expected(role)}"
+def _make_unsupported_error(kind: CaptionFormat, role: Role) -> FormatError:
+    message = f"the file is {kind.name}, {kind.form}; {_describe_supported(role)}"
     return FormatError(message, kind=FormatErrorKind.UNSUPPORTED)
 
 
-def _unknown(source: Source, role: Role) -> FormatError:
+def _make_unknown_error(source: Source, role: Role) -> FormatError:
     line = source.first_line
     is_text = bool(line) and line.replace("\t", " ").isprintable()
     found = f"text that starts with {line[:60]!r}" if is_text else "bytes that are not UTF-8 text"
-    message = f"cannot detect the format of the file (got {found}); {_expected(role)}"
+    message = f"cannot detect the format of the file (got {found}); {_describe_supported(role)}"
     return FormatError(message, kind=FormatErrorKind.UNSUPPORTED)

@@ -41,15 +41,15 @@ def load_subsets(file: File, *, name: str = "", limit: int = LIMIT) -> dict[str,
             images = content["images"]
             # COCO's `images` is a list of objects; a subset named "images" is a list of ids.
             if images and isinstance(images[0], dict):
-                return _by_label(content, "images", "id")
+                return _group_by_label(content, "images", "id")
         if isinstance(content, dict):
-            return {name: _image_ids(name, ids) for name, ids in _some(content).items()}
+            return {name: _parse_image_ids(name, ids) for name, ids in _require_some(content).items()}
         if not isinstance(content, list):
             refuse("the file", "a mapping of names to image ids, or a list of objects", content)
-        return _by_label(content, None, "image_id")
+        return _group_by_label(content, None, "image_id")
 
 
-def _some(content: dict[str, Any]) -> dict[str, Any]:
+def _require_some(content: dict[str, Any]) -> dict[str, Any]:
     if not content:
         raise FormatError(
             "the file must have at least one subset (got none)", kind=FormatErrorKind.WRONG_TYPE
@@ -57,7 +57,7 @@ def _some(content: dict[str, Any]) -> dict[str, Any]:
     return content
 
 
-def _image_ids(name: str, ids: object) -> list[ImageId]:
+def _parse_image_ids(name: str, ids: object) -> list[ImageId]:
     if not isinstance(ids, list) or not ids:
         refuse(shown(name), "a list of image ids, at least one", ids)
     seen: set[ImageId] = set()
@@ -72,7 +72,7 @@ def _image_ids(name: str, ids: object) -> list[ImageId]:
     return ids
 
 
-def _by_label(content: object, key: str | None, id_key: str) -> dict[str, list[ImageId]]:
+def _group_by_label(content: object, key: str | None, id_key: str) -> dict[str, list[ImageId]]:
     subsets: dict[str, dict[ImageId, None]] = {}
     for entry, row in json_rows(content, key, {id_key: IMAGE_ID}):
         label_key = next((label for label in _LABELS if label in row), None)
@@ -82,4 +82,4 @@ def _by_label(content: object, key: str | None, id_key: str) -> dict[str, list[I
         check_row(row, entry, {label_key: TEXT})
         # An image may have one entry per caption.
         subsets.setdefault(row[label_key], {})[row[id_key]] = None
-    return {name: list(images) for name, images in _some(subsets).items()}
+    return {name: list(images) for name, images in _require_some(subsets).items()}

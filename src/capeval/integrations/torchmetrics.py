@@ -82,7 +82,7 @@ class CaptionScores(torchmetrics.Metric):  # type: ignore[misc]
         # The first column is 1 if the image was scored; the statistics of each metric follow.
         columns = 1 + sum(len(metric.statistics) for metric in self._metrics)
         rows = torch.zeros(len(self._tokens), columns, dtype=torch.float64)
-        self._first_rows = partial(_first_of_each_image, self._tokens.references.image_ids)
+        self._first_rows = partial(_merge_rows, self._tokens.references.image_ids)
         self.add_state("rows", default=rows, dist_reduce_fx=self._first_rows)
 
     @property
@@ -119,7 +119,7 @@ class CaptionScores(torchmetrics.Metric):  # type: ignore[misc]
         if not preds:
             return
         if self._tokens is None:
-            self._keep(preds, wanted)
+            self._store_captions(preds, wanted)
         else:
             self._score(self._tokens, preds, wanted)
 
@@ -129,7 +129,7 @@ class CaptionScores(torchmetrics.Metric):  # type: ignore[misc]
         Raises:
             MismatchError: No captions were passed to `update`.
         """
-        scores = self._of_captions() if self._tokens is None else self._of_rows()
+        scores = self._score_captions() if self._tokens is None else self._score_rows()
         return {
             name: torch.tensor(score, dtype=torch.float64, device=self.device)
             for name, score in scores.items()
@@ -138,7 +138,7 @@ class CaptionScores(torchmetrics.Metric):  # type: ignore[misc]
     def _score(self, tokens: TokenizedReferences, preds: Sequence[str], images: Sequence[ImageId]) -> None:
         new = torch.zeros_like(self.rows)
         # Repeated images are scored in separate rounds, to check that their captions are equal.
-        for chosen in _without_repeats(images):
+        for chosen in _partition_repeats(images):
             candidates = tokens.candidates(Candidates({images[place]: [preds[place]] for place in chosen}))
             parts = [each.statistics(candidates) for each in self._prepared]
             made = np.concatenate([np.ones((len(candidates), 1)), *parts], axis=1)
@@ -146,11 +146,11 @@ class CaptionScores(torchmetrics.Metric):  # type: ignore[misc]
             new[torch.from_numpy(candidates.positions)] = torch.from_numpy(made).to(self.rows)
             self.rows = self._first_rows(torch.stack([self.rows, new]))
 
-    def _of_rows(self) -> dict[str, float]:
+    def _score_rows(self) -> dict[str, float]:
         rows: FloatArray = self.rows.detach().cpu().numpy()
         rows = rows[rows[:, 0] > 0, 1:]
         if not len(rows):
-            raise _nothing_to_score()
+            raise _make_empty_error()
         scores: dict[str, float] = {}
         start = 0
         for metric in self._metrics:
@@ -160,7 +160,7 @@ class CaptionScores(torchmetrics.Metric):  # type: ignore[misc]
             start = end
         return scores
 
-    def _keep(self, preds: Sequence[str], references: Sequence[Any]) -> None:
+    def _store_captions(self, preds: Sequence[str], references: Sequence[Any]) -> None:
         groups = [[each] if isinstance(each, str) else each for each in references]
         # Created only for validation, so that errors occur now instead of in `compute`.
         References(dict(enumerate(groups)))
@@ -172,13 +172,13 @@ class CaptionScores(torchmetrics.Metric):  # type: ignore[misc]
         data = np.frombuffer(text.encode(), dtype=np.uint8)
         self.captions.append(torch.tensor(data.tolist(), dtype=self.dtype, device=self.device))
 
-    def _of_captions(self) -> dict[str, float]:
+    def _score_captions(self) -> dict[str, float]:
         # The state is a list before processes are synchronized, and one tensor afterwards.
         parts = self.captions if isinstance(self.captions, list) else [self.captions]
         data = b"".join(part.cpu().to(torch.uint8).numpy().tobytes() for part in parts)
         pairs = [json.loads(line) for line in data.splitlines()]
         if not pairs:
-            raise _nothing_to_score()
+            raise _make_empty_error()
         references = References({place: group for place, (_, group) in enumerate(pairs)})
         evaluator = Evaluator(references, self._metrics, tokenizer=self._tokenizer)
         report = evaluator.evaluate({place: caption for place, (caption, _) in enumerate(pairs)})
@@ -189,7 +189,7 @@ class CaptionScores(torchmetrics.Metric):  # type: ignore[misc]
         self._signatures = dict(zip(metric_keys(self._metrics), signatures, strict=True))
 
 
-def _without_repeats(images: Sequence[ImageId]) -> list[list[int]]:
+def _partition_repeats(images: Sequence[ImageId]) -> list[list[int]]:
     """Partition the positions of images into lists without repeated images."""
     rounds: list[list[int]] = []
     seen: dict[ImageId, int] = {}
@@ -202,7 +202,7 @@ def _without_repeats(images: Sequence[ImageId]) -> list[list[int]]:
     return rounds
 
 
-def _first_of_each_image(image_ids: Sequence[ImageId], rows: torch.Tensor) -> torch.Tensor:
+def _merge_rows(image_ids: Sequence[ImageId], rows: torch.Tensor) -> torch.Tensor:
     """Return the first row of each image in several tables of rows.
 
     The tables are not summed, because an image that two processes scored would count twice.
@@ -225,5 +225,5 @@ def _first_of_each_image(image_ids: Sequence[ImageId], rows: torch.Tensor) -> to
     return kept
 
 
-def _nothing_to_score() -> MismatchError:
+def _make_empty_error() -> MismatchError:
     return MismatchError("call update() with at least one caption before compute() (got none)")

@@ -116,34 +116,34 @@ def compiled_file(path: Path, opened: Open, compiled: Callable[[], bytes], *, ag
             content = compiled()
             with written_whole(path) as file:
                 file.write(content)
-            _remember(path)
+            _write_record(path)
     return path
 
 
 def is_sound(path: Path, opened: Open) -> bool:
     """Return whether a compiled file is intact; read all of it only if it changed."""
     try:
-        state = _state(path)
+        state = _read_state(path)
         file = opened(path)
-        if _stamp(path).exists() and json.loads(_stamp(path).read_bytes()) == state:
+        if _get_record_path(path).exists() and json.loads(_get_record_path(path).read_bytes()) == state:
             return True
         file.verify()
     except (OSError, ValueError, ResourceError):
         return False
-    _remember(path)
+    _write_record(path)
     return True
 
 
-def _state(path: Path) -> dict[str, int]:
+def _read_state(path: Path) -> dict[str, int]:
     status = path.stat()
     return {"bytes": status.st_size, "modified": status.st_mtime_ns}
 
 
-def _stamp(path: Path) -> Path:
+def _get_record_path(path: Path) -> Path:
     return path.with_suffix(".checked")
 
 
-def _remember(path: Path) -> None:
+def _write_record(path: Path) -> None:
     # Errors are ignored: without the record, the file is verified in full next time.
-    with suppress(OSError), written_whole(_stamp(path)) as file:
-        file.write(json.dumps(_state(path)).encode())
+    with suppress(OSError), written_whole(_get_record_path(path)) as file:
+        file.write(json.dumps(_read_state(path)).encode())

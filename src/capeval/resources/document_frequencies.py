@@ -137,7 +137,10 @@ class DocumentFrequencies:
         about = {"format": _FORMAT, "name": self.name, "images": self.images, "stem": self.stem}
         if self._given_digest is not None:
             about["digest"] = self._given_digest
-        arrays: dict[str, NDArray[Any]] = {"about": _packed(about), "words": _packed(self.native.words())}
+        arrays: dict[str, NDArray[Any]] = {
+            "about": _pack_json(about),
+            "words": _pack_json(self.native.words()),
+        }
         for order in _ORDERS:
             arrays[f"ngrams_{order}"], arrays[f"counts_{order}"] = self.native.of_order(order)
         with written_whole(path) as file:
@@ -166,9 +169,9 @@ class DocumentFrequencies:
         data = path.read_bytes()
         try:
             with np.load(io.BytesIO(data), allow_pickle=False) as archive:
-                about = _about(archive["about"])
-                words = _words(archive["words"])
-                orders = [_order(archive[f"ngrams_{n}"], archive[f"counts_{n}"], n) for n in _ORDERS]
+                about = _parse_about(archive["about"])
+                words = _parse_words(archive["words"])
+                orders = [_check_order(archive[f"ngrams_{n}"], archive[f"counts_{n}"], n) for n in _ORDERS]
             native = _native.DocumentFrequencies.from_arrays(words, float(about["images"]), orders)
             name, digest = str(about["name"]), about.get("digest")
             return cls(native, name=name, stem=bool(about["stem"]), digest=digest)
@@ -200,11 +203,11 @@ class DocumentFrequencies:
             OSError: The file can't be read.
         """
         path = Path(path)
-        content = _unpickled(path)
+        content = _unpickle(path)
         if images is not None and not _is_count(images):
             raise OptionError(f"'images' must be a number above 0 (got {images!r})")
         if isinstance(content, dict) and "document_frequency" in content:
-            images = _counted(content, images, path)
+            images = _resolve_images(content, images, path)
             content = content["document_frequency"]
         if images is None:
             raise OptionError(
@@ -212,7 +215,7 @@ class DocumentFrequencies:
                 " line: --frequencies-images)"
             )
         if not isinstance(content, dict) or not content:
-            raise _not_pickle(path, f"got {type(content).__name__}")
+            raise _make_pickle_error(path, f"got {type(content).__name__}")
         return cls(_from_counts(content, float(images), path), name=path.stem)
 
 
@@ -243,11 +246,11 @@ def _read_again(path: Path, digest: str) -> DocumentFrequencies:
     return loaded
 
 
-def _packed(content: object) -> NDArray[np.uint8]:
+def _pack_json(content: object) -> NDArray[np.uint8]:
     return np.frombuffer(json.dumps(content).encode(), dtype=np.uint8)
 
 
-def _about(packed: NDArray[np.uint8]) -> dict[str, Any]:
+def _parse_about(packed: NDArray[np.uint8]) -> dict[str, Any]:
     about: dict[str, Any] = json.loads(packed.tobytes())
     if about["format"] != _FORMAT:
         raise ValueError(f"got the format {about['format']!r}")
@@ -258,14 +261,14 @@ def _about(packed: NDArray[np.uint8]) -> dict[str, Any]:
     return about
 
 
-def _words(packed: NDArray[np.uint8]) -> list[str]:
+def _parse_words(packed: NDArray[np.uint8]) -> list[str]:
     words: list[str] = json.loads(packed.tobytes())
     if not isinstance(words, list):
         raise TypeError("the words are not a list")
     return words
 
 
-def _order(rows: Any, counts: Any, order: int) -> tuple[Any, Any]:
+def _check_order(rows: Any, counts: Any, order: int) -> tuple[Any, Any]:
     if rows.dtype != np.uint32 or counts.dtype != np.uint32 or rows.shape != (counts.size, order):
         raise ValueError(f"the arrays of {order}-grams have inconsistent types or shapes")
     return np.ascontiguousarray(rows), np.ascontiguousarray(counts)
@@ -281,11 +284,11 @@ def _from_counts(counts: Mapping[object, object], images: float, path: Path) -> 
             or len(ngram) not in _ORDERS
             or not all(isinstance(word, str) for word in ngram)
         ):
-            raise _not_pickle(path, f"got the n-gram {ngram!r}")
+            raise _make_pickle_error(path, f"got the n-gram {ngram!r}")
         if isinstance(count, bool) or not isinstance(count, int | float) or not 0 <= count < 2**32:
-            raise _not_pickle(path, f"got the count {count!r} of {ngram!r}")
+            raise _make_pickle_error(path, f"got the count {count!r} of {ngram!r}")
         if count != int(count):
-            raise _not_pickle(path, f"got the count {count!r} of {ngram!r}, which is not an integer")
+            raise _make_pickle_error(path, f"got the count {count!r} of {ngram!r}, which is not an integer")
         rows[len(ngram)].append([numbers.setdefault(word, len(numbers)) for word in ngram])
         frequencies[len(ngram)].append(int(count))
     arrays = [
@@ -298,7 +301,7 @@ def _from_counts(counts: Mapping[object, object], images: float, path: Path) -> 
     try:
         return _native.DocumentFrequencies.from_arrays(list(numbers), images, arrays)
     except UnicodeEncodeError as error:
-        raise _not_pickle(path, f"got a word with a lone surrogate: {error}") from None
+        raise _make_pickle_error(path, f"got a word with a lone surrogate: {error}") from None
 
 
 def _is_count(images: object) -> TypeGuard[float]:
@@ -307,17 +310,17 @@ def _is_count(images: object) -> TypeGuard[float]:
     return 0 < images <= sys.float_info.max
 
 
-def _counted(content: Mapping[str, object], images: float | None, path: Path) -> float | None:
+def _resolve_images(content: Mapping[str, object], images: float | None, path: Path) -> float | None:
     """Return the number of images: the pickle's own, or else `images`."""
     counted = content.get("ref_len", images)
     if counted is not None and not _is_count(counted):
-        raise _not_pickle(path, f"got the number of images {counted!r}")
+        raise _make_pickle_error(path, f"got the number of images {counted!r}")
     if images is not None and counted != images:
         raise OptionError(f"'images' must equal the number in {path}, {counted!r} (got {images!r})")
     return counted
 
 
-def _not_pickle(path: Path, found: str) -> FormatError:
+def _make_pickle_error(path: Path, found: str) -> FormatError:
     return FormatError(
         f"expected a pickled mapping of n-grams (tuples of one to four words) to numbers of images ({found})",
         kind=FormatErrorKind.NOT_FREQUENCIES,
@@ -346,7 +349,7 @@ class _Unpickler(pickle.Unpickler):
             ) from None
 
 
-def _unpickled(path: Path) -> Any:
+def _unpickle(path: Path) -> Any:
     data = path.read_bytes()
     try:
         # Python allocates memory for the number of objects stated in a pickle, which may be huge if damaged.
@@ -355,4 +358,4 @@ def _unpickled(path: Path) -> Any:
         return _Unpickler(io.BytesIO(data), encoding="utf-8").load()
     except Exception as error:
         # A damaged pickle can raise almost any exception.
-        raise _not_pickle(path, str(error) or type(error).__name__) from None
+        raise _make_pickle_error(path, str(error) or type(error).__name__) from None

@@ -107,7 +107,7 @@ def compiled_tables(
         ResourceError: The sources are missing or damaged.
         OSError: `folder` is not writable.
     """
-    compiled = cache(lambda: _compiled(progress or (lambda _: None)))
+    compiled = cache(lambda: _compile(progress or (lambda _: None)))
     path = (folder or cache_folder()) / _NAME
     try:
         return compiled_file(path, _native.MeteorTables.open, compiled, again=again)
@@ -125,14 +125,16 @@ def compiled_tables(
         return compiled_file(instead / _NAME, _native.MeteorTables.open, compiled)
 
 
-def _compiled(progress: Progress) -> bytes:
+def _compile(progress: Progress) -> bytes:
     from zlib import crc32
 
     paraphrases = installed_file(_PARAPHRASES, _PURPOSE)
     checksum = crc32(paraphrases.read_bytes())
     if checksum != _PARAPHRASES_CRC:
-        raise _damaged(paraphrases, f"its CRC-32 must be {_PARAPHRASES_CRC:08x} (got {checksum:08x})")
-    return _native.compile_meteor_tables(**_texts(), paraphrases=paraphrases, progress=progress)
+        raise _make_damaged_error(
+            paraphrases, f"its CRC-32 must be {_PARAPHRASES_CRC:08x} (got {checksum:08x})"
+        )
+    return _native.compile_meteor_tables(**_read_texts(), paraphrases=paraphrases, progress=progress)
 
 
 def synonym_texts() -> dict[str, bytes]:
@@ -143,11 +145,11 @@ def synonym_texts() -> dict[str, bytes]:
     Raises:
         ResourceError: The files are missing or damaged.
     """
-    texts = _texts()
+    texts = _read_texts()
     return {name: texts[name] for name in ("synsets", "exceptions")}
 
 
-def _texts() -> dict[str, bytes]:
+def _read_texts() -> dict[str, bytes]:
     """Read the four text files in the jar."""
     import zipfile
     import zlib
@@ -159,15 +161,17 @@ def _texts() -> dict[str, bytes]:
             for name, (member, _) in _IN_JAR.items():
                 texts[name] = archive.read(member)
     except (zipfile.BadZipFile, zlib.error, KeyError, EOFError, NotImplementedError) as error:
-        raise _damaged(jar, str(error)) from None
+        raise _make_damaged_error(jar, str(error)) from None
     for name, (member, expected) in _IN_JAR.items():
         checksum = zlib.crc32(texts[name])
         if checksum != expected:
-            raise _damaged(jar, f"the CRC-32 of {member} must be {expected:08x} (got {checksum:08x})")
+            raise _make_damaged_error(
+                jar, f"the CRC-32 of {member} must be {expected:08x} (got {checksum:08x})"
+            )
     return texts
 
 
-def _damaged(path: Path, reason: str) -> ResourceError:
+def _make_damaged_error(path: Path, reason: str) -> ResourceError:
     return ResourceError(
         f"{path} differs from the file of pycocoevalcap 1.2 ({reason}); to reinstall it, run `{REINSTALL}`"
     )

@@ -105,16 +105,16 @@ class ParseStore:
             model: The cache key of the parser: the model's fingerprint, and the limit on sentence length.
             texts: The captions.
         """
-        keys = list(_keys(model, texts))
+        keys = list(_make_keys(model, texts))
         try:
             if not keys or not self.path.exists():
                 return {}
             with self._open() as database:
-                stored = self._stored(database, keys) if self._is_current(database) else []
+                stored = self._fetch_stored(database, keys) if self._is_current(database) else []
         except (_UnusableError, OSError) as error:
             self._warn_unusable(error)
             return {}
-        parses = {texts[position]: tuples for position, tuples in _sound(keys, stored)}
+        parses = {texts[position]: tuples for position, tuples in _select_intact(keys, stored)}
         if len(parses) < len(stored):
             message = (
                 f"{len(stored) - len(parses):,} of {len(stored):,} parses in {self.path} are damaged and will"
@@ -138,15 +138,15 @@ class ParseStore:
         today = int(time.time() // _DAY_SECONDS)
         rows = (
             (key, tuples, checksum, today)
-            for key, tuples, checksum in _with_checksums(_keys(model, parses), parses.values())
+            for key, tuples, checksum in _add_checksums(_make_keys(model, parses), parses.values())
         )
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with self._open() as database, database:
                 database.execute("BEGIN IMMEDIATE")
-                self._make(database)
+                self._create_table(database)
                 database.executemany("INSERT OR REPLACE INTO parses VALUES (?, ?, ?, ?)", rows)
-                self._cut_back(database)
+                self._trim(database)
         except (_UnusableError, OSError) as error:
             self._warn_unusable(error)
             return False
@@ -188,7 +188,7 @@ class ParseStore:
             raise _UnusableError(f"its version {version} is of a later capeval; this one supports {_VERSION}")
         return bool((application, version) == (_APPLICATION, _VERSION))
 
-    def _make(self, database: sqlite3.Connection) -> None:
+    def _create_table(self, database: sqlite3.Connection) -> None:
         """Create the table inside a transaction if it is missing or of an earlier version."""
         if self._is_current(database):
             return
@@ -197,7 +197,9 @@ class ParseStore:
         database.execute(f"PRAGMA application_id = {_APPLICATION}")
         database.execute(f"PRAGMA user_version = {_VERSION}")
 
-    def _stored(self, database: sqlite3.Connection, keys: Sequence[bytes]) -> list[tuple[int, Any, Any]]:
+    def _fetch_stored(
+        self, database: sqlite3.Connection, keys: Sequence[bytes]
+    ) -> list[tuple[int, Any, Any]]:
         """Return the position, parse and checksum of each stored key."""
         today = int(time.time() // _DAY_SECONDS)
         database.execute("CREATE TEMP TABLE wanted (key BLOB PRIMARY KEY, position INTEGER)")
@@ -225,7 +227,7 @@ class ParseStore:
             # A read-only store remains usable.
             return
 
-    def _cut_back(self, database: sqlite3.Connection) -> None:
+    def _trim(self, database: sqlite3.Connection) -> None:
         """Delete the least recently used parses if the file exceeds its limit."""
         (page,) = database.execute("PRAGMA page_size").fetchone()
         (pages,) = database.execute("PRAGMA page_count").fetchone()
@@ -254,14 +256,14 @@ class ParseStore:
             warnings.warn(message, ParseStoreWarning, stacklevel=2)
 
 
-def _keys(model: str, texts: Iterable[str]) -> Iterator[bytes]:
+def _make_keys(model: str, texts: Iterable[str]) -> Iterator[bytes]:
     from hashlib import blake2b
 
     for text in texts:
         yield blake2b(text.encode(), key=model.encode()[:64], digest_size=_KEY_BYTES).digest()
 
 
-def _with_checksums(keys: Iterable[bytes], parses: Iterable[bytes]) -> Iterator[tuple[bytes, bytes, bytes]]:
+def _add_checksums(keys: Iterable[bytes], parses: Iterable[bytes]) -> Iterator[tuple[bytes, bytes, bytes]]:
     from hashlib import blake2b
 
     # The checksum includes the key, because a damaged index can return the row of a different caption.
@@ -269,13 +271,15 @@ def _with_checksums(keys: Iterable[bytes], parses: Iterable[bytes]) -> Iterator[
         yield key, tuples, blake2b(key + tuples, digest_size=_CHECKSUM_BYTES).digest()
 
 
-def _sound(keys: Sequence[bytes], stored: Sequence[tuple[int, Any, Any]]) -> Iterator[tuple[int, bytes]]:
+def _select_intact(
+    keys: Sequence[bytes], stored: Sequence[tuple[int, Any, Any]]
+) -> Iterator[tuple[int, bytes]]:
     """Yield the positions and parses of rows with a correct checksum.
 
     Damage can also change the types of values.
     """
     rows = [row for row in stored if isinstance(row[1], bytes)]
-    checked = _with_checksums((keys[row[0]] for row in rows), (row[1] for row in rows))
+    checked = _add_checksums((keys[row[0]] for row in rows), (row[1] for row in rows))
     for (position, tuples, checksum), (_, _, expected) in zip(rows, checked, strict=True):
         if checksum == expected:
             yield position, tuples

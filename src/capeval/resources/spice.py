@@ -71,10 +71,10 @@ def spice_model() -> _native.SpiceModel:
     Raises:
         ResourceError: The model was not built yet, or is damaged; the message names the command to run.
     """
-    path = _path()
+    path = _find_path()
     if path is not None:
         return _native.SpiceModel.open(path)
-    damaged = [place for place in _model_places() if place.exists()]
+    damaged = [place for place in _list_model_paths() if place.exists()]
     if damaged:
         raise ResourceError(f"{damaged[0]} is damaged; to build SPICE's model again, run `{RUN}`")
     raise ResourceError(f"SPICE requires a parser model; to build it once, run `{RUN}`")
@@ -95,19 +95,19 @@ def opened_model(path: Path) -> _native.SpiceModel:
 
 def found_model() -> CompiledResource | None:
     """Return the model that scoring uses, or None if missing or damaged."""
-    path = _path()
+    path = _find_path()
     if path is None:
         return None
     return CompiledResource(path=path, fingerprint=_native.SpiceModel.open(path).fingerprint)
 
 
-def _path() -> Path | None:
+def _find_path() -> Path | None:
     """Return the first intact model: an installed one, or one in the user's cache folder."""
-    return next((path for path in _model_places() if is_sound(path, _native.SpiceModel.open)), None)
+    return next((path for path in _list_model_paths() if is_sound(path, _native.SpiceModel.open)), None)
 
 
-def _model_places() -> tuple[Path, ...]:
-    return (*_packaged(), cache_folder() / _NAME)
+def _list_model_paths() -> tuple[Path, ...]:
+    return (*_find_packaged(), cache_folder() / _NAME)
 
 
 def compiled_model(
@@ -128,7 +128,7 @@ def compiled_model(
         OSError: The folder is not writable.
     """
     path = (folder or cache_folder()) / _NAME
-    return compiled_file(path, _native.SpiceModel.open, lambda: _compiled(jar, fetch), again=again)
+    return compiled_file(path, _native.SpiceModel.open, lambda: _compile(jar, fetch), again=again)
 
 
 def store_in(folder: Path) -> ParseStore:
@@ -136,7 +136,7 @@ def store_in(folder: Path) -> ParseStore:
     return ParseStore(folder / _STORE)
 
 
-def _packaged() -> Iterator[Path]:
+def _find_packaged() -> Iterator[Path]:
     """Yield the compiled model of an installed package, if there is one."""
     spec = importlib.util.find_spec(_PACKAGE)
     for place in (spec.submodule_search_locations or ()) if spec else ():
@@ -145,10 +145,12 @@ def _packaged() -> Iterator[Path]:
             yield path
 
 
-def _compiled(jar: Path | None, fetch: bool) -> bytes:
+def _compile(jar: Path | None, fetch: bool) -> bytes:
     synonyms = synonym_texts()
     # Jars that Maven does not provide come first: if one is missing, nothing is downloaded.
-    jars = {role: _found(role, jar, fetch) for role in ("spice", "scene_graph_parser", "corenlp", "models")}
+    jars = {
+        role: _find_jar(role, jar, fetch) for role in ("spice", "scene_graph_parser", "corenlp", "models")
+    }
     try:
         return _native.compile_spice_model(
             **jars, synsets=synonyms["synsets"], exceptions=synonyms["exceptions"]
@@ -161,7 +163,7 @@ def _compiled(jar: Path | None, fetch: bool) -> bytes:
         ) from None
 
 
-def _found(role: str, given: Path | None, fetch: bool) -> Path:
+def _find_jar(role: str, given: Path | None, fetch: bool) -> Path:
     jar = _JARS[role]
     if given is not None and not given.exists():
         raise ResourceError(f"{given} must be {_JARS['models'].name}, or a folder with it (got no such file)")
@@ -171,24 +173,24 @@ def _found(role: str, given: Path | None, fetch: bool) -> Path:
         )
     if given is not None and given.is_file() and role == "models":
         return given
-    places = _places(given)
+    places = _list_folders(given)
     for place in places:
         if (place / jar.name).is_file():
             return place / jar.name
     if fetch and jar.maven is not None and (fetched := _fetch(jar.maven, jar.name)):
         return fetched
-    raise ResourceError(_missing(jar, places))
+    raise ResourceError(_describe_missing(jar, places))
 
 
-def _places(given: Path | None) -> list[Path]:
+def _list_folders(given: Path | None) -> list[Path]:
     """Return the folders to search for jars."""
     places = [] if given is None else [given.parent if given.is_file() else given]
     for folder in installed_folders():
         places += [folder / "spice" / "lib", folder / "spice"]
-    return [*places, _maven_repository() / _MAVEN_FOLDER]
+    return [*places, _get_maven_repository() / _MAVEN_FOLDER]
 
 
-def _maven_repository() -> Path:
+def _get_maven_repository() -> Path:
     return Path.home() / ".m2" / "repository"
 
 
@@ -202,10 +204,10 @@ def _fetch(artifact: str, name: str) -> Path | None:
     if maven is None:
         return None
     # Java may determine a different home folder, so the repository is passed to Maven.
-    repository = f"-Dmaven.repo.local={_maven_repository()}"
+    repository = f"-Dmaven.repo.local={_get_maven_repository()}"
     command = [maven, "--batch-mode", "--quiet", "-Dstyle.color=never", repository]
     command += ["dependency:get", f"-Dartifact={artifact}"]
-    path = _maven_repository() / _MAVEN_FOLDER / name
+    path = _get_maven_repository() / _MAVEN_FOLDER / name
     with tempfile.TemporaryFile("w+") as output:
         with subprocess.Popen(command, stdout=output, stderr=output) as process:  # noqa: S603
             _watch(process, path)
@@ -234,7 +236,7 @@ def _watch(process: subprocess.Popen[bytes], path: Path) -> None:
     report_progress(f"Downloading {path.name} (MB)", _MODELS_MEGABYTES, _MODELS_MEGABYTES)
 
 
-def _missing(jar: _Jar, places: Sequence[Path]) -> str:
+def _describe_missing(jar: _Jar, places: Sequence[Path]) -> str:
     if jar.maven is None:
         return (
             f"SPICE's model requires {jar.name} of pycocoevalcap ({jar.holds}), which is missing: {INSTALL}"

@@ -84,9 +84,11 @@ def wordnet_classes(words: Iterable[str], folder: str | Path) -> dict[str, str]:
     """
     folder = Path(folder)
     try:
-        counts = _tag_counts(_lines(folder / "cntlist.rev"))
-        senses = {name: dict(_senses(_lines(folder / f"index.{_FILES[name]}"))) for name in _FILES}
-        irregular = {name: dict(_exceptions(_lines(folder / f"{_FILES[name]}.exc"))) for name in _FILES}
+        counts = _count_tags(_read_lines(folder / "cntlist.rev"))
+        senses = {name: dict(_parse_senses(_read_lines(folder / f"index.{_FILES[name]}"))) for name in _FILES}
+        irregular = {
+            name: dict(_parse_exceptions(_read_lines(folder / f"{_FILES[name]}.exc"))) for name in _FILES
+        }
     except (ValueError, KeyError, IndexError):
         reason = f"{folder} must contain WordNet's dictionary (got files with these names but other content)"
         raise ResourceError(reason) from None
@@ -96,23 +98,23 @@ def wordnet_classes(words: Iterable[str], folder: str | Path) -> dict[str, str]:
             continue
         ranked = []
         for place, name in enumerate(_FILES):
-            bases = [base for base in _bases(word, name, irregular[name]) if base in senses[name]]
+            bases = [base for base in _find_bases(word, name, irregular[name]) if base in senses[name]]
             if bases:
-                tagged = sum(counts[name, base] * _share(name, word, base) for base in sorted(bases))
+                tagged = sum(counts[name, base] * _get_share(name, word, base) for base in sorted(bases))
                 ranked.append((tagged, sum(senses[name][base] for base in bases), -place, name))
         if ranked and max(ranked)[-1] in WORD_CLASSES:
             classes[word] = max(ranked)[-1]
     return classes
 
 
-def _share(name: str, word: str, base: str) -> float:
+def _get_share(name: str, word: str, base: str) -> float:
     whole, in_s, other = _SHARES[name]
     if word == base:
         return whole
     return in_s if word.endswith("s") else other
 
 
-def _bases(word: str, name: str, irregular: Mapping[str, tuple[str, ...]]) -> set[str]:
+def _find_bases(word: str, name: str, irregular: Mapping[str, tuple[str, ...]]) -> set[str]:
     bases = {word, *irregular.get(word, ())}
     for end, base in _ENDINGS[name]:
         if word.endswith(end) and len(word) > len(end) + 1:
@@ -124,7 +126,7 @@ def _bases(word: str, name: str, irregular: Mapping[str, tuple[str, ...]]) -> se
     return bases
 
 
-def _lines(path: Path) -> Iterator[str]:
+def _read_lines(path: Path) -> Iterator[str]:
     try:
         with path.open(encoding="utf-8") as file:
             # The file starts with the license, in lines that start with spaces.
@@ -135,7 +137,7 @@ def _lines(path: Path) -> Iterator[str]:
         ) from None
 
 
-def _tag_counts(lines: Iterable[str]) -> defaultdict[tuple[str, str], int]:
+def _count_tags(lines: Iterable[str]) -> defaultdict[tuple[str, str], int]:
     counts: defaultdict[tuple[str, str], int] = defaultdict(int)
     for line in lines:
         key, _, count = line.split()
@@ -144,13 +146,13 @@ def _tag_counts(lines: Iterable[str]) -> defaultdict[tuple[str, str], int]:
     return counts
 
 
-def _senses(lines: Iterable[str]) -> Iterator[tuple[str, int]]:
+def _parse_senses(lines: Iterable[str]) -> Iterator[tuple[str, int]]:
     for line in lines:
         base, _, number, *_ = line.split()
         yield base, int(number)
 
 
-def _exceptions(lines: Iterable[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _parse_exceptions(lines: Iterable[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
     for line in lines:
         form, *bases = line.split()
         yield form, tuple(bases)

@@ -94,7 +94,7 @@ def test_a_challenge_is_not_made_without_the_model(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(spice, "cache_folder", lambda: tmp_path / "empty")
-    monkeypatch.setattr(spice, "_packaged", lambda: iter(()))
+    monkeypatch.setattr(spice, "_find_packaged", lambda: iter(()))
     message = (
         "metric 'SPICE' of split 'val' needs SPICE's model, which is missing on this server:"
         " capeval resources spice"

@@ -73,27 +73,27 @@ class BleuScorer(Pairs):
             CaptionError: There are no pairs, or a pair has no candidate.
             OptionError: `option` is invalid.
         """
-        report = self._scored(option)
+        report = self._compute_report(option)
         return list(report.corpus.values()), [values.tolist() for values in report.per_image.values()]
 
     recompute_score = compute_score
 
     def testlen(self, option: Option | None = None) -> int:
         """Return the number of words in all candidates."""
-        return int(self._lengths(option)[0])
+        return int(self._compute_lengths(option)[0])
 
     def reflen(self, option: Option | None = None) -> float:
         """Return the sum of the reference lengths for the brevity penalty."""
-        length = self._lengths(option)[1]
+        length = self._compute_lengths(option)[1]
         # An average may not be an integer.
         return int(length) if length.is_integer() else length
 
-    def _lengths(self, option: Option | None) -> tuple[float, float]:
-        ((_, scores),) = self._scored(option).scores
+    def _compute_lengths(self, option: Option | None) -> tuple[float, float]:
+        ((_, scores),) = self._compute_report(option).scores
         test, reference = scores.statistics[:, :2].sum(axis=0).tolist()
         return test, reference
 
-    def _scored(self, option: Option | None) -> Report:
+    def _compute_report(self, option: Option | None) -> Report:
         brevity = option or ("average" if len(self.crefs) == 1 else "closest")
         checked_choice("option", brevity, get_args(Option))
-        return self._report(bleu.Bleu(orders=tuple(range(1, self.n + 1)), brevity=brevity))
+        return self._score_pairs(bleu.Bleu(orders=tuple(range(1, self.n + 1)), brevity=brevity))

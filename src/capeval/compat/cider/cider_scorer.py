@@ -55,5 +55,5 @@ class CiderScorer(Pairs):
         Raises:
             CaptionError: There are no pairs, or a pair has no candidate.
         """
-        report = self._report(self._metric)
+        report = self._score_pairs(self._metric)
         return np.float64(report.corpus["CIDEr-D"]), report.per_image["CIDEr-D"]

@@ -49,7 +49,7 @@ class CiderD:
             CaptionError: A result or a reference is invalid, or there are no results.
             MismatchError: The image of a result has no references.
         """
-        results = [_image_and_caption(place, result, gts) for place, result in enumerate(res)]
+        results = [_parse_result(place, result, gts) for place, result in enumerate(res)]
         # As in these forks, each result counts as one image in document frequencies.
         references = {f"res[{place}]": gts[image] for place, (image, _) in enumerate(results)}
         candidates = {f"res[{place}]": caption for place, (_, caption) in enumerate(results)}
@@ -61,7 +61,7 @@ class CiderD:
         return "CIDEr-D"
 
 
-def _image_and_caption(place: int, result: object, gts: Captions) -> tuple[Any, str]:
+def _parse_result(place: int, result: object, gts: Captions) -> tuple[Any, str]:
     if not isinstance(result, Mapping) or not {"image_id", "caption"} <= set(result):
         raise CaptionError(
             f"res[{place}] must be a mapping with 'image_id' and 'caption' (got {type(result).__name__})"

@@ -55,18 +55,18 @@ class Spice(Scorer):
         the references have no tuple of it. All scores of an image with a sentence that is too long are NaN,
         and the mean excludes the image.
         """
-        by_image = dict(zip(images, _category_scores(report), strict=True))
+        by_image = dict(zip(images, _extract_category_scores(report), strict=True))
         ordered = [by_image[image] for image in sorted(by_image)]  # type: ignore[type-var]
-        return _mean_f(ordered), ordered
+        return _compute_mean_f(ordered), ordered
 
 
-def _mean_f(by_image: Iterable[_Scores]) -> np.float64:
+def _compute_mean_f(by_image: Iterable[_Scores]) -> np.float64:
     scores = np.array([scores["All"]["f"] for scores in by_image])
     parsed = scores[~np.isnan(scores)]
     return np.float64(np.mean(parsed)) if parsed.size else np.float64(np.nan)
 
 
-def _category_scores(report: Report) -> list[_Scores]:
+def _extract_category_scores(report: Report) -> list[_Scores]:
     """Extract the scores of each image by category from a report with SPICE."""
     ((statistics, columns),) = (
         (scores.statistics, metric.statistics)
@@ -75,12 +75,12 @@ def _category_scores(report: Report) -> list[_Scores]:
     )
     column = {name: statistics[:, place].tolist() for place, name in enumerate(columns)}
     return [
-        {theirs: _scores(column, ours, row) for theirs, ours in _CATEGORIES.items()}
+        {theirs: _extract_scores(column, ours, row) for theirs, ours in _CATEGORIES.items()}
         for row in range(len(report.image_ids))
     ]
 
 
-def _scores(column: dict[str, list[float]], category: str, row: int) -> dict[str, float]:
+def _extract_scores(column: dict[str, list[float]], category: str, row: int) -> dict[str, float]:
     candidate, references, matched, f, precision, recall, images = (
         column[f"{category} {name}"][row]
         for name in (

@@ -30,12 +30,12 @@ class PTBTokenizer:
         Raises:
             CaptionError: An annotation has no caption, or the caption is not a string.
         """
-        captions = _captions_of(captions_for_image)
+        captions = _collect_captions(captions_for_image)
         tokens = iter(tokenize([text for texts in captions.values() for text in texts]))
         return {image: [" ".join(next(tokens)) for _ in texts] for image, texts in captions.items()}
 
 
-def _captions_of(annotations: Annotations) -> dict[ImageId, list[str]]:
+def _collect_captions(annotations: Annotations) -> dict[ImageId, list[str]]:
     """Return the captions of each image with at least one.
 
     Raises:

@@ -15,7 +15,7 @@ def _recognize(source: Source, _: ReadOptions) -> bool:
     return source.json.kind == "object" and not {"annotations", "images"}.isdisjoint(source.json.fields)
 
 
-def _references(source: Source, _: ReadOptions) -> References:
+def _read_references(source: Source, _: ReadOptions) -> References:
     try:
         return References.from_native(_native.read_annotations(source.data))
     except FormatError as error:
@@ -28,7 +28,7 @@ def _references(source: Source, _: ReadOptions) -> References:
         raise
 
 
-def _candidates(source: Source, _: ReadOptions) -> Candidates:
+def _read_candidates(source: Source, _: ReadOptions) -> Candidates:
     return Candidates.from_native(_native.read_results_under(source.data, "annotations"))
 
 
@@ -41,6 +41,6 @@ KIND = CaptionFormat(
         b' {"image_id": 2, "caption": "Two cats."}]}'
     ),
     recognize=_recognize,
-    references=_references,
-    candidates=_candidates,
+    references=_read_references,
+    candidates=_read_candidates,
 )

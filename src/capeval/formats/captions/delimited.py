@@ -26,17 +26,17 @@ _UNQUOTED = "|"
 
 
 def _recognize(source: Source, options: ReadOptions) -> bool:
-    names = _header(source.first_line)[1]
+    names = _parse_header(source.first_line)[1]
     return source.name.endswith(_ENDINGS) or (len(names) > 1 and have_columns(names, options.columns))
 
 
-def _header(line: str) -> tuple[str, list[str]]:
+def _parse_header(line: str) -> tuple[str, list[str]]:
     """Return the delimiter that yields the most columns, and their names."""
-    headers = [(delimiter, _split(line, delimiter)) for delimiter in _DELIMITERS]
+    headers = [(delimiter, _split_names(line, delimiter)) for delimiter in _DELIMITERS]
     return max(headers, key=lambda header: len(header[1]))
 
 
-def _split(line: str, delimiter: str) -> list[str]:
+def _split_names(line: str, delimiter: str) -> list[str]:
     try:
         names = next(csv.reader([line], dialect(delimiter, quotes=delimiter != _UNQUOTED)), [])
     except csv.Error:
@@ -45,7 +45,7 @@ def _split(line: str, delimiter: str) -> list[str]:
 
 
 def _read(kind: type[_Captions], source: Source, options: ReadOptions) -> _Captions:
-    delimiter, names = _header(source.first_line)
+    delimiter, names = _parse_header(source.first_line)
     if not names:
         # If the file is not UTF-8, this raises that error instead of one about missing columns.
         next(_rows(source, delimiter, 0), None)
@@ -63,7 +63,7 @@ def _read(kind: type[_Captions], source: Source, options: ReadOptions) -> _Capti
         places.append(f"line {line}")
         ids.append(image)
         captions.append(caption)
-    rows = zip(places, plain_ids(ids), _lists(places, captions, fields[1]), strict=True)
+    rows = zip(places, plain_ids(ids), _parse_lists(places, captions, fields[1]), strict=True)
     return captions_of(kind, rows, fields)
 
 
@@ -78,17 +78,17 @@ def _rows(source: Source, delimiter: str, count: int) -> Iterator[tuple[int, lis
         yield line, [field.strip(" ") for field in row] if delimiter == _UNQUOTED else row
 
 
-def _lists(places: Sequence[str], captions: Sequence[str], field: str) -> Sequence[object]:
+def _parse_lists(places: Sequence[str], captions: Sequence[str], field: str) -> Sequence[object]:
     """Parse captions as JSON lists if all of them look like lists.
 
     The file `flickr_annotations_30k.csv` has such captions.
     """
     if not all(text.startswith("[") and text.endswith("]") for text in captions):
         return captions
-    return [_list(place, text, field) for place, text in zip(places, captions, strict=True)]
+    return [_parse_list(place, text, field) for place, text in zip(places, captions, strict=True)]
 
 
-def _list(place: str, text: str, field: str) -> object:
+def _parse_list(place: str, text: str, field: str) -> object:
     try:
         return read_json(text.encode())
     except FormatError:

@@ -51,14 +51,14 @@ def keys_of(fields: tuple[str, str], options: ReadOptions) -> dict[str, Field]:
     return dict.fromkeys(fields, _ANY) | ({SPLIT: TEXT} if options.splits else {})
 
 
-def _references(source: Source, options: ReadOptions) -> References:
+def _read_references(source: Source, options: ReadOptions) -> References:
     fields = other_fields(source, source.json.first, options)
     if fields is None:
         return References.from_native(_native.read_annotations(source.data))
     return captions_of(References, rows_under(source, None, fields, options), fields)
 
 
-def _candidates(source: Source, options: ReadOptions) -> Candidates:
+def _read_candidates(source: Source, options: ReadOptions) -> Candidates:
     fields = other_fields(source, source.json.first, options)
     if fields is None:
         return Candidates.from_native(_native.read_results(source.data))
@@ -71,8 +71,8 @@ KIND = CaptionFormat(
     priority=60,
     example=lambda: b'[{"image_id": 1, "caption": "A dog."}, {"image_id": 2, "caption": "Two cats."}]',
     recognize=lambda source, _: source.json.kind == "list",
-    references=_references,
-    candidates=_candidates,
+    references=_read_references,
+    candidates=_read_candidates,
     has_columns=True,
     has_splits=True,
 )

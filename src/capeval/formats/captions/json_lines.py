@@ -26,7 +26,7 @@ def _recognize(source: Source, _: ReadOptions) -> bool:
     return are_lines or source.name.endswith(_ENDINGS)
 
 
-def _rows(source: Source, fields: tuple[str, str], options: ReadOptions) -> Iterator[Row]:
+def _iterate_rows(source: Source, fields: tuple[str, str], options: ReadOptions) -> Iterator[Row]:
     keys = keys_of(fields, options)
     for line, value in read_json_lines(source.data):
         row = check_row(value, f"line {line}", keys)
@@ -34,18 +34,18 @@ def _rows(source: Source, fields: tuple[str, str], options: ReadOptions) -> Iter
             yield f"line {line}", row[fields[0]], row[fields[1]]
 
 
-def _references(source: Source, options: ReadOptions) -> References:
+def _read_references(source: Source, options: ReadOptions) -> References:
     fields = other_fields(source, source.json, options)
     if fields is None:
         return References.from_native(_native.read_json_lines_references(source.data))
-    return captions_of(References, _rows(source, fields, options), fields)
+    return captions_of(References, _iterate_rows(source, fields, options), fields)
 
 
-def _candidates(source: Source, options: ReadOptions) -> Candidates:
+def _read_candidates(source: Source, options: ReadOptions) -> Candidates:
     fields = other_fields(source, source.json, options)
     if fields is None:
         return Candidates.from_native(_native.read_json_lines_results(source.data))
-    return captions_of(Candidates, _rows(source, fields, options), fields)
+    return captions_of(Candidates, _iterate_rows(source, fields, options), fields)
 
 
 KIND = CaptionFormat(
@@ -54,8 +54,8 @@ KIND = CaptionFormat(
     priority=50,
     example=lambda: b'{"image_id": 1, "caption": "A dog."}\n{"image_id": 2, "caption": "Two cats."}\n',
     recognize=_recognize,
-    references=_references,
-    candidates=_candidates,
+    references=_read_references,
+    candidates=_read_candidates,
     has_columns=True,
     has_splits=True,
 )

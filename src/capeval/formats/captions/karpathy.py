@@ -16,16 +16,18 @@ _IDS = ("cocoid", "filename", "imgid")
 
 
 def _recognize(source: Source, _: ReadOptions) -> bool:
-    return source.json.kind == "object" and "sentences" in _first_image(source).fields
+    return source.json.kind == "object" and "sentences" in _get_first_image(source).fields
 
 
-def _first_image(source: Source) -> JsonShape:
+def _get_first_image(source: Source) -> JsonShape:
     images = source.json.fields.get("images")
     return (images.first if images is not None else None) or JsonShape("", {}, None)
 
 
-def _references(source: Source, options: ReadOptions) -> References:
-    captions, splits = _native.read_karpathy(source.data, _id(source, options), list(options.splits))
+def _read_references(source: Source, options: ReadOptions) -> References:
+    captions, splits = _native.read_karpathy(
+        source.data, _choose_id_key(source, options), list(options.splits)
+    )
     unknown = [split for split in options.splits if split not in splits]
     if unknown:
         message = f"unknown split {listed(unknown)}; the file has the splits {listed(splits)}"
@@ -42,8 +44,8 @@ def _references(source: Source, options: ReadOptions) -> References:
     return References.from_native(captions)
 
 
-def _id(source: Source, options: ReadOptions) -> str:
-    named, keys = options.columns.id_column, _first_image(source).fields
+def _choose_id_key(source: Source, options: ReadOptions) -> str:
+    named, keys = options.columns.id_column, _get_first_image(source).fields
     if named is not None:
         if named not in _IDS:
             message = (
@@ -66,7 +68,7 @@ KIND = CaptionFormat(
         b' "split": "test", "sentences": [{"raw": "Two cats."}]}]}'
     ),
     recognize=_recognize,
-    references=_references,
+    references=_read_references,
     has_columns=True,
     has_splits=True,
 )

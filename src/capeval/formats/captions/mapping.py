@@ -10,11 +10,11 @@ from capeval.formats.io.sources import Source
 __all__ = ["KIND"]
 
 
-def _references(source: Source, _: ReadOptions) -> References:
+def _read_references(source: Source, _: ReadOptions) -> References:
     return References.from_native(_native.read_annotations(source.data))
 
 
-def _candidates(source: Source, _: ReadOptions) -> Candidates:
+def _read_candidates(source: Source, _: ReadOptions) -> Candidates:
     return Candidates.from_native(_native.read_results(source.data))
 
 
@@ -24,6 +24,6 @@ KIND = CaptionFormat(
     priority=70,
     example=lambda: b'{"1": ["A dog."], "2": ["Two cats."]}',
     recognize=lambda source, _: source.json.kind == "object",
-    references=_references,
-    candidates=_candidates,
+    references=_read_references,
+    candidates=_read_candidates,
 )

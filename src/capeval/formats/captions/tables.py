@@ -31,11 +31,11 @@ def _read(kind: type[_Captions], source: Source, options: ReadOptions) -> _Capti
     except ImportError as error:
         raise missing_package("Parquet and Arrow files need", error) from None
     try:
-        schema = _schema(source.data)
+        schema = _read_schema(source.data)
         fields: tuple[str, str] = find_columns(schema.names, options.columns)
         SplitFilter(schema.names, options)
         names = list(dict.fromkeys([*fields, *([SPLIT] if options.splits else [])]))
-        batches = list(_limited(_batches(source.data, names), names, options.limit))
+        batches = list(_limit_size(_read_batches(source.data, names), names, options.limit))
         selected = pa.schema([schema.field(name) for name in names])
         table = _native.ArrowTable(pa.Table.from_batches(batches, selected).__arrow_c_stream__())
     except (pa.ArrowException, OSError) as error:
@@ -48,7 +48,7 @@ def _read(kind: type[_Captions], source: Source, options: ReadOptions) -> _Capti
     return kind.from_native(captions)
 
 
-def _limited(batches: Iterable[pa.RecordBatch], names: list[str], limit: int) -> Iterator[pa.RecordBatch]:
+def _limit_size(batches: Iterable[pa.RecordBatch], names: list[str], limit: int) -> Iterator[pa.RecordBatch]:
     """Yield the named columns of batches; their total size must not exceed `limit` bytes."""
     size = 0
     for whole in batches:
@@ -60,7 +60,7 @@ def _limited(batches: Iterable[pa.RecordBatch], names: list[str], limit: int) ->
         yield batch
 
 
-def _schema(data: bytes) -> pa.Schema:
+def _read_schema(data: bytes) -> pa.Schema:
     import pyarrow as pa
 
     if data.startswith(_PARQUET):
@@ -71,7 +71,7 @@ def _schema(data: bytes) -> pa.Schema:
     return (pa.ipc.open_file(source) if data.startswith(_ARROW) else pa.ipc.open_stream(source)).schema
 
 
-def _batches(data: bytes, names: list[str]) -> Iterator[pa.RecordBatch]:
+def _read_batches(data: bytes, names: list[str]) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
 
     source = pa.BufferReader(data)

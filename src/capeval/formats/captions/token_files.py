@@ -21,7 +21,7 @@ def _recognize(source: Source, _: ReadOptions) -> bool:
     return _LINE.match(source.first_line) is not None
 
 
-def _rows(source: Source) -> Iterator[Row]:
+def _iterate_rows(source: Source) -> Iterator[Row]:
     seen: dict[tuple[str, str], int] = {}
     for line, text in lines_of(source.data):
         if not text.strip():
@@ -43,6 +43,6 @@ KIND = CaptionFormat(
     priority=80,
     example=lambda: b"1.jpg#0\tA dog.\n2.jpg#0\tTwo cats.\n",
     recognize=_recognize,
-    references=lambda source, _: captions_of(References, _rows(source), _FIELDS),
-    candidates=lambda source, _: captions_of(Candidates, _rows(source), _FIELDS),
+    references=lambda source, _: captions_of(References, _iterate_rows(source), _FIELDS),
+    candidates=lambda source, _: captions_of(Candidates, _iterate_rows(source), _FIELDS),
 )

@@ -13,7 +13,7 @@ from capeval.formats.io.sources import Source
 __all__ = ["KIND"]
 
 
-def _keys(source: Source) -> list[Literal["predictions", "results"]]:
+def _find_keys(source: Source) -> list[Literal["predictions", "results"]]:
     """Return the keys of lists of results.
 
     A list without objects contains captions: the file is a mapping with such an image id.
@@ -23,8 +23,8 @@ def _keys(source: Source) -> list[Literal["predictions", "results"]]:
     return [key for key in keys if key in fields and fields[key].is_list_of_objects]
 
 
-def _candidates(source: Source, options: ReadOptions) -> Candidates:
-    key = _keys(source)[0]
+def _read_candidates(source: Source, options: ReadOptions) -> Candidates:
+    key = _find_keys(source)[0]
     fields = other_fields(source, source.json.fields[key].first, options)
     if fields is None:
         return Candidates.from_native(_native.read_results_under(source.data, key))
@@ -38,7 +38,7 @@ KIND = CaptionFormat(
     example=lambda: (
         b'{"results": [{"image_id": 1, "caption": "A dog."}, {"image_id": 2, "caption": "Two cats."}]}'
     ),
-    recognize=lambda source, _: source.json.kind == "object" and bool(_keys(source)),
-    candidates=_candidates,
+    recognize=lambda source, _: source.json.kind == "object" and bool(_find_keys(source)),
+    candidates=_read_candidates,
     has_columns=True,
 )

@@ -49,55 +49,55 @@ def read_zip(data: bytes, *, limit: int = LIMIT) -> dict[str, bytes]:
             invalid file, if there is one.
     """
     if not data.startswith(_ZIP):
-        raise FormatError(f"the file is not a zip ({_found(data)})", kind=FormatErrorKind.UNSUPPORTED)
+        raise FormatError(f"the file is not a zip ({_describe(data)})", kind=FormatErrorKind.UNSUPPORTED)
     if not zipfile.is_zipfile(io.BytesIO(data)):
         raise FormatError("the file is not a zip, or is truncated", kind=FormatErrorKind.DAMAGED)
     if data.count(_LISTED) > _MOST_LISTED:
-        raise _too_many("more")
+        raise _make_count_error("more")
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            return _unpacked(archive, limit)
+            return _unpack(archive, limit)
     except FormatError:
         raise
     except (zipfile.BadZipFile, NotImplementedError, EOFError, OSError, ValueError) as error:
         raise FormatError(f"the zip is damaged ({error})", kind=FormatErrorKind.DAMAGED) from None
 
 
-def _too_many(found: object) -> FormatError:
+def _make_count_error(found: object) -> FormatError:
     return FormatError(
         f"the zip must have at most {MOST_FILES} files (got {found})", kind=FormatErrorKind.WRONG_MEMBERS
     )
 
 
-def _found(data: bytes) -> str:
+def _describe(data: bytes) -> str:
     if not data:
         return "it is empty"
     return "it is a different type of archive" if is_archive(data) else f"it starts with {data[:8]!r}"
 
 
-def _unpacked(archive: zipfile.ZipFile, limit: int) -> dict[str, bytes]:
+def _unpack(archive: zipfile.ZipFile, limit: int) -> dict[str, bytes]:
     files: dict[str, bytes] = {}
     total = 0
-    for name, member in _named(_members(archive)):
+    for name, member in _strip_folder(_list_members(archive)):
         if name in files:
             raise FormatError(
                 "the zip contains two files with this name", kind=FormatErrorKind.DUPLICATE, entry=name
             )
-        files[name] = _member_data(archive, member, total, limit)
+        files[name] = _read_member(archive, member, total, limit)
         total += len(files[name])
         if is_archive(files[name]):
             raise FormatError("the file must not be another archive", kind=FormatErrorKind.NESTED, entry=name)
     return files
 
 
-def _members(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
+def _list_members(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
     """Return the validated files of a zip, without folders and files that macOS adds."""
     listed = archive.infolist()
     for member in listed:
         _check_member(member)
-    members = [one for one in listed if not one.is_dir() and not _of_macos(one.orig_filename)]
+    members = [one for one in listed if not one.is_dir() and not _is_from_macos(one.orig_filename)]
     if len(members) > MOST_FILES:
-        raise _too_many(len(members))
+        raise _make_count_error(len(members))
     if not members:
         found = "only folders and files that macOS adds" if listed else "none"
         raise FormatError(
@@ -106,12 +106,12 @@ def _members(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
     return members
 
 
-def _of_macos(name: str) -> bool:
+def _is_from_macos(name: str) -> bool:
     *folders, base = name.split("/")
     return folders[:1] == ["__MACOSX"] or base == ".DS_Store" or base.startswith("._")
 
 
-def _named(members: list[zipfile.ZipInfo]) -> list[tuple[str, zipfile.ZipInfo]]:
+def _strip_folder(members: list[zipfile.ZipInfo]) -> list[tuple[str, zipfile.ZipInfo]]:
     """Return the members with their names, without a folder that contains all of them."""
     folder = members[0].orig_filename.partition("/")[0] + "/"
     if not all(member.orig_filename.startswith(folder) for member in members):
@@ -147,7 +147,7 @@ def _check_member(member: zipfile.ZipInfo) -> None:
         raise FormatError(problem, kind=kind, entry=name)
 
 
-def _member_data(archive: zipfile.ZipFile, member: zipfile.ZipInfo, before: int, limit: int) -> bytes:
+def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, before: int, limit: int) -> bytes:
     name = member.orig_filename
     try:
         with archive.open(member) as file:

@@ -93,14 +93,14 @@ def rows_of(data: bytes, delimiter: str, *, quotes: bool = True) -> Iterator[tup
     Raises:
         FormatError: The bytes are not UTF-8, or a quotation mark is not closed.
     """
-    with _decoding(data):
+    with _report_encoding_errors(data):
         # Decode line by line: the whole text would need several times the memory of the file.
         text = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", newline="")
         reader = csv.reader(text, dialect=dialect(delimiter, quotes=quotes))
         try:
             yield from ((reader.line_num, row) for row in reader if row)
         except csv.Error as error:
-            raise _wrong_quotes(error, reader.line_num, delimiter) from None
+            raise _make_csv_error(error, reader.line_num, delimiter) from None
 
 
 def dialect(delimiter: str, *, quotes: bool = True) -> type[csv.Dialect]:
@@ -122,7 +122,7 @@ def dialect(delimiter: str, *, quotes: bool = True) -> type[csv.Dialect]:
     )
 
 
-def _wrong_quotes(error: csv.Error, line: int, delimiter: str) -> FormatError:
+def _make_csv_error(error: csv.Error, line: int, delimiter: str) -> FormatError:
     reason = str(error)
     if "field larger" in reason:
         message = f"line {line}: a field must have at most {csv.field_size_limit():,} characters (got more)"
@@ -147,7 +147,7 @@ def lines_of(data: bytes) -> Iterator[tuple[int, str]]:
     Raises:
         FormatError: The bytes are not UTF-8.
     """
-    with _decoding(data):
+    with _report_encoding_errors(data):
         for number, line in enumerate(io.TextIOWrapper(io.BytesIO(data), encoding="utf-8"), 1):
             yield number, line.removesuffix("\n")
 
@@ -159,7 +159,7 @@ def wrong_line(line: int, expected: str, found: str) -> FormatError:
 
 
 @contextmanager
-def _decoding(data: bytes) -> Iterator[None]:
+def _report_encoding_errors(data: bytes) -> Iterator[None]:
     if data.startswith(UTF16):
         message = "the file looks like UTF-16; expected plain UTF-8"
         raise FormatError(message, kind=FormatErrorKind.UTF16)

@@ -94,7 +94,7 @@ class Source:
         if not re.match(rb"\s*[\[{]", self.data):
             return JsonShape("", {}, None), False, False
         looks, is_followed, is_sound = _native.read_outline(self.data)
-        return _looks(looks), is_followed, is_sound
+        return _parse_shape(looks), is_followed, is_sound
 
     @cached_property
     def first_line(self) -> str:
@@ -107,10 +107,12 @@ class Source:
         return "" if "\0" in text else text
 
 
-def _looks(native: tuple[str, dict[str, Any], Any]) -> JsonShape:
+def _parse_shape(native: tuple[str, dict[str, Any], Any]) -> JsonShape:
     kind, fields, first = native
     return JsonShape(
-        kind, {key: _looks(field) for key, field in fields.items()}, None if first is None else _looks(first)
+        kind,
+        {key: _parse_shape(field) for key, field in fields.items()},
+        None if first is None else _parse_shape(first),
     )
 
 
@@ -137,17 +139,17 @@ def read_source(file: File, limit: int = LIMIT, *, name: str = "") -> Source:
         data = file
     else:
         name = Path(file).name
-        data = _file_bytes(Path(file), limit)
+        data = _read_file(Path(file), limit)
     if data.startswith(_GZIP):
-        return Source(_plain(_gunzipped(data, limit), "the unpacked file"), name)
+        return Source(_require_plain(_gunzip(data, limit), "the unpacked file"), name)
     if data.startswith(_XZ):
-        return Source(_plain(_unxzed(data, limit), "the unpacked file"), name)
+        return Source(_require_plain(_decompress_xz(data, limit), "the unpacked file"), name)
     if data.startswith((_ZIP, _EMPTY_ZIP)):
-        return _unzipped(data, limit)
+        return _unzip(data, limit)
     return Source(data, name)
 
 
-def _plain(data: bytes, what: str) -> bytes:
+def _require_plain(data: bytes, what: str) -> bytes:
     if data.startswith(_PACKED):
         message = f"{what} must contain captions (got another archive)"
         raise FormatError(message, kind=FormatErrorKind.NESTED)
@@ -164,7 +166,7 @@ def naming(file: File, name: str = "") -> Iterator[None]:
         raise (error.in_file(path) if path else error) from None
 
 
-def _file_bytes(path: Path, limit: int) -> bytes:
+def _read_file(path: Path, limit: int) -> bytes:
     with path.open("rb") as file:
         size = os.fstat(file.fileno())
         # A single read of a file with known size takes half the time of many reads.
@@ -202,7 +204,7 @@ def read_bounded(file: IO[bytes] | gzip.GzipFile, limit: int, what: str, first: 
     return b"".join(chunks)
 
 
-def _gunzipped(data: bytes, limit: int) -> bytes:
+def _gunzip(data: bytes, limit: int) -> bytes:
     import gzip
     import io
     import zlib
@@ -216,7 +218,7 @@ def _gunzipped(data: bytes, limit: int) -> bytes:
         raise FormatError(f"the gzip file is damaged ({error})", kind=FormatErrorKind.DAMAGED) from None
 
 
-def _unxzed(data: bytes, limit: int) -> bytes:
+def _decompress_xz(data: bytes, limit: int) -> bytes:
     import lzma
 
     chunks, total = [], 0
@@ -239,7 +241,7 @@ def _unxzed(data: bytes, limit: int) -> bytes:
     return b"".join(chunks)
 
 
-def _unzipped(data: bytes, limit: int) -> Source:
+def _unzip(data: bytes, limit: int) -> Source:
     import io
     import lzma
     import zipfile
@@ -247,7 +249,7 @@ def _unzipped(data: bytes, limit: int) -> Source:
 
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            return _only_source(archive, limit)
+            return _choose_source(archive, limit)
     except NotImplementedError as error:
         raise FormatError(
             f"cannot decompress the zip archive ({error})", kind=FormatErrorKind.UNSUPPORTED
@@ -258,7 +260,7 @@ def _unzipped(data: bytes, limit: int) -> Source:
         raise FormatError(f"the zip archive is damaged ({error})", kind=FormatErrorKind.DAMAGED) from None
 
 
-def _only_source(archive: zipfile.ZipFile, limit: int) -> Source:
+def _choose_source(archive: zipfile.ZipFile, limit: int) -> Source:
     """Return the only file of an archive.
 
     If there are several files, it is the only JSON file, or the only JSON file with captions.
@@ -276,9 +278,11 @@ def _only_source(archive: zipfile.ZipFile, limit: int) -> Source:
     if len(members) > 1:
         members = [member for member in members if member.filename.lower().endswith(_JSON)]
     if len(members) == 1:
-        return _member(archive, members[0], limit)
+        return _read_member(archive, members[0], limit)
     found = [
-        source for source in (_member(archive, member, limit) for member in members) if _has_captions(source)
+        source
+        for source in (_read_member(archive, member, limit) for member in members)
+        if _has_captions(source)
     ]
     if len(found) == 1:
         return found[0]
@@ -293,10 +297,10 @@ def _has_captions(source: Source) -> bool:
     return re.search(rb'"(captions?|sentences)"\s*:', source.data) is not None
 
 
-def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, limit: int) -> Source:
+def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, limit: int) -> Source:
     if member.flag_bits & 1:
         message = f"the file {member.filename!r} in the archive is encrypted; save it without encryption"
         raise FormatError(message, kind=FormatErrorKind.ENCRYPTED)
     what = f"the file {member.filename!r} in the archive"
     with archive.open(member) as file:
-        return Source(_plain(read_bounded(file, limit, what), what), member.filename)
+        return Source(_require_plain(read_bounded(file, limit, what), what), member.filename)

@@ -89,10 +89,10 @@ def human_scores_text(scores: Sequence[HumanScore]) -> str:
     Text that a spreadsheet would run as a formula is escaped with an apostrophe; `load_human_scores` removes
     it.
     """
-    return _text(scores, _COLUMNS)
+    return _render_csv(scores, _COLUMNS)
 
 
-def _text(rows: Sequence[object], names: Sequence[str]) -> str:
+def _render_csv(rows: Sequence[object], names: Sequence[str]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(names)
@@ -112,7 +112,7 @@ def write_human_scores(
     """
     texts = {
         folder / "human.csv": human_scores_text(scores),
-        folder / "differences.csv": _text(differences, _OF_DIFFERENCES),
+        folder / "differences.csv": _render_csv(differences, _OF_DIFFERENCES),
     }
     for path, text in texts.items():
         with written_whole(path) as file:
@@ -137,7 +137,8 @@ def load_human_differences(file: File, *, name: str = "", limit: int = LIMIT) ->
         for line, row in columns(file, _OF_DIFFERENCES, limit):
             question, system, following = (original(text) for text in row[:3])
             difference, low, high, p_value = (
-                _number(text, column, line) for text, column in zip(row[3:], _OF_DIFFERENCES[3:], strict=True)
+                _parse_number(text, column, line)
+                for text, column in zip(row[3:], _OF_DIFFERENCES[3:], strict=True)
             )
             found.append(
                 HumanDifference(
@@ -170,7 +171,7 @@ def load_human_scores(file: File, *, name: str = "", limit: int = LIMIT) -> tupl
     with naming(file, name):
         for line, row in columns(file, _COLUMNS, limit):
             fields = dict(zip(_COLUMNS, row, strict=True))
-            score = _score(fields, line)
+            score = _parse_score(fields, line)
             key = (score.system, score.question, score.release)
             if key in scores:
                 raise wrong_line(line, "a new combination of system, question and release", repr(key))
@@ -181,26 +182,26 @@ def load_human_scores(file: File, *, name: str = "", limit: int = LIMIT) -> tupl
     return tuple(scores.values())
 
 
-def _score(fields: dict[str, str], line: int) -> HumanScore:
+def _parse_score(fields: dict[str, str], line: int) -> HumanScore:
     texts = {name: original(fields[name]) for name in _TEXTS}
     for name in ("system", "question"):
         if not texts[name]:
             raise wrong_line(line, f"a {name}", "none")
-    value, low, high = (_number(fields[name], name, line) for name in ("value", "low", "high"))
-    images, votes = (_count(fields[name], name, line) for name in ("images", "votes"))
+    value, low, high = (_parse_number(fields[name], name, line) for name in ("value", "low", "high"))
+    images, votes = (_parse_count(fields[name], name, line) for name in ("images", "votes"))
     return HumanScore(
         value=value,
         low=low,
         high=high,
         images=images,
         votes=votes,
-        workers=_count(fields["workers"], "workers", line) if fields["workers"] else None,
-        alpha=_number(fields["alpha"], "alpha", line) if fields["alpha"] else None,
+        workers=_parse_count(fields["workers"], "workers", line) if fields["workers"] else None,
+        alpha=_parse_number(fields["alpha"], "alpha", line) if fields["alpha"] else None,
         **texts,
     )
 
 
-def _number(text: str, name: str, line: int) -> float:
+def _parse_number(text: str, name: str, line: int) -> float:
     try:
         value = float(text)
     except ValueError:
@@ -210,7 +211,7 @@ def _number(text: str, name: str, line: int) -> float:
     return value
 
 
-def _count(text: str, name: str, line: int) -> int:
+def _parse_count(text: str, name: str, line: int) -> int:
     if not text.isdecimal():
         raise wrong_line(line, f"a nonnegative integer in the column {name!r}", repr(text))
     return int(text)

@@ -159,7 +159,7 @@ def load_plan(pairs: File, triplets: File, *, limit: int = LIMIT) -> Plan:
     planned = load_pairs(pairs, limit=limit)
     with naming(triplets, "triplets.csv"):
         questions = tuple(
-            _triplet(row, place, len(planned), line)
+            _parse_triplet(row, place, len(planned), line)
             for place, (line, row) in enumerate(columns(triplets, _TRIPLET_COLUMNS, limit))
         )
     return Plan(pairs=planned, triplets=questions)
@@ -181,7 +181,7 @@ def load_pairs(file: File, *, limit: int = LIMIT) -> tuple[Pair, ...]:
     rows: list[list[str]] = []
     with naming(file, "pairs.csv"):
         for line, (number, *texts) in columns(file, _PAIR_COLUMNS, limit):
-            _number(number, "pair", range(len(rows), len(rows) + 1), line)
+            _parse_number(number, "pair", range(len(rows), len(rows) + 1), line)
             rows.append([original(text) for text in texts])
     return tuple(
         Pair(
@@ -198,16 +198,16 @@ def load_pairs(file: File, *, limit: int = LIMIT) -> tuple[Pair, ...]:
     )
 
 
-def _triplet(row: Sequence[str], place: int, pairs: int, line: int) -> Triplet:
+def _parse_triplet(row: Sequence[str], place: int, pairs: int, line: int) -> Triplet:
     number, pair, reference, left, right, side, judgments = row
-    _number(number, "triplet", range(place, place + 1), line)
+    _parse_number(number, "triplet", range(place, place + 1), line)
     return Triplet(
-        pair=_number(pair, "pair", range(pairs), line),
+        pair=_parse_number(pair, "pair", range(pairs), line),
         reference=original(reference),
         left=original(left),
         right=original(right),
         on_the_left="first" if _is_first(side, ("first", "second"), line) else "second",
-        judgments=_whole(judgments, "judgments", line),
+        judgments=_parse_integer(judgments, "judgments", line),
     )
 
 
@@ -232,7 +232,7 @@ def load_votes(file: File, plan: Plan, *, name: str = "", limit: int = LIMIT) ->
     answers: list[list[int]] = [[] for _ in plan.triplets]
     with naming(file, name):
         for line, (number, choice) in columns(file, ("triplet", "choice"), limit):
-            triplet = _number(number, "triplet", range(len(answers)), line)
+            triplet = _parse_number(number, "triplet", range(len(answers)), line)
             left = _is_first(choice, ("left", "right"), line)
             answers[triplet].append(1 if left == (plan.triplets[triplet].on_the_left == "first") else -1)
     return tuple(map(tuple, answers))
@@ -261,7 +261,7 @@ def load_pair_votes(
     answers: list[list[int]] = [[] for _ in pairs]
     with naming(file, name):
         for line, (number, choice) in columns(file, ("pair", "choice"), limit):
-            pair = _number(number, "pair", range(len(answers)), line)
+            pair = _parse_number(number, "pair", range(len(answers)), line)
             if choice not in PAIR_CHOICES:
                 message = f"line {line}: 'choice' must be first, second or equal (got {choice!r})"
                 raise FormatError(message, kind=FormatErrorKind.WRONG_VALUE, line=line)
@@ -269,14 +269,14 @@ def load_pair_votes(
     return tuple(map(tuple, answers))
 
 
-def _number(text: str, name: str, known: range, line: int) -> int:
+def _parse_number(text: str, name: str, known: range, line: int) -> int:
     if not text.isdecimal() or int(text) not in known:
         message = f"line {line}: {name!r} must be the number of a {name} in the plan (got {text!r})"
         raise FormatError(message, kind=FormatErrorKind.WRONG_VALUE, field=name, line=line)
     return int(text)
 
 
-def _whole(text: str, name: str, line: int) -> int:
+def _parse_integer(text: str, name: str, line: int) -> int:
     if not text.isdecimal():
         message = f"line {line}: {name!r} must be a nonnegative integer (got {text!r})"
         raise FormatError(message, kind=FormatErrorKind.WRONG_VALUE, field=name, line=line)

@@ -94,7 +94,7 @@ def load_ratings(file: File, *, name: str = "", limit: int = LIMIT) -> Ratings:
             captions.append(original(row[caption]))
             given = [row[place] for place in raters]
             escaped += [line for text in given if _is_escaped(text)]
-            values.append([_rating(text, line) for text in given])
+            values.append([_parse_rating(text, line) for text in given])
             if np.isnan(values[-1]).all():
                 raise wrong_line(line, "a rating", "none")
             if system is not None:
@@ -128,7 +128,7 @@ def _warn_of_escaped(name: str, lines: Sequence[int]) -> None:
     )
 
 
-def _rating(text: str, line: int) -> float:
+def _parse_rating(text: str, line: int) -> float:
     if not text.strip():
         return float("nan")
     try:
