@@ -36,7 +36,7 @@ def counted(split: coco.Split) -> str:
 
 def table() -> Iterator[str]:
     """The lines of the table."""
-    yield "| image | the caption ends in | the next begins with | tokens in a file | tokens alone |"
+    yield "| Image | End of the caption | Start of the next | Tokens in a file | Tokens alone |"
     yield "| --- | --- | --- | --- | --- |"
     for split in SPLITS:
         for image, caption, following, one, other in differing(split):
