@@ -63,7 +63,6 @@ class Made(Schema):
     kind: str
     state: str
     settings: dict[str, Any]
-    # See `trust_warnings`.
     warnings: list[str]
 
     @staticmethod
@@ -91,13 +90,13 @@ def _texts(name: str) -> dict[str, Any]:
 
 
 def _optional(name: str) -> tuple[Any, Any]:
-    """Return the field of a schema for an option that may be left out."""
+    """Return the optional schema field of a campaign option."""
     kind: Any = CampaignOptions.model_fields[name].annotation
     return kind | None, Field(None, **_texts(name))
 
 
 def with_quality_settings(schema: type[Schema]) -> type[Schema]:
-    """Add the quality settings to a schema; each may be left out."""
+    """Add the quality settings to a schema as optional fields."""
     fields: dict[str, Any] = {name: _optional(name) for name in QUALITY_SETTINGS}
     return create_model(
         schema.__name__, __base__=schema, __doc__=schema.__doc__, __module__=schema.__module__, **fields
@@ -176,7 +175,6 @@ class WorkerOf(Schema):
     judged: int
     fine: int
     trusted: bool
-    # Items shown again, mirrored, and how many of them were answered as before.
     repeats: int
     repeated: int
 

@@ -135,7 +135,6 @@ class Answer(Schema):
     revision: Annotated[int, Field(ge=1, le=1000)] = 1
     key: Key
     events: Annotated[dict[Name, Count], Field(max_length=50)] = Field(default_factory=dict)
-    # By the rule that requires a reason.
     reasons: Annotated[dict[RuleName, Note], Field(max_length=50)] = Field(default_factory=dict)
 
 

@@ -225,7 +225,7 @@ class FreezeForm(forms.Form):
         label="Plan file",
         required=False,
         max_length=100,
-        help_text="JSON that defines the splits, the number of references per image and the held-out captions."
+        help_text="JSON that defines the splits, the references per image and the held-out captions."
         " Without a plan file, a split “all” contains all captions of all images.",
     )
     seed = forms.IntegerField(min_value=0, initial=0, help_text="Seed of random selections.")
