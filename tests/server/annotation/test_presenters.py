@@ -201,7 +201,7 @@ def test_ten_answers_in_an_hour_are_not_a_week(clock: Clock, olga: Someone) -> N
     expected = "10 answers in the last hour. Estimate at this rate: done in about 11 hours."
     assert told_of(campaign) == expected
     page = see(olga, f"/campaigns/{campaign.slug}/")
-    assert f"110 to go. {expected}" in page
+    assert f"110 remaining. {expected}" in page
     assert "last 7 days" not in page
     assert pace_in_words(pace_of(campaign), is_open=False) == "10 answers in the last hour."
     # Hours later, the basis is longer, and the estimate is too.
