@@ -117,7 +117,7 @@ def test_a_refused_import_leaves_no_file(path: Path) -> None:
 def test_examples_are_known_and_not_written_over(path: Path) -> None:
     with pytest.raises(OptionError, match=r"must be one of small, nocaps, coco-captions \(got 'coco'\)"):
         write_example("coco", path.parent / "new")
-    with pytest.raises(OptionError, match="is there already"):
+    with pytest.raises(OptionError, match="already exists"):
         write_example("small", path.parent)
 
 

@@ -222,7 +222,9 @@ def test_trusted_origins(monkeypatch: pytest.MonkeyPatch) -> None:
     assert environment.origins("TRUSTED_ORIGINS") == ["https://a.example", "http://b.example:8080"]
     for wrong in ("a.example", "https://a.example/path", "https://u@a.example", "https://*.example/"):
         monkeypatch.setenv("CAPEVAL_SERVER_TRUSTED_ORIGINS", wrong)
-        with pytest.raises(ImproperlyConfigured, match="must be addresses such as https://HOST"):
+        with pytest.raises(
+            ImproperlyConfigured, match="must be a comma-separated list of addresses such as https://HOST"
+        ):
             environment.origins("TRUSTED_ORIGINS")
 
 

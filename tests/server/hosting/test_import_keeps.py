@@ -335,7 +335,7 @@ def test_kept_content_of_other_images_is_an_error(added: Path) -> None:
     edit(added, '    { name = "c1", file = "references_c1.json", public = true },\n', "")
     before = dump()
     with pytest.raises(
-        ChallengeError, match=r"the images of split 'val' change, .*splits\.val\.references\.c1"
+        ChallengeError, match=r"the images of split 'val' change: .*splits\.val\.references\.c1"
     ):
         import_files(added)
     assert dump() == before

@@ -186,7 +186,7 @@ def test_programs_approve_remove_and_block(olga: Someone, approving: Challenge) 
     ask("DELETE", "blocks/ann")
     ask("DELETE", "blocks/ann", 409)
     assert ask("GET", "organizers", 200) == {"organizers": ["olga"]}
-    assert "make another user" in ask("DELETE", "organizers/olga", 409)["detail"]
+    assert "add another organizer" in ask("DELETE", "organizers/olga", 409)["detail"]
     ask("PUT", "organizers/ann")
     ask("DELETE", "organizers/olga")
     ask("GET", "organizers", 404)
@@ -313,7 +313,7 @@ def test_invitations_expire_and_are_revoked(ann: Participant, clock: Clock) -> N
 
 
 def test_the_last_organizer_can_not_go(olga: Someone, challenge: Challenge) -> None:
-    message = "make another user an organizer first"
+    message = "add another organizer first"
     ways: list[Callable[[], Any]] = [
         lambda: challenge.organizers.remove(olga.user),
         challenge.organizers.clear,
@@ -336,7 +336,7 @@ def test_the_last_organizer_can_not_delete_their_account(challenge: Challenge, c
     client.post("/accounts/reauthenticate/", {"password": "correct horse 1"})
     answer = client.post("/accounts/delete/", {"username": "zoe"})
     assert answer.status_code == 422
-    assert "make another user an organizer first" in answer.content.decode()
+    assert "add another organizer first" in answer.content.decode()
     challenge.organizers.add(User.objects.create(username="yan"))
     assert client.post("/accounts/delete/", {"username": "zoe"})["Location"] == "/"
     assert challenge.organizers.get().username == "yan"
@@ -359,7 +359,7 @@ def test_staff_can_not_take_the_last_organizer_away(olga: Someone, ann: Particip
     account = f"/admin/auth/user/{ann.user.pk}/"
     joined: dict[str, Any] = {"date_joined_0": "2026-01-01", "date_joined_1": "00:00:00"}
     answer = staff.do(f"{account}change/", 200, username="ann", **joined)
-    assert "make another user an organizer first" in answer.content.decode()
+    assert "add another organizer first" in answer.content.decode()
     answer = staff.do(f"{account}delete/", 200, post="yes")
     assert "last organizer of challenge small" in answer.content.decode()
     assert User.objects.get(username="ann").is_active

@@ -96,10 +96,10 @@ def test_programs_announce(olga: Someone, ann: Participant) -> None:
 
 def test_the_end_of_a_submission_is_told_once(olga: Someone, ann: Participant, bob: Participant) -> None:
     submission = ann.scored()
-    assert mailed() == {"ann": ["A small challenge: mine is scored"]}
+    assert mailed() == {"ann": ["A small challenge: mine was scored"]}
     moderation.rerun(olga.user, ann.team.challenge, submission)
     assert worker.work_once()
-    assert mailed() == {"ann": ["A small challenge: mine is scored"]}
+    assert mailed() == {"ann": ["A small challenge: mine was scored"]}
     bob.do("/notices/")
     bob.scored()
     assert list(mailed()) == ["ann"]

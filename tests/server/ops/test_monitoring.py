@@ -157,7 +157,7 @@ def test_an_installation_before_and_after_its_start(fresh: Server) -> None:
             ["b.example"],
             True,
             "problem",
-            "CAPEVAL_SERVER_HOSTS does not have 'a.example'",
+            "CAPEVAL_SERVER_HOSTS does not contain 'a.example'",
         ),
         ("http://a.example", ["a.example"], True, "problem", "CAPEVAL_SERVER_HTTPS is 1, but"),
         ("http://a.example", ["a.example"], False, "warning", "without HTTPS"),

@@ -168,7 +168,7 @@ def test_a_file_named_zip_that_is_none() -> None:
 @pytest.mark.parametrize(
     ("members", "message"),
     [
-        ([RESULTS], "must have 'captions_test_<alg>_results.json', the results of split 'test'"),
+        ([RESULTS], "must contain 'captions_test_<alg>_results.json', the results of split 'test'"),
         ([RESULTS, "captions_test_other_results.json"], r"have the same algorithm \(got 'mine', 'other'\)"),
     ],
 )

@@ -773,7 +773,7 @@ def test_organizers_of_organizers(olga: Someone, ann: Participant) -> None:
     olga.do(f"{ROOT}organizers/{ann.user.pk}/remove/")
     assert ann.client.get(ROOT).status_code == 404
     answer = olga.client.post(f"{ROOT}organizers/{olga.user.pk}/remove/", follow=True)
-    assert "make another user an organizer first" in answer.content.decode()
+    assert "add another organizer first" in answer.content.decode()
     olga.do(f"{ROOT}organizers/{ann.user.pk}/remove/", 404)
     assert actions() == ["made ann an organizer", "removed ann from the organizers"]
     # Staff can't either, without a successor.

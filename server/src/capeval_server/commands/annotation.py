@@ -357,7 +357,7 @@ def withdraw(
 
 
 def status(slug: Slug) -> None:
-    """Show the progress of a campaign, and why it is waiting."""
+    """Show the progress of a campaign, and the reasons if it is waiting."""
     set_up()
     from dataclasses import asdict
 
@@ -492,7 +492,7 @@ def freeze(
 
 
 def verify(slug: Slug, name: Name) -> None:
-    """Check that a release is unchanged, and count its captions that no longer count."""
+    """Check that a release is unchanged, and report its captions excluded since."""
     set_up()
     from capeval_server.annotation.releases import release_files
 

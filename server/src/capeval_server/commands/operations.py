@@ -70,7 +70,10 @@ def _set_metrics_folder(processes: int) -> Iterator[None]:
 def worker(
     until_empty: Annotated[bool, Option(help="Exit when no jobs are waiting or running.")] = False,
 ) -> None:
-    """Run jobs, such as scoring submissions. Start any number; stop them at any time."""
+    """Run background jobs, such as scoring submissions.
+
+    Any number of workers can run, and each can be stopped at any time.
+    """
     set_up(database=False)
     check_database(must_answer=False)
     from capeval_server.jobs.worker import Heartbeat, run

@@ -198,11 +198,11 @@ REQUEST_BYTES = UPLOAD_BYTES + MEBIBYTE
 FORM_BYTES = MEBIBYTE
 # Maximum total bytes of larger requests that a process stores until it has responded.
 SPOOLED_BYTES = environment.number("SPOOLED_BYTES", 4 * REQUEST_BYTES, least=REQUEST_BYTES)
-# Number of uploads that are unpacked and checked concurrently in all processes, and the maximum wait of
-# other uploads in seconds.
+# Maximum number of uploads that are unpacked and checked concurrently in all processes, and the maximum wait
+# of other uploads in seconds.
 UNPACKED_AT_ONCE = environment.number("UNPACKED_AT_ONCE", 2)
 TURN_SECONDS = 30
-# Number of rejected uploads of a user within ten minutes.
+# Maximum number of rejected uploads of a user within ten minutes.
 REFUSED_UPLOADS = environment.number("REFUSED_UPLOADS", 10)
 # Maximum length of a caption. Longer captions could probe private references for many words at once.
 CAPTION_CHARACTERS = environment.number("CAPTION_CHARACTERS", 1000)
@@ -215,7 +215,7 @@ RETRY_SECONDS = environment.number("RETRY_SECONDS", 5)
 # Limits for scoring with one metric.
 METRIC_SECONDS = environment.number("METRIC_SECONDS", 600)
 MEMORY_BYTES = environment.number("MEMORY_BYTES", 4096 * MEBIBYTE)
-# Number of reference files that a worker keeps loaded, each in its own process.
+# Maximum number of reference files that a worker keeps loaded, each in its own process.
 PREPARED = environment.number("PREPARED", 2)
 # Files of campaign releases, which only the server reads.
 RELEASES = DATA / "files" / "releases"
