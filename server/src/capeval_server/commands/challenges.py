@@ -55,7 +55,7 @@ def import_files(
     from capeval_server.hosting.services.definition_files import import_files as import_from
 
     challenge, preview = import_from(path, delete=delete or (), dry_run=dry_run)
-    for line in _changes(preview, dry_run=dry_run):
+    for line in _format_changes(preview, dry_run=dry_run):
         print(line)
     if dry_run:
         print(f"{preview.slug}: dry run, nothing was changed")
@@ -72,7 +72,7 @@ def import_files(
         print(f"capeval: note: no scores of {text} (least_subset of the definition)", file=sys.stderr)
 
 
-def _changes(preview: DefinitionPreview, *, dry_run: bool) -> Iterator[str]:
+def _format_changes(preview: DefinitionPreview, *, dry_run: bool) -> Iterator[str]:
     """Yield one line per change: verb, place, old and new value."""
     verbs = ("add", "change", "delete", "keep") if dry_run else ("added", "changed", "deleted", "kept")
     added, changed, deleted, kept = (f"{verb:<7}" for verb in verbs)

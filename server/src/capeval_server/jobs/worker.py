@@ -174,7 +174,6 @@ def _has_unfinished_jobs(opened: Mapping[str, Handler]) -> bool:
 
 
 def _add_recurring_jobs(opened: Mapping[str, Handler]) -> None:
-    """Add the missing recurring jobs."""
     for kind, handler in opened.items():
         if handler.every is not None:
             first = {"priority": handler.priority, "available_from": leases.database_time() + handler.every}
@@ -198,13 +197,13 @@ def work_once(opened: Mapping[str, Handler] | None = None, beat: Callable[[], No
     if job is None:
         return False
     try:
-        _do(job, opened[job.kind], beat)
+        _run_job(job, opened[job.kind], beat)
     except LostLeaseError:
         _log.warning("%s: taken over by another worker, or canceled", job)
     return True
 
 
-def _do(job: Job, handler: Handler, beat: Callable[[], None]) -> None:
+def _run_job(job: Job, handler: Handler, beat: Callable[[], None]) -> None:
     if job.attempt > settings.MAX_ATTEMPTS:
         leases.give_up(job, handler, f"{job.kind} stopped {job.attempt - 1} times before its end")
         return

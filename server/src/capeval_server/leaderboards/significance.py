@@ -46,7 +46,6 @@ def differences(scores: Sequence[Key | None]) -> list[float | None]:
 
 
 def _get_p_values(pairs: Sequence[tuple[Key, Key]]) -> dict[tuple[Key, Key], float | None]:
-    """Return the p-value of each pair."""
     known = _cache.known("", pairs)
     missing = [pair for pair in pairs if pair not in known]
     if missing:

@@ -79,7 +79,7 @@ class SubmissionRows:
             found = found.filter(created__lte=question.as_of)
         return found.exclude(mark=Submission.Mark.HIDDEN)
 
-    def _named(self, wanted: Sequence[_Stamped]) -> QuerySet[Submission]:
+    def _filter_named(self, wanted: Sequence[_Stamped]) -> QuerySet[Submission]:
         """Return the requested submissions; if they are many, all of the leaderboard."""
         if len(wanted) > _FEW:
             return self._submissions
@@ -105,7 +105,7 @@ class SubmissionRows:
         if not missing:
             return known
         rows = Score.objects.filter(
-            result__submission__in=self._named(missing),
+            result__submission__in=self._filter_named(missing),
             result__reference_version=question.version,
             subset=question.subset,
             name=question.sort_by,
@@ -127,7 +127,7 @@ class SubmissionRows:
             if standing.place.stamp is not None
         ]
         wanted = [key for _, key in listed]
-        facts, numbers = self._facts(wanted), self._shown(wanted, full=full)
+        facts, numbers = self._get_facts(wanted), self._get_shown_scores(wanted, full=full)
         challenge, current = self._question.phase.challenge, self._question.current
         for standing, key in listed:
             declared, state, found = facts[key[0]]
@@ -140,7 +140,7 @@ class SubmissionRows:
                 rescoring=current and not scored and state in UNFINISHED,
             )
 
-    def _facts(self, wanted: Sequence[_Stamped]) -> dict[str, tuple[dict[str, str], str, dict[str, Any]]]:
+    def _get_facts(self, wanted: Sequence[_Stamped]) -> dict[str, tuple[dict[str, str], str, dict[str, Any]]]:
         """Return declared fields, state and values of the columns of submissions."""
         columns = stored_columns()
         lookups = list(dict.fromkeys(lookup for column in columns for lookup in column.lookups))
@@ -148,7 +148,7 @@ class SubmissionRows:
             (column.name, column.read, [lookups.index(lookup) for lookup in column.lookups])
             for column in columns
         ]
-        rows = self._named(wanted).values_list(_cast_id("pk"), "declared", "state", *lookups)
+        rows = self._filter_named(wanted).values_list(_cast_id("pk"), "declared", "state", *lookups)
         return {
             key: (
                 declared,
@@ -158,7 +158,7 @@ class SubmissionRows:
             for key, declared, state, *values in rows
         }
 
-    def _shown(self, wanted: Sequence[_Stamped], *, full: bool) -> dict[_Stamped, _Numbers]:
+    def _get_shown_scores(self, wanted: Sequence[_Stamped], *, full: bool) -> dict[_Stamped, _Numbers]:
         """Return the scores of submissions in the columns of the leaderboard."""
         question = self._question
         columns = question.columns
@@ -168,7 +168,7 @@ class SubmissionRows:
         if not missing:
             return known
         of_version = Result.objects.filter(reference_version=question.version)
-        results = of_version.filter(submission__in=self._named(missing))
+        results = of_version.filter(submission__in=self._filter_named(missing))
         failures: dict[str, set[str]] = {}
         for key, metric, failure in results.values_list(_cast_id("submission"), "metric", "failure"):
             failures.setdefault(key, set()).update(METRICS[metric]().names if failure else ())

@@ -56,7 +56,6 @@ def in_processes(number: int, serve: Callable[[], None]) -> None:
 
 
 def _start_process(serve: Callable[[], None], reader: int, writer: int) -> int:
-    """Start a process that serves."""
     # Exceptions of a signal handler during a fork are lost, so stop signals are blocked until its end.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
     started = -1

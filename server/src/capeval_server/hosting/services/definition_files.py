@@ -288,7 +288,6 @@ def _lock_or_create(challenge: Challenge | None, slug: str) -> Challenge:
 
 
 def _get_definition(entries: Mapping[str, bytes]) -> bytes:
-    """Return the definition in a zip."""
     if _DEFINITION not in entries:
         raise ChallengeError(f"the zip must contain the file {_DEFINITION!r}")
     for name in entries:

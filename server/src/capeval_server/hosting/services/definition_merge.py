@@ -57,9 +57,9 @@ class Merge:
         now: dict[str, Any] = deepcopy(dict(self.now))
         for place in (*listed, *self.delete):
             self._drop(now, place)
-        found: dict[str, Any] = self._merged(now, given, "")
+        found: dict[str, Any] = self._merge(now, given, "")
         for place in self.deleted:
-            if _found(found, place.split(".")):
+            if _exists(found, place.split(".")):
                 raise ChallengeError(f"delete: {place} is also in the definition: remove it from one of them")
         return found
 
@@ -74,9 +74,9 @@ class Merge:
         if place in self.deleted:
             return
         if ".subsets." not in place:
-            if not _found(now, parts):
+            if not _exists(now, parts):
                 raise ChallengeError(f"delete: the challenge has no {place}")
-            parent = _at(now, parts[:-1])
+            parent = _get_value(now, parts[:-1])
             if isinstance(parent, list):
                 parent[:] = [each for each in parent if each["name"] != parts[-1]]
             else:
@@ -85,49 +85,49 @@ class Merge:
             raise ChallengeError(f"delete: the challenge has no {place}")
         self.deleted.add(place)
 
-    def _merged(self, now: Any, given: Any, place: str) -> Any:
+    def _merge(self, now: Any, given: Any, place: str) -> Any:
         key = place.rpartition(".")[2]
         if isinstance(now, dict) and isinstance(given, dict):
-            return self._merged_table(now, given, place)
+            return self._merge_table(now, given, place)
         if key in _NAMED and _is_named(now) and _is_named(given):
-            return self._merged_list(now, given, place)
+            return self._merge_list(now, given, place)
         return given
 
-    def _merged_table(self, now: dict[str, Any], given: dict[str, Any], place: str) -> dict[str, Any]:
+    def _merge_table(self, now: dict[str, Any], given: dict[str, Any], place: str) -> dict[str, Any]:
         found = {}
         for key, value in given.items():
             # A file name from an export, without that file in the import, stands for the existing content.
             if key in _FILES and key in now and value == now[key] and not self.is_there(value):
-                self.kept.append(_below(place, key))
+                self.kept.append(_join_place(place, key))
             else:
-                found[key] = self._merged(now[key], value, _below(place, key)) if key in now else value
+                found[key] = self._merge(now[key], value, _join_place(place, key)) if key in now else value
         for key, value in now.items():
             if key in given:
                 continue
             if key not in _FILES:
-                found[key] = self._without_files(value)
+                found[key] = self._remove_files(value)
             if key in _NAMED and _is_named(value):
                 # Identified by name, like places to delete.
-                self.kept += [_below(_below(place, key), each["name"]) for each in value]
+                self.kept += [_join_place(_join_place(place, key), each["name"]) for each in value]
             elif value and (key in _FILES or place == "challenge"):
-                self.kept.append(_below(place, key))
+                self.kept.append(_join_place(place, key))
         return found
 
-    def _merged_list(
+    def _merge_list(
         self, now: list[dict[str, Any]], given: list[dict[str, Any]], place: str
     ) -> list[dict[str, Any]]:
         known = {each["name"]: each for each in now}
         found = []
         for each in given:
             old = known.pop(each["name"], None)
-            found.append(each if old is None else self._merged(old, each, _below(place, each["name"])))
-        self.kept += [_below(place, name) for name in known]
-        return [*found, *map(self._without_files, known.values())]
+            found.append(each if old is None else self._merge(old, each, _join_place(place, each["name"])))
+        self.kept += [_join_place(place, name) for name in known]
+        return [*found, *map(self._remove_files, known.values())]
 
-    def _without_files(self, value: Any) -> Any:
+    def _remove_files(self, value: Any) -> Any:
         if isinstance(value, dict):
-            return {key: self._without_files(each) for key, each in value.items() if key not in _FILES}
-        return [self._without_files(each) for each in value] if isinstance(value, list) else value
+            return {key: self._remove_files(each) for key, each in value.items() if key not in _FILES}
+        return [self._remove_files(each) for each in value] if isinstance(value, list) else value
 
 
 def _is_named(value: Any) -> bool:
@@ -136,11 +136,11 @@ def _is_named(value: Any) -> bool:
     )
 
 
-def _below(place: str, key: str) -> str:
+def _join_place(place: str, key: str) -> str:
     return f"{place}.{key}" if place else key
 
 
-def _at(content: Any, parts: list[str]) -> Any:
+def _get_value(content: Any, parts: list[str]) -> Any:
     """Return the value at a place, or None."""
     for part in parts:
         if isinstance(content, list):
@@ -150,5 +150,5 @@ def _at(content: Any, parts: list[str]) -> Any:
     return content
 
 
-def _found(content: Any, parts: list[str]) -> bool:
-    return _at(content, parts) is not None
+def _exists(content: Any, parts: list[str]) -> bool:
+    return _get_value(content, parts) is not None
