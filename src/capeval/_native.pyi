@@ -65,7 +65,10 @@ _Looks = tuple[str, dict[str, _Looks], _Looks | None]
 
 @final
 class Captions:
-    """Captions grouped by image, in one block of text; ids are all integers or all strings."""
+    """Captions grouped by image, in one block of text.
+
+    Ids are all integers or all strings.
+    """
 
     @staticmethod
     def from_groups(ids: list[int | str], groups: list[list[str]]) -> Captions:
@@ -133,7 +136,7 @@ def read_results_under(data: bytes, key: Literal["annotations", "predictions", "
     """
 
 def read_karpathy(data: bytes, key: str, splits: list[str]) -> tuple[Captions, list[str]]:
-    """Read references from a dataset in Karpathy's format, and the names of its splits.
+    """Read references and the names of splits from a dataset in Karpathy's format.
 
     Args:
         data: The file.
@@ -181,7 +184,7 @@ def read_json(data: bytes) -> Any:
     """
 
 def read_json_lines(data: bytes) -> list[tuple[int, Any]]:
-    """Parse any JSON Lines into line numbers, from 1, and values; blank lines are skipped.
+    """Parse any JSON Lines into line numbers, from 1, and values, without blank lines.
 
     Raises:
         FormatError: A line is invalid.
@@ -273,7 +276,7 @@ class TokenizedCandidates:
         images: NDArray[np.int64],
         options: TokenizerOptions,
     ) -> TokenizedCandidates:
-        """Tokenize captions; `images` are the positions of their images among the references."""
+        """Tokenize captions; `images` are their images' positions in the references."""
 
     def __len__(self) -> int:
         """Return the number of candidates."""
@@ -320,7 +323,10 @@ class DocumentFrequencies:
         NDArray[np.uint32],
         list[tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32]]],
     ]:
-        """Return arrays as `PartialFrequencies.to_arrays`, without longer n-grams of only one image."""
+        """Return the arrays of `PartialFrequencies.to_arrays` for stored n-grams.
+
+        N-grams of two or more words with only one image are excluded.
+        """
 
     @staticmethod
     def from_parts(
@@ -342,7 +348,7 @@ class DocumentFrequencies:
 
 @final
 class PartialFrequencies:
-    """The number of images in a part of a corpus with each n-gram of one to four words."""
+    """The number of images in a part with each n-gram of one to four words."""
 
     @staticmethod
     def of_references(references: list[TokenizedReferences], stem: bool) -> PartialFrequencies:
@@ -389,7 +395,7 @@ class PartialFrequencies:
         NDArray[np.uint32],
         list[tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32]]],
     ]:
-        """Return the words, the number of images and the counts of words; and arrays of longer n-grams.
+        """Return the words, the number of images, and the counts of words and n-grams.
 
         For each order from two, the arrays are both parts of each n-gram, and its count.
         """
@@ -404,7 +410,7 @@ class PartialFrequencies:
         """Restore frequencies from the arrays of `to_arrays`."""
 
 def release_memory() -> None:
-    """Return freed memory from the allocator to the system, if the allocator supports it."""
+    """Return freed memory to the system, if the allocator supports it."""
 
 def set_threads(count: int) -> None:
     """Set the number of worker threads; 0 for rayon's default."""
@@ -417,7 +423,10 @@ def bleu_statistics(
     max_order: int,
     reference_length: Literal["closest", "shortest", "average"],
 ) -> NDArray[np.float64]:
-    """Return rows of candidate length, reference length, matched n-grams and n-grams by order."""
+    """Return rows of candidate and reference length, matched n-grams, and n-grams.
+
+    The numbers of n-grams are by order.
+    """
 
 def rouge_l_statistics(candidates: TokenizedCandidates, beta: float) -> NDArray[np.float64]:
     """Return rows of ROUGE-L and 1."""

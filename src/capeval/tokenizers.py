@@ -220,7 +220,7 @@ def _check_tokenizer(tokenizer: Tokenizer | None) -> Tokenizer:
 
 
 def _call_tokenizer(captions: list[str], tokenizer: Tokenizer) -> list[list[str]]:
-    """Call the tokenizer's function on captions, and validate the tokens that it returns."""
+    """Call the tokenizer's function on captions, and validate its tokens."""
     function: Any = tokenizer.function
     named = f"tokenizer {tokenizer.name!r}"
     if tokenizer.batched:
@@ -281,7 +281,7 @@ def _check_tokens(tokens: object, caption: str, named: str) -> None:
 
 
 def _to_native(captions: References | Candidates, tokenizer: Tokenizer) -> _native.Captions:
-    """Return captions for the kernels; tokens of a custom function are joined by single spaces."""
+    """Return captions for the kernels; tokens of a function are joined by spaces."""
     if tokenizer.kind != "function":
         return captions.native
     texts = [caption for group in captions.values() for caption in group]
@@ -351,7 +351,7 @@ class TokenizedReferences:
 
 
 class TokenizedCandidates:
-    """Candidates tokenized with the vocabulary of their references: one row per caption, in order."""
+    """Candidates with the vocabulary of their references: one row per caption."""
 
     def __init__(self, references: TokenizedReferences, candidates: Candidates) -> None:
         positions = candidates.native.positions_in(references.references.native)

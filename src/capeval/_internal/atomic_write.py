@@ -72,7 +72,7 @@ def _open_replacement(path: Path) -> Iterator[IO[bytes]]:
 
 
 def check_writable(path: Path) -> None:
-    """Check that a file can be written, before the slow work that produces its content.
+    """Check that a file can be written, before its content is computed.
 
     Raises:
         OSError: `path` is a folder, or its parent folder does not exist or is not writable.

@@ -13,12 +13,12 @@ _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 def is_number(text: str) -> bool:
-    """Return whether spreadsheets read a text as a decimal number, such as `-1` or `2.5e-3`."""
+    """Return whether spreadsheets read a text as a number, such as `-1` or `2.5e-3`."""
     return _NUMBER.fullmatch(text) is not None
 
 
 def plain(text: str) -> str:
-    """Escape a text cell with an apostrophe if a spreadsheet would run it as a formula.
+    """Add an apostrophe to a text cell if a spreadsheet would run it as a formula.
 
     Numbers, including negative ones, are not formulas and remain unchanged.
     """

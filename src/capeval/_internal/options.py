@@ -92,7 +92,7 @@ class Parameter:
 
 
 def parameters_of(target: Callable[..., object]) -> tuple[Parameter, ...]:
-    """Return the described parameters of a function, or the described fields of a dataclass."""
+    """Return the described parameters of a function or fields of a dataclass."""
     return _parameters_of(target)
 
 

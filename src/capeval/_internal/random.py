@@ -32,7 +32,7 @@ _Item = TypeVar("_Item")
 
 
 def generator(seed: int, *numbers: int) -> np.random.Generator:
-    """Return a numpy generator for a seed and further numbers, such as the index of a draw.
+    """Return a numpy generator for a seed and numbers, such as the index of a draw.
 
     Raises:
         OptionError: The seed is not an integer of at least 0.
@@ -65,7 +65,7 @@ def deal(items: Sequence[_Item], sizes: Sequence[int], *, seed: int = 0) -> list
 
 
 def halves(count: int, *, seed: int = 0) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Split the positions 0 to `count` - 1 into two random halves, each in ascending order.
+    """Split the positions 0 to `count` - 1 into two sorted random halves.
 
     If `count` is odd, the second half has one more.
 
@@ -79,7 +79,7 @@ def halves(count: int, *, seed: int = 0) -> tuple[NDArray[np.int64], NDArray[np.
 
 
 def in_turn(items: Sequence[_Item], count: int, rng: random.Random) -> list[_Item]:
-    """Draw `count` items: all of them in random order, then all in a new order, and so on."""
+    """Draw `count` items: all of them in random order, then all again, and so on."""
     drawn: list[_Item] = []
     while len(drawn) < count:
         drawn += rng.sample(list(items), len(items))
@@ -87,7 +87,7 @@ def in_turn(items: Sequence[_Item], count: int, rng: random.Random) -> list[_Ite
 
 
 def orders(sizes: Sequence[int], rng: np.random.Generator) -> list[list[int]]:
-    """Return a random permutation for each of several lists, such as each image's captions.
+    """Return a random permutation for each list, such as each image's captions.
 
     Args:
         sizes: The lengths of the lists.

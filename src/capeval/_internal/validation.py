@@ -35,7 +35,7 @@ def checked_integer(
     or_none: bool = False,
     error: MakeError = OptionError,
 ) -> int:
-    """Validate an integer of at least `least` and, unless `most` is None, at most `most`.
+    """Validate an integer from `least` to `most`.
 
     Args:
         name: The option.

@@ -30,7 +30,9 @@ class _Coco(Protocol):
 
 
 class COCOEvalCap:
-    """BLEU-1 to BLEU-4, METEOR, ROUGE-L, CIDEr-D and SPICE of results in COCO's format.
+    """The metrics of the COCO server, and SPICE, for results in COCO's format.
+
+    They are BLEU-1 to BLEU-4, METEOR, ROUGE-L, CIDEr-D and SPICE.
 
     Nothing is printed; the scores are in the attributes. As in pycocoevalcap, `evaluate` looks up the
     tokenizer and the scorers as names of this module, and passes its results to `setEval`, `setImgToEvalImgs`

@@ -35,7 +35,10 @@ ImageId = int | str
 
 
 def is_image_id(value: object) -> TypeGuard[ImageId]:
-    """Return whether a value is an integer or a string; True and 1.0 are not, despite `True == 1`."""
+    """Return whether a value is an integer or a string, but not a boolean.
+
+    As keys of a mapping, True and 1.0 would equal 1, but neither is an image id.
+    """
     return isinstance(value, int | str | Integral) and not isinstance(value, bool)
 
 

@@ -1,4 +1,4 @@
-"""Detection of the image id column and the caption column of a table or of JSON entries."""
+"""Detection of the image id column and the caption column of tables and JSON."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ def is_table(value: object) -> bool:
 
 
 def arrow_stream(table: Any, columns: Columns) -> object | None:
-    """Return a table as the capsule of an Arrow stream, or None if its rows are Python objects.
+    """Return a table as an Arrow stream, or None if its rows are Python objects.
 
     Raises:
         CaptionError: The table can't be read.

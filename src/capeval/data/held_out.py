@@ -40,7 +40,7 @@ def hold_out(references: References, *, seed: int = 0) -> tuple[References, Cand
 def hold_out_several(
     captions: Mapping[ImageId, Sequence[str]], count: int = 2, *, seed: int = 0
 ) -> tuple[dict[ImageId, list[str]], dict[ImageId, list[str]]]:
-    """Draw several captions of each image as candidates; the others are its references.
+    """Draw several captions per image as candidates; the others are its references.
 
     Args:
         captions: All human captions, by image.

@@ -20,11 +20,11 @@ FloatArray: TypeAlias = "NDArray[np.float64]"
 
 
 class Digest:
-    """A fingerprint of the ids and captions of all images, shown as 8 hexadecimal digits.
+    """A fingerprint of the ids and captions of all images.
 
-    It is the sum of the images' fingerprints, so it does not depend on their order, and the fingerprints of
-    parts add up to the fingerprint of the whole. It is computed when first read or compared, because most
-    callers never need it.
+    As text it has 8 hexadecimal digits. It is the sum of the images' fingerprints, so it does not depend on
+    their order, and the fingerprints of parts add up to the fingerprint of the whole. It is computed when
+    first read or compared, because most callers never need it.
     """
 
     def __init__(self, captions: References) -> None:
@@ -82,7 +82,7 @@ class Digest:
 
 @dataclass(frozen=True, kw_only=True)
 class Signature:
-    """The settings that a score depends on; scores with equal signatures are comparable.
+    """The settings of a score; scores with equal signatures are comparable.
 
     Attributes:
         metric: The metric's name.

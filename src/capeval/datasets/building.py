@@ -117,7 +117,7 @@ def random_splits(
 
 
 def load_plans(path: str | Path, images: Sequence[ImageId], *, seed: int = 0) -> dict[str, SplitPlan]:
-    """Read plans from JSON such as `{"SPLIT": {"images": 500, "references": 5, ...}, ...}`.
+    """Read plans from JSON, such as `{"SPLIT": {"images": 500, "references": 5}}`.
 
     `images` is a list of ids, or the number of images to draw at random from those that no split lists. The
     other fields are the attributes of `SplitPlan`.

@@ -1,4 +1,4 @@
-"""Domains of nocaps (Agrawal et al. 2019), from its files or from objects in the images."""
+"""Domains of nocaps (Agrawal et al. 2019), from files or from objects in images."""
 
 from __future__ import annotations
 
@@ -273,7 +273,7 @@ def _normalize_domain(label: str, path: str | Path) -> str:
 
 
 def _parse_numbers(images: Iterable[ImageId]) -> dict[ImageId, int] | None:
-    """Return the numbers in ids such as `17.jpg`, or None if an id has a different form."""
+    """Return the numbers in ids such as `17.jpg`, or None if any id differs in form."""
     numbers = {}
     for image in images:
         match = _SUFFIX.fullmatch(image) if isinstance(image, str) else None

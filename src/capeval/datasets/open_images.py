@@ -160,7 +160,7 @@ def load_class_names(file: File, *, limit: int = LIMIT) -> dict[str, str]:
 def load_class_hierarchy(
     file: File, names: Mapping[str, str], *, limit: int = LIMIT
 ) -> dict[str, frozenset[str]]:
-    """Read the descendants of each Open Images class from `bbox_labels_600_hierarchy.json`.
+    """Read the class hierarchy of Open Images from `bbox_labels_600_hierarchy.json`.
 
     Only `Subcategory` counts, not `Part`: a person's nose, for example, is not a kind of person.
 

@@ -1,4 +1,4 @@
-"""Original files of PASCAL-50S and ABSTRACT-50S (Vedantam, Zitnick and Parikh 2015)."""
+"""Original files of PASCAL-50S and ABSTRACT-50S (Vedantam et al. 2015)."""
 
 from __future__ import annotations
 
@@ -76,10 +76,11 @@ def _find_file(folder: Path, name: str) -> Path:
 
 
 def load_triplets(triplets: File, candidates: tuple[File, File], *, references: int = 48) -> tuple[Pair, ...]:
-    """Read judgments of the triplet protocol from `consensus_abstract.mat` or `consensus_pascal.mat`.
+    """Read judgments of the triplet protocol.
 
-    Each row of the file is a triplet: sentences A, B and C and a rating, 1 if most people found B closer to A
-    and -1 if most found C closer. The triplets of a pair are consecutive rows. B in the file is the sentence
+    The authors' files are `consensus_abstract.mat` and `consensus_pascal.mat`. Each row of the file is a
+    triplet: sentences A, B and C and a rating, 1 if most people found B closer to A and -1 if most found C
+        closer. The triplets of a pair are consecutive rows. B in the file is the sentence
     in the authors' second file of candidates (`candsC`), and C the sentence in the first. In the result, as
     in the paper, `first` is the authors' B.
 
@@ -110,7 +111,7 @@ def load_triplets(triplets: File, candidates: tuple[File, File], *, references: 
 def _build_judged_pair(
     first: tuple[str, str], second: tuple[str, str], block: Sequence[tuple[str, Any]]
 ) -> Pair:
-    """Create a pair with its votes from its triplets and its candidates, each with its image."""
+    """Create a pair with votes from its triplets and its candidates with their image."""
     triplets = [_parse_triplet(row, entry) for entry, row in block]
     sides = {(_collapse_spaces(b), _collapse_spaces(c)) for _, b, c, _ in triplets}
     if sides != {(_collapse_spaces(second[1]), _collapse_spaces(first[1]))}:
@@ -127,7 +128,7 @@ def _build_judged_pair(
 
 
 def load_pascal_pairs(file: File) -> tuple[Pair, ...]:
-    """Read the pairwise judgments of PASCAL-50S from `pair_pascal.mat`: eleven votes per pair.
+    """Read the judgments of PASCAL-50S from `pair_pascal.mat`: eleven votes per pair.
 
     People saw the image and two sentences, and chose the better sentence (appendix I). In the file, 1 is a
     vote for the first sentence of a row, which is the authors' C. In the result, `first` is the authors' B.

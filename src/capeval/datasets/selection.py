@@ -1,4 +1,6 @@
-"""Selection of benchmark images with many classes, evenly distributed (nocaps, section 3.1).
+"""Selection of benchmark images with many, evenly distributed classes.
+
+The procedure is described in section 3.1 of nocaps.
 
 Each image counts once for each class in it, and the entropy over classes is computed from the counts of the
 chosen images. With T counts in total and n_c for class c, it is `log T - (sum of n_c log n_c) / T`. The
@@ -100,7 +102,7 @@ class ChoiceStudy:
 
 
 def study_choice(annotations: ObjectAnnotations, chosen: Chosen, *, seed: int = 0) -> ChoiceStudy:
-    """Compare the chosen images with an equally large random choice and with all candidates.
+    """Compare the chosen images with as many random ones and with all candidates.
 
     Args:
         annotations: The objects in each image.

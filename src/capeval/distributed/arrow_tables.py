@@ -87,7 +87,7 @@ def column(table: pa.Table, name: str, kind: str, what: str) -> pa.Array:
 
 
 def _is_kind(found: Any, kind: str) -> bool:
-    """Return whether an Arrow type matches a kind; not every type that can be cast does."""
+    """Return whether an Arrow type matches a kind; not all castable types do."""
     of = arrow("a table").types
     if kind == "string":
         return bool(of.is_string(found) or of.is_large_string(found) or of.is_string_view(found))

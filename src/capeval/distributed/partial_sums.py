@@ -113,7 +113,7 @@ class Sums:
         return self if other == 0 and isinstance(other, int) else NotImplemented
 
     def to_arrow(self) -> pa.Table:
-        """Return a table with one row; tables of parts can be concatenated for `from_arrow`.
+        """Return a one-row table; tables of parts can be concatenated for `from_arrow`.
 
         Raises:
             DependencyError: pyarrow is not installed.
@@ -139,7 +139,7 @@ class Sums:
         return pa.table(list(values), schema=schema)
 
     def _scored(self) -> str:
-        """Return a JSON description from which metrics and signatures can be created again."""
+        """Return the metrics and signatures as JSON for `from_arrow`."""
         parts = []
         for metric, signature in zip(self.metrics, self.signatures.values(), strict=True):
             name = type(metric).__name__
@@ -150,7 +150,7 @@ class Sums:
 
     @classmethod
     def from_arrow(cls, table: object) -> Self:
-        """Return the sum of all rows of a table from `to_arrow`, or of concatenated tables.
+        """Return the sum of all rows of one or more concatenated tables of `to_arrow`.
 
         Args:
             table: An Arrow table or record batch, a pandas data frame, or any object with an Arrow stream.
@@ -246,7 +246,7 @@ def _parse_counts(signature: Signature) -> tuple[int, int]:
 
 
 def _to_signed(total: int) -> int:
-    """Convert an unsigned 64-bit number to a signed one, because not all engines support unsigned ones."""
+    """Convert an unsigned 64-bit integer to a signed one, which all engines support."""
     return total - 2**64 if total >= 2**63 else total
 
 
@@ -255,7 +255,7 @@ def _is_option(field: Any) -> bool:
 
 
 def _strip_data(metric: Metric) -> Metric:
-    """Strip the metric of large data, such as document frequencies, that sums don't need."""
+    """Strip the metric of data that sums don't need, such as document frequencies."""
     if not is_dataclass(metric):
         return metric
     data = [field for field in fields(metric) if not _is_option(field) and field.default is not MISSING]

@@ -1,4 +1,4 @@
-"""Scoring of folders of shards in several processes, with one shard per process in memory."""
+"""Scoring of folders of shards in processes with one shard each in memory."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ _LARGEST = 64
 
 @dataclass(frozen=True, kw_only=True)
 class Shard:
-    """A part of the images: a reference file and a candidate file, which may be the same."""
+    """A part of the images: a reference file and a candidate file, possibly the same."""
 
     references: Path
     candidates: Path
@@ -133,7 +133,7 @@ class ShardFailure:
 
 @dataclass(frozen=True, kw_only=True)
 class ShardTiming:
-    """The timing of a shard: images, processor seconds, and peak memory of its process so far."""
+    """The images, processor seconds and peak memory of the process of a shard."""
 
     shard: Shard
     images: int
@@ -157,7 +157,7 @@ class ShardScores:
 
 
 def shards_in(references: Path, candidates: Path) -> list[Shard]:
-    """List the shards of two folders with equal file names, or of one folder passed twice.
+    """List the shards of two folders with equal file names, or of one folder twice.
 
     Raises:
         FormatError: A folder has no Parquet or Arrow files.
@@ -362,7 +362,7 @@ def _measure_peak_memory() -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class _GroupResult:
-    """The result of a group of shards, with timings, failures and the warnings of the process."""
+    """The result of a group of shards, with timings, failures and warnings."""
 
     result: Any
     timings: list[ShardTiming]

@@ -60,7 +60,7 @@ def statistics(report: Report) -> pa.Table:
 def report_of(
     table: object, metrics: Iterable[str | Metric] = DEFAULT, *, tokenizer: Tokenizer | None = None
 ) -> Report:
-    """Return the report of the images in a table from `statistics`, or in concatenated tables.
+    """Return the report of one or more concatenated tables of `statistics`.
 
     Args:
         table: An Arrow table or record batch, a pandas data frame, or any object with an Arrow stream; with
@@ -106,7 +106,7 @@ def report_of(
 
 
 def column_names(metrics: Sequence[Metric]) -> list[str]:
-    """Return the column of each metric: its key in characters that every engine supports."""
+    """Return the column of each metric: its key in portable characters."""
     return [re.sub(r"[^a-z0-9]+", "_", key.lower()) for key in metric_keys(metrics)]
 
 

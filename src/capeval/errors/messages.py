@@ -30,7 +30,7 @@ _TYPES = {int: "integers", str: "strings"}
 
 
 def first_few(images: Sequence[int | str], noun: str = "image") -> str:
-    """Return the start of a sentence: `image 7 is`, or `12 images (1, 2, 3, 4, 5, ...) are`."""
+    """Return the start of a sentence: `image 7 is` or `9 images (1, 2, 3, 4, 5, ...) are`."""
     if len(images) == 1:
         return f"{noun} {shortened(images[0])} is"
     first = ", ".join(shortened(image) for image in images[:_IMAGES])
@@ -44,7 +44,7 @@ def one_candidate(image: int | str, count: int) -> str:
 
 
 def id_types(found: int | str, expected: int | str) -> str:
-    """Return the end of a message about ids of different types; empty if the types are equal.
+    """Return the end of a message about different id types; empty if they are equal.
 
     An example is `; image ids must be integers (got strings)`.
     """
@@ -86,6 +86,6 @@ def shown_score(score: float) -> str:
 
 
 def shortened(value: object) -> str:
-    """Return the `repr` of a value, truncated to 80 characters, because ids from files can be long."""
+    """Return the `repr` of a value, such as an id, truncated to 80 characters."""
     text = repr(value)
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."

@@ -141,7 +141,7 @@ def captions_of(kind: type[Captions], rows: Iterable[Row], fields: tuple[str, st
 
 
 def plain_ids(ids: Sequence[str]) -> Sequence[ImageId]:
-    """Convert the image ids of a text file to integers if all are integers in canonical form."""
+    """Convert the ids of a text file to integers if all are in canonical form."""
     if all(map(_INTEGER.fullmatch, ids)) and all(-(2**63) <= int(image) < 2**63 for image in ids):
         return [int(image) for image in ids]
     return ids

@@ -145,7 +145,7 @@ def read_references(
     limit: int = LIMIT,
     split: str | Sequence[str] | None = None,
 ) -> References:
-    """Read references like `load_references`, with columns that may be named for another file."""
+    """Read references like `load_references`, with columns as a `Columns` object."""
     splits = (split,) if isinstance(split, str) else tuple(split or ())
     options = ReadOptions(columns=columns, splits=splits, limit=limit)
     with naming(file, name):

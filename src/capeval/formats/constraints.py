@@ -25,10 +25,10 @@ _PHRASES = Field(
 
 
 def load_constraints(file: File, *, name: str = "", limit: int = LIMIT) -> dict[ImageId, ImageConstraints]:
-    """Read the constraints of each image from the output of `capeval baselines constraints`.
+    """Read the constraints of each image, as written by `write_constraints`.
 
-    The file is a list of objects with `image_id` and `constraints`. The latter is a list of objects with
-    `name` and `phrases`.
+    `capeval baselines constraints --output` also writes such files. The file is a list of objects with
+    `image_id` and `constraints`, a list of objects with `name` and `phrases`.
 
     Args:
         file: The path of the file, or its bytes.

@@ -1,4 +1,4 @@
-"""Image lists: `image_info` files of COCO and nocaps, and file names in annotations."""
+"""Image lists: `image_info` files of COCO and nocaps, and names of image files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Integrations with other libraries, which are imported only by their integration module."""
+"""Integrations with other libraries, each imported only by its integration module."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Caption metrics as a `torchmetrics.Metric`, also for distributed training and validation."""
+"""Caption metrics as a `torchmetrics.Metric`, also for distributed training."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class CaptionScores(torchmetrics.Metric):  # type: ignore[misc]
 
     @property
     def signatures(self) -> dict[str, Signature]:
-        """The signature of each metric; without `references`, only available after `compute`."""
+        """The signature of each metric; without `references`, set by `compute`."""
         return self._signatures
 
     def update(self, preds: Sequence[str], target: Sequence[Any] | torch.Tensor) -> None:

@@ -1,4 +1,4 @@
-"""Resources of metrics: word tables, models, parse stores and document frequencies."""
+"""Resources of metrics: word tables, models, parses and document frequencies."""
 
 from capeval.resources.document_frequencies import DocumentFrequencies
 

@@ -1,4 +1,4 @@
-"""Files of the installed `pycocoevalcap`: METEOR's word tables and captions of COCO."""
+"""Files of the installed `pycocoevalcap`: METEOR's tables and COCO's captions."""
 
 from __future__ import annotations
 

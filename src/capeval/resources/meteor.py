@@ -1,4 +1,4 @@
-"""METEOR's word tables: compiled once from `pycocoevalcap`, memory-mapped afterwards.
+"""METEOR's word tables from `pycocoevalcap`: compiled once, then memory-mapped.
 
 The tables are one file in the user's cache folder (format: see `docs/metrics/meteor.md`). A small file next
 to it records the size and modification time of the tables at their last verification. Unchanged tables are
@@ -95,7 +95,7 @@ def found_tables() -> CompiledResource | None:
 def compiled_tables(
     folder: Path | None = None, progress: Progress | None = None, *, again: bool = False
 ) -> Path:
-    """Return the path of the compiled tables; compile them if they are missing or damaged.
+    """Return the path of the compiled tables; compile them if missing or damaged.
 
     Args:
         folder: The folder of the compiled file. By default it is the user's cache folder. If that is not

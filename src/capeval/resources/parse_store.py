@@ -160,7 +160,7 @@ class ParseStore:
 
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
-        """Open a new connection for each use, so that threads and forked processes share none."""
+        """Open a connection for one use; threads and forked processes share none."""
         import sqlite3
 
         patience = 0 if self.path in _LOCKED else _PATIENCE_SECONDS

@@ -102,7 +102,7 @@ def found_model() -> CompiledResource | None:
 
 
 def _find_path() -> Path | None:
-    """Return the first intact model: an installed one, or one in the user's cache folder."""
+    """Return the first intact model: an installed one, or one in the cache folder."""
     return next((path for path in _list_model_paths() if is_sound(path, _native.SpiceModel.open)), None)
 
 
@@ -195,7 +195,7 @@ def _get_maven_repository() -> Path:
 
 
 def _fetch(artifact: str, name: str) -> Path | None:
-    """Download a jar with Maven to its local repository; None if Maven is not installed."""
+    """Download a jar with Maven, or return None if Maven is not installed."""
     import shutil
     import subprocess
     import tempfile

@@ -1,4 +1,7 @@
-"""CIDEr-D of CIDEr forks for self-critical training: several results per image, custom `df`."""
+"""CIDEr-D of CIDEr forks for self-critical training.
+
+An image may have several results, and `df` selects the document frequencies.
+"""
 
 from __future__ import annotations
 

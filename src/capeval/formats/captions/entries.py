@@ -19,7 +19,7 @@ _NATIVE = {Role.REFERENCES: ("caption", "captions", "references"), Role.CANDIDAT
 
 
 def other_fields(source: Source, entry: JsonShape | None, options: ReadOptions) -> tuple[str, str] | None:
-    """Return the image id key and the caption key, or None if the native readers support them.
+    """Return the id key and the caption key, or None if native readers support them.
 
     Args:
         source: The file.

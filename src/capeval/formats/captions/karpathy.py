@@ -1,4 +1,4 @@
-"""Datasets in the format of Karpathy's `dataset_coco.json`: images with splits and sentences."""
+"""Datasets in the format of Karpathy's `dataset_coco.json`, with splits."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def _read(kind: type[_Captions], source: Source, options: ReadOptions) -> _Capti
 
 
 def _limit_size(batches: Iterable[pa.RecordBatch], names: list[str], limit: int) -> Iterator[pa.RecordBatch]:
-    """Yield the named columns of batches; their total size must not exceed `limit` bytes."""
+    """Yield some columns of batches of at most `limit` bytes in total."""
     size = 0
     for whole in batches:
         batch = whole.select(names)

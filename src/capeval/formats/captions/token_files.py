@@ -1,4 +1,4 @@
-"""Token files of Flickr8k and Flickr30k: a caption id, a tab and the caption per line."""
+"""Token files of Flickr8k and Flickr30k: a caption id, a tab and a caption."""
 
 from __future__ import annotations
 

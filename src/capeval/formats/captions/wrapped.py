@@ -1,4 +1,4 @@
-"""Results inside a JSON object that also contains other data, such as scores or options."""
+"""Results inside a JSON object with other data, such as scores or options."""
 
 from __future__ import annotations
 

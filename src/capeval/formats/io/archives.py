@@ -1,4 +1,4 @@
-"""Zip archives of several files, such as the results for all splits of a challenge."""
+"""Zip archives of several files, such as the results for several splits."""
 
 from __future__ import annotations
 

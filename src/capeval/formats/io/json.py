@@ -53,7 +53,7 @@ TEXT = Field("a string", lambda value: isinstance(value, str))
 
 
 def read_json(file: File, limit: int = LIMIT) -> Any:
-    """Parse a JSON file, which may be compressed; `NaN` and `Infinity` are accepted as floats.
+    """Parse a JSON file, which may be compressed and contain `NaN` and `Infinity`.
 
     Raises:
         FormatError: The file is not JSON, repeats a key in one object, or contains a lone surrogate.
@@ -78,7 +78,7 @@ def read_json_lines(file: File, limit: int = LIMIT) -> list[tuple[int, Any]]:
 def json_rows(
     content: object, key: str | None, fields: Mapping[str, Field]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the rows of a list of objects with their names in messages, such as `images[17]`.
+    """Yield each row of a list of objects with its name, such as `images[17]`.
 
     Args:
         content: The content of the file.

@@ -29,7 +29,7 @@ UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 def columns(file: File, names: Sequence[str], limit: int = LIMIT) -> Iterator[tuple[int, list[str]]]:
-    """Yield the line number of each row of a table, and its fields in the named columns.
+    """Yield each row's line number, and its fields in the named columns.
 
     Raises:
         FormatError: A column is missing, or the table is invalid, as in `read_table`.

@@ -1,4 +1,4 @@
-"""Human scores of systems in `human.csv`, and differences between neighbors in `differences.csv`."""
+"""Human scores of systems in `human.csv`, and differences in `differences.csv`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Module for Hugging Face's `evaluate`, loaded by `evaluate.load` from this folder."""
+"""Module for Hugging Face's `evaluate`; pass this folder to `evaluate.load`."""
 
 from __future__ import annotations
 
