@@ -14,7 +14,7 @@ Objects = dict[ImageId, dict[str, int]]
 
 
 def load_coco_objects(file: File, *, limit: int = LIMIT) -> Objects:
-    """Read the objects in images from COCO annotations, such as `instances_val2017.json`.
+    """Read the objects in images from COCO's `instances_val2017.json` or similar.
 
     Images without annotations have no classes. A crowd counts as one instance.
 

@@ -30,7 +30,10 @@ _TYPES = {int: "integers", str: "strings"}
 
 
 def first_few(images: Sequence[int | str], noun: str = "image") -> str:
-    """Return the start of a sentence: `image 7 is` or `9 images (1, 2, 3, 4, 5, ...) are`."""
+    """Return the start of a sentence about images.
+
+    Examples are `image 7 is` and `12 images (1, 2, 3, 4, 5, ...) are`.
+    """
     if len(images) == 1:
         return f"{noun} {shortened(images[0])} is"
     first = ", ".join(shortened(image) for image in images[:_IMAGES])
