@@ -230,10 +230,10 @@ def test_a_worker_is_not_told_what_is_shown_again() -> None:
     campaign = make(items=30, answers=1, batch=1, repeat_every=2)
     (worker,) = join(campaign)
     keys = set()
-    from capeval_server.api.annotation_work import _shown
+    from capeval_server.api.annotation_work import _serialize_item
 
     while held := assignment.work(worker).assignments:
-        keys.add((held[0].item.repeats_id is not None, tuple(_shown(worker, held[0], 1))))
+        keys.add((held[0].item.repeats_id is not None, tuple(_serialize_item(worker, held[0], 1))))
         outcome = submit.submit(held[0], given({"choice": "left"}))
         assert (outcome.outcome, outcome.text) == ("stored", "Thank you. Your answer is stored.")
     assert len(keys) == 2

@@ -41,7 +41,7 @@ from capeval_server.http.request_limits import accepts_uploads
 __all__ = ["router"]
 
 router = Router(auth=ORGANIZE, tags=["Campaigns"])
-_MOST = 200
+_PAGE_SIZE = 200
 Reason = Annotated[str, Field(min_length=1, max_length=LONGEST_NOTE, pattern=r"^[^\x00]*$")]
 Start = Annotated[int, Query(ge=0, le=10**9)]
 
@@ -83,21 +83,21 @@ class StateOf(Schema):
     reason: Annotated[str, Field(max_length=LONGEST_NOTE, pattern=r"^[^\x00]*$")] = ""
 
 
-def _texts(name: str) -> dict[str, Any]:
+def _describe_option(name: str) -> dict[str, Any]:
     """Return the title and the description of an option."""
     about = CampaignOptions.described()[name]
     return {"title": about["title"], "description": about["description"]}
 
 
-def _optional(name: str) -> tuple[Any, Any]:
+def _optional_field(name: str) -> tuple[Any, Any]:
     """Return the optional schema field of a campaign option."""
     kind: Any = CampaignOptions.model_fields[name].annotation
-    return kind | None, Field(None, **_texts(name))
+    return kind | None, Field(None, **_describe_option(name))
 
 
 def with_quality_settings(schema: type[Schema]) -> type[Schema]:
     """Add the quality settings to a schema as optional fields."""
-    fields: dict[str, Any] = {name: _optional(name) for name in QUALITY_SETTINGS}
+    fields: dict[str, Any] = {name: _optional_field(name) for name in QUALITY_SETTINGS}
     return create_model(
         schema.__name__, __base__=schema, __doc__=schema.__doc__, __module__=schema.__module__, **fields
     )
@@ -106,7 +106,7 @@ def with_quality_settings(schema: type[Schema]) -> type[Schema]:
 class Answers(Schema):
     """Number of answers that each item needs."""
 
-    answers: Annotated[int, Field(ge=1, le=MOST_ANSWERS, **_texts("answers"))]
+    answers: Annotated[int, Field(ge=1, le=MOST_ANSWERS, **_describe_option("answers"))]
 
 
 @with_quality_settings
@@ -220,8 +220,8 @@ class Removal(Schema):
 class Rate(Schema):
     """Pay per answer with its currency, such as 0.12 and EUR."""
 
-    pay_per_answer: Annotated[str, Field(max_length=20, **_texts("pay_per_answer"))]
-    currency: Annotated[str, Field(max_length=3, **_texts("currency"))]
+    pay_per_answer: Annotated[str, Field(max_length=20, **_describe_option("pay_per_answer"))]
+    currency: Annotated[str, Field(max_length=3, **_describe_option("currency"))]
 
 
 class Warned(Schema):
@@ -315,16 +315,16 @@ class Reviewed(Schema):
     waiting: int
 
 
-def _managed(request: HttpRequest, slug: str) -> Campaign:
+def _get_campaign(request: HttpRequest, slug: str) -> Campaign:
     return lifecycle.managed(token_of(request).user, slug)
 
 
-def _worker(campaign: Campaign, pseudonym: str) -> Participation:
+def _get_worker(campaign: Campaign, pseudonym: str) -> Participation:
     rows = campaign.participations.select_related("worker", "campaign")
     return get_object_or_404(rows, worker__pseudonym=pseudonym)
 
 
-def _shown(worker: Participation, repeats: Mapping[int, tuple[Proportion, int]]) -> dict[str, Any]:
+def _serialize_worker(worker: Participation, repeats: Mapping[int, tuple[Proportion, int]]) -> dict[str, Any]:
     again = repeats[worker.pk][0] if worker.pk in repeats else None
     return {
         "repeats": again.of if again else 0,
@@ -345,7 +345,7 @@ def create(request: HttpRequest, given: Files) -> Any:
 @router.get("/{slug}", response={200: CampaignStatus, (403, 404): Problem})
 def status(request: HttpRequest, slug: Slug) -> Any:
     """Return the progress of a campaign, and the obstacles to it."""
-    return progress_of(_managed(request, slug))
+    return progress_of(_get_campaign(request, slug))
 
 
 @router.put("/{slug}/state", response={200: Made, (403, 404, 422): Problem})
@@ -354,17 +354,17 @@ def change_state(request: HttpRequest, slug: Slug, wanted: StateOf) -> Any:
 
     The state `pilot` is a preview, in which no answers count.
     """
-    found = _managed(request, slug)
+    found = _get_campaign(request, slug)
     return lifecycle.change_state(token_of(request).user, found, wanted.state, reason=wanted.reason)
 
 
 @router.put("/{slug}/answers", response={200: Made, (403, 404, 422): Problem})
 def set_answers(request: HttpRequest, slug: Slug, wanted: Answers) -> Any:
     """Set the number of answers that each item needs."""
-    return lifecycle.set_answers(token_of(request).user, _managed(request, slug), wanted.answers)
+    return lifecycle.set_answers(token_of(request).user, _get_campaign(request, slug), wanted.answers)
 
 
-def _quality(campaign: Campaign) -> dict[str, Any]:
+def _serialize_quality(campaign: Campaign) -> dict[str, Any]:
     return {
         "settings": lifecycle.quality_settings(campaign),
         "warnings": trust_warnings(campaign),
@@ -375,7 +375,7 @@ def _quality(campaign: Campaign) -> dict[str, Any]:
 @router.get("/{slug}/quality", response={200: QualityAnswer, (403, 404): Problem})
 def quality_settings(request: HttpRequest, slug: Slug) -> Any:
     """Return the quality settings."""
-    return _quality(_managed(request, slug))
+    return _serialize_quality(_get_campaign(request, slug))
 
 
 @router.put("/{slug}/quality", response={200: QualityAnswer, (403, 404, 422): Problem})
@@ -385,10 +385,12 @@ def set_quality(request: HttpRequest, slug: Slug, wanted: QualityOf) -> Any:
     Each change is recorded in the history.
     """
     changes = wanted.model_dump(exclude_none=True)
-    return _quality(lifecycle.set_quality(token_of(request).user, _managed(request, slug), changes))
+    return _serialize_quality(
+        lifecycle.set_quality(token_of(request).user, _get_campaign(request, slug), changes)
+    )
 
 
-def _rules(campaign: Campaign) -> dict[str, Any]:
+def _serialize_rules(campaign: Campaign) -> dict[str, Any]:
     texts = enrollment.latest_texts(campaign)
     settings = settings_of(texts)
     levels = {rule.name: settings.level(rule) for rule in RULES.values()}
@@ -398,7 +400,7 @@ def _rules(campaign: Campaign) -> dict[str, Any]:
 @router.get("/{slug}/rules", response={200: RulesAnswer, (403, 404): Problem})
 def rules(request: HttpRequest, slug: Slug) -> Any:
     """Return the rules for captions."""
-    return _rules(_managed(request, slug))
+    return _serialize_rules(_get_campaign(request, slug))
 
 
 @router.put("/{slug}/rules", response={200: RulesAnswer, (403, 404, 422): Problem})
@@ -407,21 +409,21 @@ def set_rules(request: HttpRequest, slug: Slug, wanted: RulesOf) -> Any:
 
     Existing answers keep the rules under which they were written.
     """
-    campaign = _managed(request, slug)
+    campaign = _get_campaign(request, slug)
     lifecycle.set_rules(token_of(request).user, campaign, wanted.rules)
-    return _rules(campaign)
+    return _serialize_rules(campaign)
 
 
 @router.get("/{slug}/texts", response={200: Texts, (403, 404): Problem})
 def texts(request: HttpRequest, slug: Slug) -> Any:
     """Return the current instructions and consent text."""
-    return enrollment.latest_texts(_managed(request, slug))
+    return enrollment.latest_texts(_get_campaign(request, slug))
 
 
 @router.put("/{slug}/texts", response={200: Texts, (403, 404, 422): Problem})
 def set_texts(request: HttpRequest, slug: Slug, wanted: NewTexts) -> Any:
     """Create a new version of the texts. Workers must agree to it to get more items."""
-    campaign = _managed(request, slug)
+    campaign = _get_campaign(request, slug)
     user = token_of(request).user
     return change_texts(user, campaign, instructions=wanted.instructions, consent=wanted.consent)
 
@@ -429,7 +431,7 @@ def set_texts(request: HttpRequest, slug: Slug, wanted: NewTexts) -> Any:
 @router.get("/{slug}/panel", response={200: panels.PanelSettings, (403, 404): Problem})
 def panel(request: HttpRequest, slug: Slug) -> Any:
     """Return the settings of the panel that sends workers, with the completion codes."""
-    return panels.panel_settings(_managed(request, slug))
+    return panels.panel_settings(_get_campaign(request, slug))
 
 
 @router.put("/{slug}/panel", response={200: panels.PanelSettings, (403, 404, 422): Problem})
@@ -439,7 +441,7 @@ def set_panel(request: HttpRequest, slug: Slug, wanted: panels.PanelSettings) ->
     The settings are its parameters, its keys if it signs the parameters, and the completion codes.
     """
     given = wanted.model_dump(exclude_unset=True)
-    return panels.set_panel(token_of(request).user, _managed(request, slug), given)
+    return panels.set_panel(token_of(request).user, _get_campaign(request, slug), given)
 
 
 @router.put("/{slug}/warnings", response={200: Warned, (403, 404, 422): Problem})
@@ -448,15 +450,15 @@ def warn(request: HttpRequest, slug: Slug, wanted: Warned) -> Any:
 
     An image with a warning is hidden until the worker chooses to see it.
     """
-    image = set_warning(token_of(request).user, _managed(request, slug), wanted.image, wanted.warning)
+    image = set_warning(token_of(request).user, _get_campaign(request, slug), wanted.image, wanted.warning)
     return {"image": image.name, "warning": image.warning}
 
 
 @router.get("/{slug}/held", response={200: AllHeld, (403, 404): Problem})
 def all_held(request: HttpRequest, slug: Slug) -> Any:
     """List the items on hold, with the reasons."""
-    found = _managed(request, slug).items.filter(held=True, repeats=None).order_by("pk")
-    return {"count": found.count(), "items": found[:_MOST]}
+    found = _get_campaign(request, slug).items.filter(held=True, repeats=None).order_by("pk")
+    return {"count": found.count(), "items": found[:_PAGE_SIZE]}
 
 
 @router.put("/{slug}/held", response={200: OutOfWork, (403, 404, 422): Problem})
@@ -465,7 +467,7 @@ def hold(request: HttpRequest, slug: Slug, wanted: Held) -> Any:
 
     The response lists the campaign releases that contain answers to the item.
     """
-    found = get_object_or_404(_managed(request, slug).items, key=wanted.item, repeats=None)
+    found = get_object_or_404(_get_campaign(request, slug).items, key=wanted.item, repeats=None)
     moderation.hold(token_of(request).user, found, held=wanted.held, reason=wanted.reason)
     found.refresh_from_db()
     return found
@@ -475,7 +477,7 @@ def hold(request: HttpRequest, slug: Slug, wanted: Held) -> Any:
 def set_rate(request: HttpRequest, slug: Slug, wanted: Rate) -> Any:
     """Set the pay per answer."""
     user = token_of(request).user
-    return payments.set_rate(user, _managed(request, slug), wanted.pay_per_answer, wanted.currency)
+    return payments.set_rate(user, _get_campaign(request, slug), wanted.pay_per_answer, wanted.currency)
 
 
 @router.get("/{slug}/payments", response={200: Any, (403, 404): Problem})
@@ -484,7 +486,7 @@ def payment_lines(request: HttpRequest, slug: Slug) -> Any:
 
     The download is recorded in the history.
     """
-    text = payments.payments_csv(token_of(request).user, _managed(request, slug))
+    text = payments.payments_csv(token_of(request).user, _get_campaign(request, slug))
     answer = HttpResponse(text, content_type="text/csv; charset=utf-8")
     answer["Content-Disposition"] = f'attachment; filename="payments-{slug}.csv"'
     return answer
@@ -493,30 +495,30 @@ def payment_lines(request: HttpRequest, slug: Slug) -> Any:
 @router.post("/{slug}/invites", response={201: Tokens, (403, 404): Problem})
 def invite(request: HttpRequest, slug: Slug, wanted: Invites) -> Any:
     """Create invite tokens, one per person. They are returned only once."""
-    tokens = enrollment.invite(token_of(request).user, _managed(request, slug), wanted.number)
+    tokens = enrollment.invite(token_of(request).user, _get_campaign(request, slug), wanted.number)
     return Status(201, {"tokens": tokens})
 
 
 @router.get("/{slug}/workers", response={200: Workers, (403, 404): Problem})
 def workers(request: HttpRequest, slug: Slug, start: Start = 0) -> Any:
     """List up to 200 workers from the position `start`."""
-    campaign = _managed(request, slug)
+    campaign = _get_campaign(request, slug)
     found = campaign.participations.select_related("worker", "campaign").order_by("pk")
     repeats = repeats_of(campaign)
-    rows = [_shown(one, repeats) for one in found[start : start + _MOST]]
+    rows = [_serialize_worker(one, repeats) for one in found[start : start + _PAGE_SIZE]]
     return {"count": found.count(), "workers": rows}
 
 
 @router.get("/{slug}/workers/{pseudonym}/block", response={200: Effect, (403, 404): Problem})
 def effect_of_blocking(request: HttpRequest, slug: Slug, pseudonym: Slug) -> Any:
     """Return the effect that blocking a worker would have."""
-    return moderation.effect_of_blocking(_worker(_managed(request, slug), pseudonym))
+    return moderation.effect_of_blocking(_get_worker(_get_campaign(request, slug), pseudonym))
 
 
 @router.post("/{slug}/workers/{pseudonym}/block", response={200: Effect, (403, 404, 422): Problem})
 def block(request: HttpRequest, slug: Slug, pseudonym: Slug, why: Block) -> Any:
     """Block a worker. Their answers no longer count."""
-    worker = _worker(_managed(request, slug), pseudonym)
+    worker = _get_worker(_get_campaign(request, slug), pseudonym)
     return moderation.block(token_of(request).user, worker, why.reason)[1]
 
 
@@ -526,7 +528,7 @@ def lift(request: HttpRequest, slug: Slug, pseudonym: Slug, why: Block) -> Any:
 
     The worker's answers count again if their items still need answers.
     """
-    worker = _worker(_managed(request, slug), pseudonym)
+    worker = _get_worker(_get_campaign(request, slug), pseudonym)
     exclusion = get_object_or_404(Exclusion, participation=worker, lifted=None)
     return {"answers": moderation.lift(token_of(request).user, exclusion, why.reason)}
 
@@ -534,9 +536,9 @@ def lift(request: HttpRequest, slug: Slug, pseudonym: Slug, why: Block) -> Any:
 @router.post("/{slug}/workers/{pseudonym}/resume", response={200: WorkerOf, (403, 404, 422): Problem})
 def resume(request: HttpRequest, slug: Slug, pseudonym: Slug, why: Block) -> Any:
     """Resume a worker after a pause for failed attention checks."""
-    worker = _worker(_managed(request, slug), pseudonym)
+    worker = _get_worker(_get_campaign(request, slug), pseudonym)
     resumed = training.resume(token_of(request).user, worker, why.reason)
-    return _shown(resumed, repeats_of(worker.campaign, resumed))
+    return _serialize_worker(resumed, repeats_of(worker.campaign, resumed))
 
 
 @router.put("/{slug}/workers/{pseudonym}/account", response={200: Linked, (403, 404, 422): Problem})
@@ -545,7 +547,7 @@ def link_account(request: HttpRequest, slug: Slug, pseudonym: Slug, known: Accou
 
     A worker who takes part in the challenge cannot judge its captions, and is blocked.
     """
-    worker = _worker(_managed(request, slug), pseudonym)
+    worker = _get_worker(_get_campaign(request, slug), pseudonym)
     account = get_object_or_404(User, username=known.user)
     effect = moderation.link_account(token_of(request).user, worker, account)
     return {"blocked": effect is not None, "answers": effect.answers if effect else 0}
@@ -554,7 +556,7 @@ def link_account(request: HttpRequest, slug: Slug, pseudonym: Slug, known: Accou
 @router.get("/{slug}/workers/{pseudonym}/withdraw", response={200: Removal, (403, 404): Problem})
 def effect_of_withdrawing(request: HttpRequest, slug: Slug, pseudonym: Slug) -> Any:
     """Return the effect that withdrawing a worker would have."""
-    return withdrawal.effect_of_withdrawing(_worker(_managed(request, slug), pseudonym))
+    return withdrawal.effect_of_withdrawing(_get_worker(_get_campaign(request, slug), pseudonym))
 
 
 @router.post("/{slug}/workers/{pseudonym}/withdraw", response={200: Removal, (403, 404, 409): Problem})
@@ -563,14 +565,14 @@ def withdraw(request: HttpRequest, slug: Slug, pseudonym: Slug) -> Any:
 
     Texts that are not in a frozen release are removed.
     """
-    worker = _worker(_managed(request, slug), pseudonym)
+    worker = _get_worker(_get_campaign(request, slug), pseudonym)
     return withdrawal.withdraw(token_of(request).user, worker)
 
 
 @router.get("/{slug}/reviews", response={200: Queue, (403, 404): Problem})
 def reviews(request: HttpRequest, slug: Slug) -> Any:
     """List the first 200 answers to review."""
-    campaign = _managed(request, slug)
+    campaign = _get_campaign(request, slug)
     found = moderation.queue(campaign)
     task = task_named(campaign.kind)
     rows = [
@@ -580,7 +582,7 @@ def reviews(request: HttpRequest, slug: Slug) -> Any:
             "item": task.shown(response.item.payload, mirrored=False),
             "answer": response.answer,
         }
-        for response in found.select_related("item").prefetch_related("review_requests")[:_MOST]
+        for response in found.select_related("item").prefetch_related("review_requests")[:_PAGE_SIZE]
     ]
     return {"count": found.count(), "answers": rows}
 
@@ -588,7 +590,7 @@ def reviews(request: HttpRequest, slug: Slug) -> Any:
 @router.post("/{slug}/reviews/{response_id}", response={200: Reviewed, (403, 404, 422): Problem})
 def review(request: HttpRequest, slug: Slug, response_id: Number, given: Verdict) -> Any:
     """Accept or reject an answer."""
-    campaign = _managed(request, slug)
+    campaign = _get_campaign(request, slug)
     rows = Response.objects.filter(item__campaign=campaign).select_related("participation__worker")
     found = get_object_or_404(rows, pk=response_id)
     moderation.review(token_of(request).user, found, given.verdict, reason=given.reason, note=given.note)

@@ -232,20 +232,20 @@ class Aside(Schema):
     state: str
 
 
-def _participation(request: HttpRequest, slug: str) -> Participation:
+def _get_active_participation(request: HttpRequest, slug: str) -> Participation:
     """Return the participation of the authenticated worker in a campaign.
 
     Raises:
         NotFoundError: The campaign does not exist, or the worker is not in it.
         AssignmentError: The worker has left the campaign, or is not allowed to take part.
     """
-    found = _known(request, slug)
+    found = _get_participation(request, slug)
     enrollment.check_apart(found)
     return found
 
 
-def _known(request: HttpRequest, slug: str) -> Participation:
-    """Like `_participation`, but accept workers that may no longer work."""
+def _get_participation(request: HttpRequest, slug: str) -> Participation:
+    """Like `_get_active_participation`, but accept workers that may no longer work."""
     campaign = get_object_or_404(Campaign, slug=slug)
     known: Any = request.auth  # type: ignore[attr-defined]
     if isinstance(known, str):
@@ -253,7 +253,7 @@ def _known(request: HttpRequest, slug: str) -> Participation:
     return enrollment.enter_as_user(known.user, campaign)
 
 
-def _shown(participation: Participation, held: Assignment, number: int) -> dict[str, Any]:
+def _serialize_item(participation: Participation, held: Assignment, number: int) -> dict[str, Any]:
     draft = Draft.objects.filter(assignment=held).first()
     task = task_of(held.item, participation.campaign)
     return {
@@ -270,7 +270,7 @@ def _shown(participation: Participation, held: Assignment, number: int) -> dict[
     }
 
 
-def _entered(participation: Participation) -> dict[str, Any]:
+def _serialize_participation(participation: Participation) -> dict[str, Any]:
     campaign = participation.campaign
     texts = enrollment.latest_texts(campaign)
     return {
@@ -286,14 +286,14 @@ def _entered(participation: Participation) -> dict[str, Any]:
 @router.get("", response={200: Entered, (403, 404, 409): Problem})
 def enter(request: HttpRequest, slug: Slug) -> Any:
     """Return the state of the worker in the campaign, and the texts to agree to."""
-    return _entered(_participation(request, slug))
+    return _serialize_participation(_get_active_participation(request, slug))
 
 
 @router.post("/agree", response={200: Entered, (403, 404, 409): Problem})
 def agree(request: HttpRequest, slug: Slug, agreed: Agreed) -> Any:
     """Agree to a version of the texts, which must be the latest."""
-    found = _participation(request, slug)
-    return _entered(enrollment.agree(found, agreed.texts))
+    found = _get_active_participation(request, slug)
+    return _serialize_participation(enrollment.agree(found, agreed.texts))
 
 
 @router.put("/warnings", response={200: Entered, (403, 404, 409): Problem})
@@ -302,16 +302,18 @@ def choose_warnings(request: HttpRequest, slug: Slug, wanted: Warnings) -> Any:
 
     The choice can be changed at any time.
     """
-    return _entered(content_warnings.avoid_warnings(_participation(request, slug), avoid=wanted.avoid))
+    return _serialize_participation(
+        content_warnings.avoid_warnings(_get_active_participation(request, slug), avoid=wanted.avoid)
+    )
 
 
 @router.post("/next", response={200: Batch, (403, 404, 409): Problem})
 def take(request: HttpRequest, slug: Slug) -> Any:
     """Return the items assigned to the worker, or assign a new batch."""
-    found = _participation(request, slug)
+    found = _get_active_participation(request, slug)
     work = assignment.work(found)
     number = found.assignments.filter(batch=work.assignments[0].batch).count() if work.assignments else 0
-    items = [_shown(found, held, number) for held in work.assignments]
+    items = [_serialize_item(found, held, number) for held in work.assignments]
     trains = bool(items) and work.assignments[0].item.is_training
     return {
         "items": items,
@@ -324,7 +326,7 @@ def take(request: HttpRequest, slug: Slug) -> Any:
 @router.get("/training", response={200: Try, (403, 404, 409): Problem})
 def finished_try(request: HttpRequest, slug: Slug) -> Any:
     """Return the finished training attempt to review, with its answers; 404 if none."""
-    found = training.finished_try(_participation(request, slug))
+    found = training.finished_try(_get_active_participation(request, slug))
     if found is None:
         raise NotFoundError
     return found
@@ -337,13 +339,13 @@ def go_on(request: HttpRequest, slug: Slug) -> Any:
     Depending on the result, the worker continues with the campaign's items, another attempt or practice, or
     is screened out.
     """
-    return _entered(training.go_on(_participation(request, slug)))
+    return _serialize_participation(training.go_on(_get_active_participation(request, slug)))
 
 
 @router.post("/renew", response={204: None, (403, 404, 409): Problem})
 def renew(request: HttpRequest, slug: Slug) -> Any:
     """Renew the leases of all items assigned to the worker."""
-    assignment.renew(_participation(request, slug))
+    assignment.renew(_get_active_participation(request, slug))
     return Status(204, None)
 
 
@@ -353,7 +355,7 @@ def answer(request: HttpRequest, slug: Slug, lease: UUID, given: Answer) -> Any:
 
     An answer is accepted even if the lease has expired.
     """
-    held = assignment.find(_participation(request, slug), lease)
+    held = assignment.find(_get_active_participation(request, slug), lease)
     sent = submit.SubmittedAnswer(
         answer=given.answer,
         revision=given.revision,
@@ -368,7 +370,7 @@ def answer(request: HttpRequest, slug: Slug, lease: UUID, given: Answer) -> Any:
 @router.post("/items/{lease}/check", response={200: Looked, (403, 404, 409, 422): Problem})
 def check(request: HttpRequest, slug: Slug, lease: UUID, written: Sentence) -> Any:
     """Check a caption against the rules without storing it."""
-    participation = _participation(request, slug)
+    participation = _get_active_participation(request, slug)
     held = assignment.find(participation, lease)
     if not task_of(held.item, participation.campaign).written:
         raise NotFoundError
@@ -379,14 +381,16 @@ def check(request: HttpRequest, slug: Slug, lease: UUID, written: Sentence) -> A
 @router.put("/items/{lease}/draft", response={204: None, (403, 404, 409): Problem})
 def save_draft(request: HttpRequest, slug: Slug, lease: UUID, draft: DraftOf) -> Any:
     """Save a draft, and renew the leases of the worker's items."""
-    assignment.save_draft(assignment.find(_participation(request, slug), lease), dict(draft.content))
+    assignment.save_draft(
+        assignment.find(_get_active_participation(request, slug), lease), dict(draft.content)
+    )
     return Status(204, None)
 
 
 @router.post("/items/{lease}/skip", response={200: Aside, (403, 404, 409): Problem})
 def skip(request: HttpRequest, slug: Slug, lease: UUID, why: Why) -> Any:
     """Skip an item permanently."""
-    held = assignment.find(_participation(request, slug), lease)
+    held = assignment.find(_get_active_participation(request, slug), lease)
     assignment.set_aside(held, Assignment.State.SKIPPED, why.reason)
     return {"state": Assignment.State.SKIPPED}
 
@@ -394,7 +398,7 @@ def skip(request: HttpRequest, slug: Slug, lease: UUID, why: Why) -> Any:
 @router.post("/items/{lease}/return", response={200: Aside, (403, 404, 409): Problem})
 def give_back(request: HttpRequest, slug: Slug, lease: UUID, why: Why) -> Any:
     """Return an item unanswered, for example when stopping work."""
-    held = assignment.find(_participation(request, slug), lease)
+    held = assignment.find(_get_active_participation(request, slug), lease)
     assignment.set_aside(held, Assignment.State.RETURNED, why.reason)
     return {"state": Assignment.State.RETURNED}
 
@@ -402,7 +406,7 @@ def give_back(request: HttpRequest, slug: Slug, lease: UUID, why: Why) -> Any:
 @router.post("/items/{lease}/report", response={200: Aside, (403, 404, 409): Problem})
 def report(request: HttpRequest, slug: Slug, lease: UUID, wrong: Wrong) -> Any:
     """Report a problem with an item instead of answering it."""
-    held = assignment.find(_participation(request, slug), lease)
+    held = assignment.find(_get_active_participation(request, slug), lease)
     assignment.report(held, wrong.reason, wrong.note)
     return {"state": Assignment.State.REPORTED}
 
@@ -410,7 +414,7 @@ def report(request: HttpRequest, slug: Slug, lease: UUID, wrong: Wrong) -> Any:
 @router.get("/withdraw", response={200: Removal, (403, 404, 409): Problem})
 def effect_of_withdrawing(request: HttpRequest, slug: Slug) -> Any:
     """Return the effect that withdrawing would have."""
-    return withdrawal.effect_of_withdrawing(_known(request, slug))
+    return withdrawal.effect_of_withdrawing(_get_participation(request, slug))
 
 
 @router.post("/withdraw", response={200: Left, (403, 404, 409): Problem})
@@ -419,7 +423,7 @@ def withdraw(request: HttpRequest, slug: Slug) -> Any:
 
     Answers that are not in a frozen release are removed, and so is the worker's identity.
     """
-    found = _known(request, slug)
+    found = _get_participation(request, slug)
     done = withdrawal.withdraw(None, found, by_worker=True)
     return {**asdict(done), "end": panels.end_of(found)}
 
@@ -434,6 +438,6 @@ def enter_from_panel(request: HttpRequest, slug: Slug, given: FromPanel) -> Any:
 @router.post("/finish", response={200: End, (403, 404, 409): Problem})
 def finish(request: HttpRequest, slug: Slug, how: Finish) -> Any:
     """End the session of a panel worker."""
-    found = _participation(request, slug)
+    found = _get_active_participation(request, slug)
     session_end.finish(found, how.outcome)
     return panels.end_of(found)

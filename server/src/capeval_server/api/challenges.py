@@ -67,13 +67,13 @@ def images(
 def quota(request: HttpRequest, slug: Slug, phase: Slug) -> Any:
     """Return the remaining quota of your team in a phase."""
     found = phase_named(slug, phase)
-    return limits.quota(_team(request, found.challenge), found, timezone.now())
+    return limits.quota(_get_team(request, found.challenge), found, timezone.now())
 
 
 @router.get("/challenges/{slug}/team", response={200: schemas.TeamAnswer, 404: schemas.Problem}, auth=READ)
 def team(request: HttpRequest, slug: Slug) -> Any:
     """Return your team in a challenge. Its code is null for tokens of scope `read`."""
-    shown = _shown_team(_team(request, get_object_or_404(Challenge, slug=slug)))
+    shown = _serialize_team(_get_team(request, get_object_or_404(Challenge, slug=slug)))
     return {**shown, "code": None} if token_of(request).scope == Token.Scope.READ else shown
 
 
@@ -89,7 +89,7 @@ def join(request: HttpRequest, slug: Slug, choice: schemas.TeamChoice) -> Any:
         joined = enrollment.join(user, found, choice.code)
     else:
         joined = enrollment.make_team(user, found, choice.name or "")
-    return Status(201, _shown_team(joined))
+    return Status(201, _serialize_team(joined))
 
 
 @router.delete("/challenges/{slug}/team", response={204: None, (403, 404, 409): schemas.Problem}, auth=SUBMIT)
@@ -109,9 +109,9 @@ def invite(request: HttpRequest, slug: Slug, invitation: schemas.Invitation) -> 
 
     You must own the team. The code is valid for the given number of days.
     """
-    found = _owned(request, slug)
+    found = _get_owned_team(request, slug)
     enrollment.invite(found, invitation.days)
-    return _shown_team(found)
+    return _serialize_team(found)
 
 
 @router.delete(
@@ -121,7 +121,7 @@ def invite(request: HttpRequest, slug: Slug, invitation: schemas.Invitation) -> 
 )
 def revoke_invitation(request: HttpRequest, slug: Slug) -> Any:
     """Revoke the invitation code of the team that you own."""
-    enrollment.revoke_invitation(_owned(request, slug))
+    enrollment.revoke_invitation(_get_owned_team(request, slug))
     return Status(204, None)
 
 
@@ -145,7 +145,7 @@ def pass_on(request: HttpRequest, slug: Slug, owner: schemas.Owner) -> Any:
     """Transfer ownership of your team to another member."""
     challenge = get_object_or_404(Challenge, slug=slug)
     membership.pass_on(token_of(request).user, challenge, owner.name.replace("\0", ""))
-    return _shown_team(_team(request, challenge))
+    return _serialize_team(_get_team(request, challenge))
 
 
 @router.put(
@@ -157,21 +157,21 @@ def agree(request: HttpRequest, slug: Slug, agreement: schemas.Agreement) -> Any
     """Set whether the captions of your team's leaderboard submissions are public."""
     challenge = get_object_or_404(Challenge, slug=slug)
     membership.agree(token_of(request).user, challenge, shows_captions=agreement.shows_captions)
-    return _shown_team(_team(request, challenge))
+    return _serialize_team(_get_team(request, challenge))
 
 
-def _owned(request: HttpRequest, slug: str) -> Team:
+def _get_owned_team(request: HttpRequest, slug: str) -> Team:
     return membership.owned(token_of(request).user, get_object_or_404(Challenge, slug=slug))
 
 
-def _team(request: HttpRequest, challenge: Challenge) -> Team:
+def _get_team(request: HttpRequest, challenge: Challenge) -> Team:
     found = enrollment.team_of(token_of(request).user, challenge)
     if found is None:
         raise NotFoundError
     return found
 
 
-def _shown_team(team: Team) -> dict[str, Any]:
+def _serialize_team(team: Team) -> dict[str, Any]:
     shown = [
         {"name": member.user.username, "owner": member.owner, "approved": member.approved}
         for member in team.memberships.select_related("user").order_by("joined", "pk")

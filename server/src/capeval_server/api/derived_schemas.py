@@ -35,7 +35,7 @@ def derived_from(source: type, *, without: Collection[str] = ()) -> Callable[[ty
     def derive(schema: type[_Schema]) -> type[_Schema]:
         described = attribute_descriptions(source)
         fields: dict[str, Any] = {
-            name: (_with_schemas(kind), Field(description=described.get(name)))
+            name: (_replace_sources(kind), Field(description=described.get(name)))
             for name, kind in get_type_hints(source, include_extras=True).items()
             if name not in {*without, *schema.model_fields}
         }
@@ -55,11 +55,11 @@ def attribute_descriptions(source: type) -> dict[str, str]:
     return {name: " ".join(text.split()) for name, text in found}
 
 
-def _with_schemas(kind: Any) -> Any:
+def _replace_sources(kind: Any) -> Any:
     """Replace source classes in a type by the schemas derived from them."""
     if kind in _schemas:
         return _schemas[kind]
-    parts = tuple(_with_schemas(part) for part in get_args(kind))
+    parts = tuple(_replace_sources(part) for part in get_args(kind))
     if parts == get_args(kind):
         return kind
     return reduce(or_, parts) if isinstance(kind, UnionType) else kind.__origin__[parts]

@@ -19,14 +19,16 @@ __all__ = ["answer_problems"]
 def answer_problems(api: NinjaAPI) -> None:
     """Register the exception handlers of the API."""
     for kind, status in {**STATUSES, PermissionDenied: 403}.items():
-        api.add_exception_handler(kind, partial(_tell, api, status))
+        api.add_exception_handler(kind, partial(_create_response, api, status))
     for kind in transient_errors.PASSING:
-        api.add_exception_handler(kind, partial(_ask_to_wait, api))
+        api.add_exception_handler(kind, partial(_create_retry_response, api))
     # Django's own message names the model, so it is replaced.
-    api.add_exception_handler(Http404, lambda request, _: _tell(api, 404, request, errors.NotFoundError()))
+    api.add_exception_handler(
+        Http404, lambda request, _: _create_response(api, 404, request, errors.NotFoundError())
+    )
 
 
-def _tell(api: NinjaAPI, status: int, request: HttpRequest, error: Exception) -> HttpResponse:
+def _create_response(api: NinjaAPI, status: int, request: HttpRequest, error: Exception) -> HttpResponse:
     content: dict[str, Any] = {"detail": str(error)}
     if isinstance(error, errors.UploadError):
         content["entry"] = error.entry
@@ -40,7 +42,7 @@ def _tell(api: NinjaAPI, status: int, request: HttpRequest, error: Exception) ->
     return answer
 
 
-def _ask_to_wait(api: NinjaAPI, request: HttpRequest, error: Exception) -> HttpResponse:
+def _create_retry_response(api: NinjaAPI, request: HttpRequest, error: Exception) -> HttpResponse:
     answer = api.create_response(request, {"detail": passing_text(error)}, status=503)
     answer["Retry-After"] = RETRY_SECONDS
     return answer

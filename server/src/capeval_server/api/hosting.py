@@ -29,7 +29,7 @@ from capeval_server.submissions.quotas.limits import QuotaUsage
 __all__ = ["router"]
 
 router = Router(auth=ORGANIZE, tags=["Organizing"])
-_MOST = 200
+_PAGE_SIZE = 200
 
 
 class OrganizedSubmission(Schema):
@@ -149,11 +149,11 @@ class OrganizedTeams(Schema):
     teams: list[OrganizedTeam]
 
 
-def _user(request: HttpRequest) -> User:
+def _get_user(request: HttpRequest) -> User:
     return token_of(request).user
 
 
-def _submission(challenge: Challenge, pk: UUID) -> Submission:
+def _get_submission(challenge: Challenge, pk: UUID) -> Submission:
     return get_object_or_404(moderation.of_challenge(challenge), pk=pk)
 
 
@@ -165,10 +165,10 @@ def submissions(
     start: Annotated[int, Query(ge=0, le=10**9)] = 0,
 ) -> Any:
     """List up to 200 submissions of all teams, from the position `start`."""
-    found = moderation.of_challenge(organized(_user(request), slug)).order_by("-created", "-pk")
+    found = moderation.of_challenge(organized(_get_user(request), slug)).order_by("-created", "-pk")
     if state:
         found = found.filter(state=state)
-    return {"count": found.count(), "submissions": found[start : start + _MOST]}
+    return {"count": found.count(), "submissions": found[start : start + _PAGE_SIZE]}
 
 
 @router.post(
@@ -177,18 +177,20 @@ def submissions(
 )
 def rerun(request: HttpRequest, slug: Slug, submission_id: UUID) -> Any:
     """Score a submission again."""
-    challenge = organized(_user(request), slug)
-    moderation.rerun(_user(request), challenge, _submission(challenge, submission_id))
-    return _submission(challenge, submission_id)
+    challenge = organized(_get_user(request), slug)
+    moderation.rerun(_get_user(request), challenge, _get_submission(challenge, submission_id))
+    return _get_submission(challenge, submission_id)
 
 
 @router.post("/rerun", response={200: Rerun, (403, 404): Problem})
 def rerun_many(request: HttpRequest, slug: Slug, which: Again) -> Any:
     """Score many submissions again."""
-    challenge = organized(_user(request), slug)
+    challenge = organized(_get_user(request), slug)
     named = which.phase is not None and "\0" not in which.phase
     phase = get_object_or_404(challenge.phases, name=which.phase if named else "") if which.phase else None
-    return {"submissions": moderation.rerun_all(_user(request), challenge, phase=phase, failed=which.failed)}
+    return {
+        "submissions": moderation.rerun_all(_get_user(request), challenge, phase=phase, failed=which.failed)
+    }
 
 
 @router.put(
@@ -197,16 +199,16 @@ def rerun_many(request: HttpRequest, slug: Slug, which: Again) -> Any:
 )
 def mark(request: HttpRequest, slug: Slug, submission_id: UUID, wanted: Mark) -> Any:
     """Flag or hide a submission with a reason, or remove its mark."""
-    challenge = organized(_user(request), slug)
-    found = _submission(challenge, submission_id)
-    moderation.mark(_user(request), challenge, found, wanted.mark, wanted.reason)
-    return _submission(challenge, submission_id)
+    challenge = organized(_get_user(request), slug)
+    found = _get_submission(challenge, submission_id)
+    moderation.mark(_get_user(request), challenge, found, wanted.mark, wanted.reason)
+    return _get_submission(challenge, submission_id)
 
 
-_REPORTED = "/splits/{split}/references/{references}/reported/{name}"
+_REPORTED_PATH = "/splits/{split}/references/{references}/reported/{name}"
 
 
-@router.put(_REPORTED, response={200: ReportedImport, (403, 404, 422): Problem})
+@router.put(_REPORTED_PATH, response={200: ReportedImport, (403, 404, 422): Problem})
 @accepts_uploads
 def put_reported(
     request: HttpRequest, slug: Slug, split: Slug, references: Slug, name: Slug, wanted: Reported
@@ -215,7 +217,7 @@ def put_reported(
 
     They replace the scores that were imported under the same name.
     """
-    user = _user(request)
+    user = _get_user(request)
     entry = reported_scores.reference_set(organized(user, slug), split, references)
     about = wanted.model_dump(exclude={"content"})
     rows, left_out = reported_scores.add_reported(
@@ -224,10 +226,10 @@ def put_reported(
     return {"rows": rows, "left_out": left_out}
 
 
-@router.delete(_REPORTED, response={204: None, (403, 404): Problem})
+@router.delete(_REPORTED_PATH, response={204: None, (403, 404): Problem})
 def delete_reported(request: HttpRequest, slug: Slug, split: Slug, references: Slug, name: Slug) -> Any:
     """Remove scores that were reported elsewhere from the leaderboards."""
-    user = _user(request)
+    user = _get_user(request)
     entry = reported_scores.reference_set(organized(user, slug), split, references)
     reported_scores.remove_reported(user, entry, name)
     return Status(204, None)
@@ -236,9 +238,9 @@ def delete_reported(request: HttpRequest, slug: Slug, split: Slug, references: S
 @router.get("/teams", response={200: OrganizedTeams, (403, 404): Problem})
 def teams(request: HttpRequest, slug: Slug, start: Annotated[int, Query(ge=0, le=10**9)] = 0) -> Any:
     """List up to 200 teams with their quota usage, from the position `start`."""
-    challenge = organized(_user(request), slug)
+    challenge = organized(_get_user(request), slug)
     found = challenge.teams.prefetch_related("memberships__user").order_by("name")
-    uses = overview.use_of(challenge, found[start : start + _MOST])
+    uses = overview.use_of(challenge, found[start : start + _PAGE_SIZE])
     return {"count": found.count(), "teams": uses}
 
 
@@ -251,19 +253,19 @@ def raise_quota(request: HttpRequest, slug: Slug, team_id: Number, phase: Slug, 
 
     If both numbers are 0, the increase is removed.
     """
-    challenge = organized(_user(request), slug)
+    challenge = organized(_get_user(request), slug)
     team = get_object_or_404(challenge.teams.prefetch_related("memberships__user"), pk=team_id)
     chosen = get_object_or_404(challenge.phases, name=phase)
-    moderation.raise_quota(_user(request), team, chosen, per_day=more.per_day, total=more.total)
+    moderation.raise_quota(_get_user(request), team, chosen, per_day=more.per_day, total=more.total)
     return overview.use_of(challenge, [team])[0]
 
 
 @router.put("/phases/{phase}/final", response={204: None, (403, 404, 409): Problem})
 def make_final(request: HttpRequest, slug: Slug, phase: Slug) -> Any:
     """Make the results of a closed phase final. This cannot be undone."""
-    challenge = organized(_user(request), slug)
+    challenge = organized(_get_user(request), slug)
     found = get_object_or_404(challenge.phases.select_related("challenge"), name=phase)
-    final_results.make_final(_user(request), found)
+    final_results.make_final(_get_user(request), found)
     return Status(204, None)
 
 
@@ -273,7 +275,7 @@ def show_captions(request: HttpRequest, slug: Slug, phase: Slug, wanted: ShownCa
 
     If `captions` is empty, no captions are public.
     """
-    user = _user(request)
+    user = _get_user(request)
     challenge = organized(user, slug)
     found = describe_phase(get_object_or_404(challenge.phases, name=phase))
     settings.edit_phase(user, challenge, {**found, **wanted.model_dump()}, seen=fingerprint(found))
@@ -283,7 +285,7 @@ def show_captions(request: HttpRequest, slug: Slug, phase: Slug, wanted: ShownCa
 @router.post("/export", response={202: ExportAnswer, (403, 404): Problem})
 def ask_for_all(request: HttpRequest, slug: Slug) -> Any:
     """Start an export of the whole challenge, which replaces any earlier export."""
-    user = _user(request)
+    user = _get_user(request)
     return Status(202, jobs.ask_for_export(user, organized(user, slug)))
 
 
@@ -293,7 +295,7 @@ def export_all(request: HttpRequest, slug: Slug) -> Any:
 
     Returns 409 while no export is ready.
     """
-    user = _user(request)
+    user = _get_user(request)
     challenge = organized(user, slug)
     found, file = jobs.opened_export(user, challenge, again=goes_on(request))
     return sent(request, file, f"{slug}.zip", size=found.size, etag=f'"{found.pk.hex}"')

@@ -43,7 +43,7 @@ def show_leaderboard(
     Returns all rows, or one page of 50 rows. Only organizers can see hidden leaderboards. Scores by private
     references are rounded to three digits, except for organizers.
     """
-    found, asker = phase_named(slug, phase), _asker(request)
+    found, asker = phase_named(slug, phase), _get_user(request)
     if not may_see(asker, found):
         raise PermissionDenied(f"the leaderboard of phase {found.name!r} is hidden")
     question = ask(found, **asked.model_dump(exclude={"page", "form"}))
@@ -51,11 +51,11 @@ def show_leaderboard(
 
     def make() -> bytes:
         board = leaderboard(question, page=asked.page, full=full)
-        return to_csv(board).encode() if asked.form == "csv" else _to_json(board)
+        return to_csv(board).encode() if asked.form == "csv" else _render_json(board)
 
     common = question.plain and asked.page in (None, 1)
     made = kept(question, f"{asked.form} {asked.page}", make, full=full, common=common)
-    made = redated(made, question.as_of, _time_asked)
+    made = redated(made, question.as_of, _render_time)
     kinds = {"csv": "text/csv; charset=utf-8", "json": "application/json; charset=utf-8"}
     answer = answered(request, made.etag, lambda: HttpResponse(made.content, content_type=kinds[asked.form]))
     if asked.form == "csv":
@@ -63,7 +63,7 @@ def show_leaderboard(
     return answer
 
 
-def _asker(request: HttpRequest) -> User | AnonymousUser:
+def _get_user(request: HttpRequest) -> User | AnonymousUser:
     """Return the user of an `organize` token or, without a token, of the session."""
     kind, _, text = request.headers.get("Authorization", "").partition(" ")
     token = Token.of_text(text) if kind.lower() == "bearer" else None
@@ -72,7 +72,7 @@ def _asker(request: HttpRequest) -> User | AnonymousUser:
     return token.user if token.scope == Token.Scope.ORGANIZE else AnonymousUser()
 
 
-def _to_json(board: Leaderboard) -> bytes:
+def _render_json(board: Leaderboard) -> bytes:
     """Return a leaderboard as JSON, in the form of `LeaderboardAnswer`.
 
     The rows are not validated, which would take longer than creating them. The tests validate them.
@@ -84,7 +84,7 @@ def _to_json(board: Leaderboard) -> bytes:
     return json.dumps(answer, cls=NinjaJSONEncoder).encode()
 
 
-def _time_asked(time: datetime) -> str:
+def _render_time(time: datetime) -> str:
     """Return the JSON member that contains the time of a leaderboard."""
     return f'"as_of": {json.dumps(time, cls=NinjaJSONEncoder)}'
 

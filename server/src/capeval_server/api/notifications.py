@@ -24,7 +24,7 @@ __all__ = ["organizing", "router"]
 
 router = Router(tags=["Challenges and teams"])
 organizing = Router(auth=ORGANIZE, tags=["Organizing"])
-_MOST = 100
+_PAGE_SIZE = 100
 
 
 class NewAnnouncement(Schema):
@@ -78,7 +78,7 @@ class PictureAnswer(Schema):
     name: str
 
 
-def _asked(request: HttpRequest, slug: str) -> tuple[User, Challenge]:
+def _get_user_and_challenge(request: HttpRequest, slug: str) -> tuple[User, Challenge]:
     user = token_of(request).user
     return user, organized(user, slug)
 
@@ -87,32 +87,32 @@ def _asked(request: HttpRequest, slug: str) -> tuple[User, Challenge]:
 def announcements(request: HttpRequest, slug: Slug) -> Any:
     """List the announcements of a challenge."""
     challenge = get_object_or_404(Challenge, slug=slug)
-    return {"announcements": list(challenge.announcements.order_by("-created", "-pk")[:_MOST])}
+    return {"announcements": list(challenge.announcements.order_by("-created", "-pk")[:_PAGE_SIZE])}
 
 
 @organizing.post("/announcements", response={201: AnnouncementAnswer, (403, 404, 422): Problem})
 def announce(request: HttpRequest, slug: Slug, new: NewAnnouncement) -> Any:
     """Publish an announcement on the challenge's page, and mail it to participants."""
-    return Status(201, services.announce(*_asked(request, slug), new.title, new.text))
+    return Status(201, services.announce(*_get_user_and_challenge(request, slug), new.title, new.text))
 
 
 @organizing.get("/webhooks", response={200: Webhooks, (403, 404): Problem})
 def show_webhooks(request: HttpRequest, slug: Slug) -> Any:
     """List the webhooks of a challenge."""
-    _, challenge = _asked(request, slug)
+    _, challenge = _get_user_and_challenge(request, slug)
     return {"webhooks": list(challenge.webhooks.order_by("pk"))}
 
 
 @organizing.post("/webhooks", response={201: MadeWebhook, (403, 404, 422): Problem})
 def add_webhook(request: HttpRequest, slug: Slug, new: NewWebhook) -> Any:
     """Add a webhook. Its host must be allowed by the server's settings."""
-    return Status(201, webhooks.add(*_asked(request, slug), new.url))
+    return Status(201, webhooks.add(*_get_user_and_challenge(request, slug), new.url))
 
 
 @organizing.delete("/webhooks/{number}", response={204: None, (403, 404): Problem})
 def remove_webhook(request: HttpRequest, slug: Slug, number: Number) -> Any:
     """Remove a webhook."""
-    user, challenge = _asked(request, slug)
+    user, challenge = _get_user_and_challenge(request, slug)
     webhooks.remove(user, get_object_or_404(challenge.webhooks, pk=number))
     return Status(204, None)
 
@@ -122,12 +122,12 @@ def remove_webhook(request: HttpRequest, slug: Slug, number: Number) -> Any:
 def add_picture(request: HttpRequest, slug: Slug, file: File[UploadedFile]) -> Any:
     """Add an image for the challenge's texts, or replace the image of the same name."""
     data = file.read(pictures.LARGEST + 1)
-    return Status(201, pictures.add(*_asked(request, slug), file.name or "", data))
+    return Status(201, pictures.add(*_get_user_and_challenge(request, slug), file.name or "", data))
 
 
 @organizing.delete("/pictures/{name}", response={204: None, (403, 404): Problem})
 def remove_picture(request: HttpRequest, slug: Slug, name: PictureName) -> Any:
     """Remove an image."""
-    user, challenge = _asked(request, slug)
+    user, challenge = _get_user_and_challenge(request, slug)
     pictures.remove(user, get_object_or_404(challenge.pictures, name=name))
     return Status(204, None)

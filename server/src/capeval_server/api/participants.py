@@ -20,7 +20,7 @@ from capeval_server.hosting.services import moderation, participants
 __all__ = ["router"]
 
 router = Router(auth=ORGANIZE, tags=["Organizing"])
-_MOST = 200
+_PAGE_SIZE = 200
 
 
 class Participant(Schema):
@@ -64,7 +64,7 @@ class Organizers(Schema):
     organizers: list[str]
 
 
-def _asked(request: HttpRequest, slug: str) -> tuple[User, Challenge]:
+def _get_user_and_challenge(request: HttpRequest, slug: str) -> tuple[User, Challenge]:
     user = token_of(request).user
     return user, organized(user, slug)
 
@@ -72,58 +72,58 @@ def _asked(request: HttpRequest, slug: str) -> tuple[User, Challenge]:
 @router.get("/participants", response={200: Participants, (403, 404): Problem})
 def show(request: HttpRequest, slug: Slug, start: Annotated[int, Query(ge=0, le=10**9)] = 0) -> Any:
     """List up to 200 participants from the position `start`, and all blocked users."""
-    _, challenge = _asked(request, slug)
+    _, challenge = _get_user_and_challenge(request, slug)
     found = participants.participants(challenge)
     blocked = participants.blocked(challenge)
-    return {"count": found.count(), "participants": found[start : start + _MOST], "blocked": blocked}
+    return {"count": found.count(), "participants": found[start : start + _PAGE_SIZE], "blocked": blocked}
 
 
 @router.post("/participants/{user}/approve", response={204: None, (403, 404, 409): Problem})
 def approve(request: HttpRequest, slug: Slug, user: UserName) -> Any:
     """Approve a participant, so that they can submit."""
-    participants.approve(*_asked(request, slug), user)
+    participants.approve(*_get_user_and_challenge(request, slug), user)
     return Status(204, None)
 
 
 @router.delete("/participants/{user}", response={204: None, (403, 404, 409): Problem})
 def remove(request: HttpRequest, slug: Slug, user: UserName) -> Any:
     """Remove a participant from their team. The team keeps its submissions."""
-    participants.remove(*_asked(request, slug), user)
+    participants.remove(*_get_user_and_challenge(request, slug), user)
     return Status(204, None)
 
 
 @router.put("/blocks/{user}", response={204: None, (403, 404, 409): Problem})
 def block(request: HttpRequest, slug: Slug, user: UserName, why: Reason) -> Any:
     """Block a user: remove them from their team, and prevent them from joining again."""
-    participants.block(*_asked(request, slug), user, why.reason)
+    participants.block(*_get_user_and_challenge(request, slug), user, why.reason)
     return Status(204, None)
 
 
 @router.delete("/blocks/{user}", response={204: None, (403, 404, 409): Problem})
 def unblock(request: HttpRequest, slug: Slug, user: UserName) -> Any:
     """Unblock a user, so that they can join again."""
-    participants.unblock(*_asked(request, slug), user)
+    participants.unblock(*_get_user_and_challenge(request, slug), user)
     return Status(204, None)
 
 
 @router.get("/organizers", response={200: Organizers, (403, 404): Problem})
 def organizers(request: HttpRequest, slug: Slug) -> Any:
     """List the organizers of a challenge."""
-    _, challenge = _asked(request, slug)
+    _, challenge = _get_user_and_challenge(request, slug)
     return {"organizers": list(challenge.organizers.order_by("username").values_list("username", flat=True))}
 
 
 @router.put("/organizers/{user}", response={204: None, (403, 404, 409): Problem})
 def add_organizer(request: HttpRequest, slug: Slug, user: UserName) -> Any:
     """Make a user an organizer."""
-    moderation.add_organizer(*_asked(request, slug), user)
+    moderation.add_organizer(*_get_user_and_challenge(request, slug), user)
     return Status(204, None)
 
 
 @router.delete("/organizers/{user}", response={204: None, (403, 404, 409): Problem})
 def remove_organizer(request: HttpRequest, slug: Slug, user: UserName) -> Any:
     """Remove an organizer. The last organizer cannot be removed."""
-    asker, challenge = _asked(request, slug)
+    asker, challenge = _get_user_and_challenge(request, slug)
     found = get_object_or_404(challenge.organizers, username=user)
     moderation.remove_organizer(asker, challenge, found)
     return Status(204, None)

@@ -31,16 +31,16 @@ from capeval_server.http.request_limits import accepts_uploads
 
 __all__ = ["api"]
 
-_ABOUT = """All features of the web pages, for programs. Public data needs no token. For everything else,
-create a token on the [API tokens](/tokens/) page and send it as `Authorization: Bearer TOKEN`. Times are in
-UTC."""
+_DESCRIPTION = """All features of the web pages, for programs. Public data needs no token. For everything
+else, create a token on the [API tokens](/tokens/) page and send it as `Authorization: Bearer TOKEN`. Times
+are in UTC."""
 
 
-def _with_head(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
+def _allow_head(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
     """Return a view that handles HEAD like GET; the server drops the body."""
 
     @wraps(view)
-    def answer(request: HttpRequest, *parameters: Any, **named: Any) -> HttpResponseBase:
+    def wrapper(request: HttpRequest, *parameters: Any, **named: Any) -> HttpResponseBase:
         method = request.method
         request.method = "GET" if method == "HEAD" else method
         try:
@@ -52,7 +52,7 @@ def _with_head(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpRespo
             found["Allow"] = ", ".join([*allowed, "HEAD"])
         return found
 
-    return answer
+    return wrapper
 
 
 class Api(NinjaAPI):
@@ -64,16 +64,16 @@ class Api(NinjaAPI):
         found = super()._get_urls()
         for pattern in found:
             if isinstance(pattern, URLPattern):
-                pattern.callback = _with_head(pattern.callback)
+                pattern.callback = _allow_head(pattern.callback)
         # Ninja puts the URLs of the OpenAPI document first and the URL of the API root last.
-        views = [view for view in self._views() for _ in view.operations]
+        views = [view for view in self._list_views() for _ in view.operations]
         for pattern, view in zip(found[-1 - len(views) : -1], views, strict=True):
             accepts = any(hasattr(operation.view_func, "accepts_uploads") for operation in view.operations)
             if accepts and pattern.callback is not None:
                 accepts_uploads(pattern.callback)
         return found
 
-    def _views(self) -> Iterator[PathView]:
+    def _list_views(self) -> Iterator[PathView]:
         for router in self._get_bound_routers():
             yield from router.path_operations.values()
 
@@ -97,7 +97,7 @@ class Api(NinjaAPI):
 api = Api(
     title="capeval server",
     version=__version__,
-    description=_ABOUT,
+    description=_DESCRIPTION,
     urls_namespace="api",
     parser=TextParser(),
 )

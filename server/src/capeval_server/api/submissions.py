@@ -30,7 +30,7 @@ __all__ = ["router"]
 
 router = Router(tags=["Submissions"])
 # If the upload were a parameter of the view, Ninja would read the body before the quota is checked.
-_UPLOAD = {
+_UPLOAD_SCHEMA = {
     "type": "object",
     "properties": {"file": {"type": "string", "format": "binary"}},
     "required": ["file"],
@@ -47,7 +47,7 @@ _UPLOAD = {
     },
     auth=SUBMIT,
     openapi_extra={
-        "requestBody": {"content": {"multipart/form-data": {"schema": _UPLOAD}}, "required": True}
+        "requestBody": {"content": {"multipart/form-data": {"schema": _UPLOAD_SCHEMA}}, "required": True}
     },
 )
 @accepts_uploads
@@ -72,14 +72,14 @@ def submit(
             raise UploadError("missing file: send the results in the form field 'file'")
         declared = {name: request.POST[name] for name in request.POST}
         submission, new = upload.submit(file.name or "", file.chunks(), declared=declared)
-    return Status(201 if new else 200, _submission(submission))
+    return Status(201 if new else 200, _serialize(submission))
 
 
 @router.get("/submissions", response=schemas.SubmissionList, auth=READ)
 def submissions(request: HttpRequest) -> Any:
     """List the submissions of your teams, latest first."""
-    own = _own(request).order_by("-created")
-    return {"submissions": [_submission(submission) for submission in own]}
+    own = _list_own(request).order_by("-created")
+    return {"submissions": [_serialize(submission) for submission in own]}
 
 
 @router.get(
@@ -89,15 +89,15 @@ def submissions(request: HttpRequest) -> Any:
 )
 def submission(request: HttpRequest, submission_id: UUID) -> Any:
     """Return a submission of your team, with its scores once it is scored."""
-    found = get_object_or_404(_own(request), pk=submission_id)
+    found = get_object_or_404(_list_own(request), pk=submission_id)
     results = found.results.select_related("reference_version__reference_set__split")
     results = results.defer("log", "reference_version__reference_set__split__image_ids")
     scores = Prefetch("scores", Score.objects.defer("samples").order_by("pk"))
     results = results.prefetch_related(scores).order_by("pk")
-    return {**_submission(found), **_far(found), "results": results}
+    return {**_serialize(found), **_get_progress(found), "results": results}
 
 
-def _far(submission: Submission) -> dict[str, Any]:
+def _get_progress(submission: Submission) -> dict[str, Any]:
     """Return the progress of a submission that waits or is being scored."""
     now, wait, scoring = database_time(), None, None
     if submission.state == Submission.State.WAITING:
@@ -164,8 +164,8 @@ def stand(request: HttpRequest, submission_id: UUID, standing: schemas.Standing)
 
     It replaces any other submission of the team on the leaderboard.
     """
-    found = get_object_or_404(_own(request), pk=submission_id)
-    return _submission(set_standing(found, standing.stands))
+    found = get_object_or_404(_list_own(request), pk=submission_id)
+    return _serialize(set_standing(found, standing.stands))
 
 
 @router.delete(
@@ -175,21 +175,21 @@ def stand(request: HttpRequest, submission_id: UUID, standing: schemas.Standing)
 )
 def withdraw_submission(request: HttpRequest, submission_id: UUID) -> Any:
     """Withdraw a submission permanently. It still counts for the quota."""
-    return _submission(withdraw(get_object_or_404(_own(request), pk=submission_id)))
+    return _serialize(withdraw(get_object_or_404(_list_own(request), pk=submission_id)))
 
 
-def _own(request: HttpRequest) -> QuerySet[Submission]:
+def _list_own(request: HttpRequest) -> QuerySet[Submission]:
     return visibility.own(token_of(request).user)
 
 
-_SHOWN = ("id", "created", "algorithm", "declared", "state", "reason", "counts_for_quota", "stands")
-_MARKED = ("mark", "mark_reason")
+_FIELDS = ("id", "created", "algorithm", "declared", "state", "reason", "counts_for_quota", "stands")
+_MARK_FIELDS = ("mark", "mark_reason")
 
 
-def _submission(submission: Submission) -> dict[str, Any]:
+def _serialize(submission: Submission) -> dict[str, Any]:
     phase = submission.phase
     return {
-        **{name: getattr(submission, name) for name in (*_SHOWN, *_MARKED)},
+        **{name: getattr(submission, name) for name in (*_FIELDS, *_MARK_FIELDS)},
         "challenge": phase.challenge.slug if phase else "",
         "phase": phase.name if phase else "",
     }

@@ -22,13 +22,13 @@ _ATTRIBUTES = {"a": {"href", "title"}, "img": {"alt", "src"}, "ol": {"start"}}
 _SCHEMES = {"http", "https", "mailto"}
 
 
-def _parser() -> MarkdownIt:
+def _create_parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
-    parser.add_render_rule("image", _image)
+    parser.add_render_rule("image", _render_image)
     return parser
 
 
-def _image(renderer: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+def _render_image(renderer: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
     """Render an image of the challenge, or only the description of any other image.
 
     Pages load nothing from other sites.
@@ -47,12 +47,12 @@ def to_html(text: str, pictures: Mapping[str, str] | None = None) -> SafeString:
         text: The text, as Markdown.
         pictures: The URLs of the images that the text may contain, by name.
     """
-    return _to_html(text, tuple(sorted((pictures or {}).items())))
+    return _render(text, tuple(sorted((pictures or {}).items())))
 
 
 @lru_cache(maxsize=256)
-def _to_html(text: str, pictures: tuple[tuple[str, str], ...]) -> SafeString:
-    parser = _parser()
+def _render(text: str, pictures: tuple[tuple[str, str], ...]) -> SafeString:
+    parser = _create_parser()
     tokens = parser.parse(text)
     for token in tokens:
         if token.type in ("heading_open", "heading_close"):
@@ -67,7 +67,7 @@ def _to_html(text: str, pictures: tuple[tuple[str, str], ...]) -> SafeString:
 @lru_cache(maxsize=256)
 def excerpt(text: str) -> str:
     """Return the first paragraph of a text, without markup."""
-    tokens = _parser().parse(text)
+    tokens = _create_parser().parse(text)
     for opening, token in pairwise(tokens):
         if opening.type == "paragraph_open" and token.children:
             parts = ("\n" if child.type == "softbreak" else child.content for child in token.children)

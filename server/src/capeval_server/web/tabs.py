@@ -50,13 +50,13 @@ def challenge_tabs(context: Context, current: str) -> dict[str, Any]:
     boards = [one for one in shown if organizer or one.shows_leaderboard(now)]
     team = context["team"] if "team" in context else user.is_authenticated and team_of(user, challenge)
     places = {
-        "leaderboard": _of_phases("leaderboard", challenge, boards),
-        "captions": _of_phases("captions", challenge, _showing_captions(shown, now)),
-        "submit": _of_phases("submit", challenge, [one for one in phases if one.when(now) == "open"]),
+        "leaderboard": _link_phases("leaderboard", challenge, boards),
+        "captions": _link_phases("captions", challenge, _filter_with_captions(shown, now)),
+        "submit": _link_phases("submit", challenge, [one for one in phases if one.when(now) == "open"]),
     }
     of_phases = places.get(current, {})
     return {
-        "tabs": list(_tabs(challenge, places, member=bool(team), organizer=organizer)),
+        "tabs": list(_list_tabs(challenge, places, member=bool(team), organizer=organizer)),
         "current": current,
         "phases": of_phases if len(of_phases) > 1 else {},
         "phase": phase.name if phase else "",
@@ -77,15 +77,15 @@ def nearest(phases: Iterable[Phase], now: datetime) -> list[Phase]:
     return sorted(phases, key=order)
 
 
-def _of_phases(view: str, challenge: Challenge, phases: Iterable[Phase]) -> dict[str, str]:
+def _link_phases(view: str, challenge: Challenge, phases: Iterable[Phase]) -> dict[str, str]:
     return {one.name: reverse(view, args=(challenge.slug, one.name)) for one in phases}
 
 
-def _showing_captions(phases: Iterable[Phase], now: datetime) -> list[Phase]:
+def _filter_with_captions(phases: Iterable[Phase], now: datetime) -> list[Phase]:
     return [one for one in phases if one.captions and one.shows_leaderboard(now)]
 
 
-def _tabs(
+def _list_tabs(
     challenge: Challenge, places: dict[str, dict[str, str]], *, member: bool, organizer: bool
 ) -> Iterable[Tab]:
     def tab(name: str, text: str, view: str) -> Tab:

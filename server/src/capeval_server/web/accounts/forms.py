@@ -48,7 +48,7 @@ __all__ = [
 _LABELS = {"login": "Username or email", "remember": "Remember me", "oldpassword": "Current password"}
 
 
-class _Plain(forms.Form):
+class _SiteForm(forms.Form):
     """Allauth form in the style of the site: no placeholder repeats a label."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -58,23 +58,23 @@ class _Plain(forms.Form):
             field.widget.attrs.pop("placeholder", None)
 
 
-class SignInForm(_Plain, LoginForm):  # type: ignore[misc]
+class SignInForm(_SiteForm, LoginForm):  # type: ignore[misc]
     """Form to sign in."""
 
 
-class ConfirmPasswordForm(_Plain, ReauthenticateForm):  # type: ignore[misc]
+class ConfirmPasswordForm(_SiteForm, ReauthenticateForm):  # type: ignore[misc]
     """Form that asks a signed-in user for the password again."""
 
 
-class AddressForm(_Plain, AddEmailForm):  # type: ignore[misc]
+class AddressForm(_SiteForm, AddEmailForm):  # type: ignore[misc]
     """Form to add an email address."""
 
 
-class ForgottenForm(_Plain, ResetPasswordForm):  # type: ignore[misc]
+class ForgottenForm(_SiteForm, ResetPasswordForm):  # type: ignore[misc]
     """Form to request a password reset."""
 
 
-class SignUpForm(_Plain, SignupForm):  # type: ignore[misc]
+class SignUpForm(_SiteForm, SignupForm):  # type: ignore[misc]
     """Form to sign up. It does not reveal whether the address has an account."""
 
     def try_save(self, request: HttpRequest) -> Any:
@@ -90,19 +90,19 @@ class SignUpForm(_Plain, SignupForm):  # type: ignore[misc]
         return user, answer
 
 
-class AppForm(_Plain, ActivateTOTPForm):  # type: ignore[misc]
+class AppForm(_SiteForm, ActivateTOTPForm):  # type: ignore[misc]
     """Form to set up an authenticator app."""
 
 
-class CodeForm(_Plain, AuthenticateForm):  # type: ignore[misc]
+class CodeForm(_SiteForm, AuthenticateForm):  # type: ignore[misc]
     """Form that asks for the code of a second factor."""
 
 
-class ConfirmByCodeForm(_Plain, CodeAgainForm):  # type: ignore[misc]
+class ConfirmByCodeForm(_SiteForm, CodeAgainForm):  # type: ignore[misc]
     """Form that asks a signed-in user for the code of a second factor."""
 
 
-class _Revoking(_Plain):
+class _NewPasswordForm(_SiteForm):
     """Form for a new password that offers to revoke the user's tokens."""
 
     revoke = forms.BooleanField(
@@ -115,10 +115,10 @@ class _Revoking(_Plain):
         super().__init__(*arguments, **options)
         self.fields["password1"].label = "New password"
         self.fields["password2"].label = "New password (again)"
-        if not self._tokens().exists():
+        if not self._list_tokens().exists():
             del self.fields["revoke"]
 
-    def _tokens(self) -> QuerySet[Token]:
+    def _list_tokens(self) -> QuerySet[Token]:
         return Token.objects.filter(user=self.user, revoked=None)  # type: ignore[attr-defined]
 
     def save(self) -> None:
@@ -126,18 +126,18 @@ class _Revoking(_Plain):
         with transaction.atomic():
             super().save()  # type: ignore[misc]
             if self.cleaned_data.get("revoke"):
-                self._tokens().update(revoked=timezone.now())
+                self._list_tokens().update(revoked=timezone.now())
 
 
-class ChangeForm(_Revoking, ChangePasswordForm):  # type: ignore[misc]
+class ChangeForm(_NewPasswordForm, ChangePasswordForm):  # type: ignore[misc]
     """Form to change a password."""
 
 
-class SetForm(_Revoking, SetPasswordForm):  # type: ignore[misc]
+class SetForm(_NewPasswordForm, SetPasswordForm):  # type: ignore[misc]
     """Form to set the first password of a user."""
 
 
-class ResetForm(_Revoking, ResetPasswordKeyForm):  # type: ignore[misc]
+class ResetForm(_NewPasswordForm, ResetPasswordKeyForm):  # type: ignore[misc]
     """Form to set a new password through a mailed link.
 
     Following the link also confirms the address of a sign-up.

@@ -30,12 +30,12 @@ def for_managers(view: View) -> View:
 
     @never_cache
     @wraps(view)
-    def answer(request: HttpRequest, slug: str, **named: Any) -> HttpResponseBase:
+    def wrapper(request: HttpRequest, slug: str, **named: Any) -> HttpResponseBase:
         if not isinstance(request.user, User):
             raise NotFoundError
         return view(request, managed(request.user, slug), **named)
 
-    return answer
+    return wrapper
 
 
 def show(

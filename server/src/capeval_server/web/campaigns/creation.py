@@ -41,24 +41,24 @@ from capeval_server.web.presenters import title_and_rest
 
 __all__ = ["apply_new", "campaigns", "new", "new_from_text", "preview_texts"]
 
-_KIND_OF_DRAFT = "campaign"
+_DRAFT_KIND = "campaign"
 View = Callable[..., HttpResponseBase]
 
 
-def _for_makers(view: View) -> View:
+def _restrict_to_creators(view: View) -> View:
     """Restrict a view to organizers and to users with permission to create challenges."""
 
     @never_cache
     @wraps(view)
-    def answer(request: HttpRequest, **named: Any) -> HttpResponseBase:
-        if not _makes(request):
+    def wrapper(request: HttpRequest, **named: Any) -> HttpResponseBase:
+        if not _can_create(request):
             raise NotFoundError
         return view(request, **named)
 
-    return answer
+    return wrapper
 
 
-def _makes(request: HttpRequest) -> bool:
+def _can_create(request: HttpRequest) -> bool:
     return makes_challenges(request.user) or organized_by(request.user).exists()
 
 
@@ -68,40 +68,40 @@ def campaigns(request: HttpRequest) -> HttpResponseBase:
     if not isinstance(request.user, User):
         raise NotFoundError
     found = managed_by(request.user)
-    if not (_makes(request) or found.exists()):
+    if not (_can_create(request) or found.exists()):
         raise NotFoundError
-    return _list(request, found)
+    return _show_list(request, found)
 
 
 @require_safe
-def _list(request: HttpRequest, found: QuerySet[Campaign]) -> HttpResponse:
-    context = {"campaigns": with_counts(found), "makes": _makes(request)}
+def _show_list(request: HttpRequest, found: QuerySet[Campaign]) -> HttpResponse:
+    context = {"campaigns": with_counts(found), "makes": _can_create(request)}
     return render(request, "web/campaigns/list.html", context)
 
 
-@_for_makers
+@_restrict_to_creators
 @require_safe
 def new(request: HttpRequest) -> HttpResponse:
     """List the task templates by task type."""
     kinds = [
-        {"task": task, "texts": [{"name": name, **_about(name)} for name in task.texts]}
+        {"task": task, "texts": [{"name": name, **_describe_template(name)} for name in task.texts]}
         for task in TASKS.values()
     ]
-    context = {"kinds": kinds, "challenge": _asked_challenge(request)}
+    context = {"kinds": kinds, "challenge": _get_challenge(request)}
     return render(request, "web/campaigns/templates.html", context)
 
 
-def _about(text: str) -> dict[str, str]:
+def _describe_template(text: str) -> dict[str, str]:
     title, rest = title_and_rest(template_text(text))
     return {"title": title, "about": excerpt(rest)}
 
 
-def _asked_challenge(request: HttpRequest) -> Challenge | None:
+def _get_challenge(request: HttpRequest) -> Challenge | None:
     """Return the challenge in the query string, if the user organizes it."""
     return organized_by(request.user).filter(slug=request.GET.get("challenge", "")).first()
 
 
-def _task_of(text: str) -> TaskType:
+def _get_task_type(text: str) -> TaskType:
     """Return the task type of a template."""
     found = next((task for task in TASKS.values() if text in task.texts), None)
     if found is None:
@@ -110,12 +110,12 @@ def _task_of(text: str) -> TaskType:
 
 
 @accepts_uploads
-@_for_makers
+@_restrict_to_creators
 def new_from_text(request: HttpRequest, text: str) -> HttpResponse:
     """Show the form for a new campaign, and preview the campaign."""
-    task, user = _task_of(text), user_of(request)
+    task, user = _get_task_type(text), user_of(request)
     sent = (request.POST, request.FILES) if request.method == "POST" else ()
-    challenge = _asked_challenge(request)
+    challenge = _get_challenge(request)
     begins = {
         "instructions": template_text(text),
         "consent": template_consent(),
@@ -126,14 +126,16 @@ def new_from_text(request: HttpRequest, text: str) -> HttpResponse:
     form = NewCampaignForm(user, task, *sent, initial=begins)
     if form.is_valid():
         try:
-            files = _files(form, task)
+            files = _build_files(form, task)
             preview = preview_files(user, files)
         except CapevalError as error:
             show_new_problem(form, str(error))
         else:
-            sha256 = drafts.keep_draft(user, None, _KIND_OF_DRAFT, zipped(files))
+            sha256 = drafts.keep_draft(user, None, _DRAFT_KIND, zipped(files))
             confirm = ConfirmUploadForm(initial={"sha256": sha256, "seen": "0"})
-            return render(request, "web/campaigns/confirm.html", {"confirm": confirm, **_in_words(preview)})
+            return render(
+                request, "web/campaigns/confirm.html", {"confirm": confirm, **_describe_preview(preview)}
+            )
     context = {
         "form": form,
         "task": task,
@@ -144,7 +146,7 @@ def new_from_text(request: HttpRequest, text: str) -> HttpResponse:
     return render(request, "web/campaigns/new.html", context, status=form_status(form))
 
 
-def _files(form: NewCampaignForm, task: TaskType) -> dict[str, bytes]:
+def _build_files(form: NewCampaignForm, task: TaskType) -> dict[str, bytes]:
     given = form.cleaned_data
     pictures = None
     if "pictures" in given:
@@ -156,7 +158,7 @@ def _files(form: NewCampaignForm, task: TaskType) -> dict[str, bytes]:
     )
 
 
-def _in_words(preview: CampaignPreview) -> dict[str, Any]:
+def _describe_preview(preview: CampaignPreview) -> dict[str, Any]:
     wanted = preview.definition
     title, rest = title_and_rest(wanted.instructions)
     return {
@@ -171,7 +173,7 @@ def _in_words(preview: CampaignPreview) -> dict[str, Any]:
     }
 
 
-@_for_makers
+@_restrict_to_creators
 @require_POST
 def preview_texts(request: HttpRequest) -> HttpResponse:
     """Render a preview of the texts in a form, as part of a page."""
@@ -184,19 +186,19 @@ def preview_texts(request: HttpRequest) -> HttpResponse:
     return render(request, "web/campaigns/_texts.html", context)
 
 
-@_for_makers
+@_restrict_to_creators
 @require_POST
 def apply_new(request: HttpRequest) -> HttpResponse:
     """Create the campaign that was previewed."""
     form, user = ConfirmUploadForm(request.POST), user_of(request)
     if form.is_valid():
         try:
-            data = drafts.read_draft(user, None, _KIND_OF_DRAFT, form.cleaned_data["sha256"])
+            data = drafts.read_draft(user, None, _DRAFT_KIND, form.cleaned_data["sha256"])
             made = make_from_files(user, unzipped(data, limit=2 * settings.UNPACKED_BYTES))
         except CapevalError as error:
             messages.error(request, f"The campaign was not created: {error}.")
         else:
-            drafts.drop_draft(user, None, _KIND_OF_DRAFT)
+            drafts.drop_draft(user, None, _DRAFT_KIND)
             tell(request, "Created the campaign. Open it to start assigning items.")
             return redirect("campaign", made.slug)
     return redirect("campaign_new")

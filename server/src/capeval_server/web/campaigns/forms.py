@@ -30,18 +30,18 @@ __all__ = [
     "show_new_problem",
 ]
 
-_NUMBERS = {"integer": forms.IntegerField, "number": forms.FloatField}
+_NUMBER_FIELDS = {"integer": forms.IntegerField, "number": forms.FloatField}
 
 
-def _option_field(about: Mapping[str, Any]) -> forms.Field:
+def _create_option_field(about: Mapping[str, Any]) -> forms.Field:
     """Return the form field of an option from `CampaignOptions.described`."""
     texts = {"label": about["title"], "help_text": about["description"]}
     if "enum" in about:
         choices = [(value, value.capitalize()) for value in about["enum"]]
         return forms.ChoiceField(choices=choices, **texts)
-    if about["type"] in _NUMBERS:
+    if about["type"] in _NUMBER_FIELDS:
         least = about.get("minimum", about.get("exclusiveMinimum"))
-        return _NUMBERS[about["type"]](min_value=least, max_value=about["maximum"], **texts)
+        return _NUMBER_FIELDS[about["type"]](min_value=least, max_value=about["maximum"], **texts)
     kind = forms.BooleanField if about["type"] == "boolean" else forms.CharField
     return kind(required=False, **texts)
 
@@ -51,7 +51,7 @@ class _OptionsForm(forms.Form):
 
     def __init__(self, described: Mapping[str, Mapping[str, Any]], *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self.fields |= {name: _option_field(about) for name, about in described.items()}
+        self.fields |= {name: _create_option_field(about) for name, about in described.items()}
         self._group_of = {name: about["group"] for name, about in described.items()}
 
     @property

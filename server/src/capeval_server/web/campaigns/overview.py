@@ -39,10 +39,10 @@ __all__ = ["answers", "hold", "items", "overview", "plot", "quality_settings", "
 @require_safe
 def overview(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """Show the state and the progress of the campaign."""
-    return _overview(request, campaign)
+    return _show_overview(request, campaign)
 
 
-def _overview(request: HttpRequest, campaign: Campaign, **forms: Any) -> HttpResponse:
+def _show_overview(request: HttpRequest, campaign: Campaign, **forms: Any) -> HttpResponse:
     task, options = task_named(campaign.kind), options_of(campaign)
     texts = latest_texts(campaign)
     title, rest = title_and_rest(texts.instructions)
@@ -80,7 +80,7 @@ def state(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     form = ReasonForm(request.POST)
     wanted = request.POST.get("state", "")
     if not form.is_valid() and campaign.state == Campaign.State.CLOSED:
-        return _overview(request, campaign, reason=form)
+        return _show_overview(request, campaign, reason=form)
     try:
         reason = form.cleaned_data.get("reason", "")
         now = lifecycle.change_state(user_of(request), campaign, wanted, reason=reason)
@@ -104,7 +104,7 @@ def answers(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         else:
             tell(request, "Saved.")
             return redirect("campaign", campaign.slug)
-    return _overview(request, campaign, form=form)
+    return _show_overview(request, campaign, form=form)
 
 
 @for_managers
@@ -150,7 +150,7 @@ def plot(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     return HttpResponse(drawn, content_type="image/svg+xml")
 
 
-_WHICH = {
+_FILTERS = {
     "unfinished": "incomplete",
     "reported": "on hold",
     "checks": "attention checks",
@@ -177,7 +177,7 @@ def items(request: HttpRequest, campaign: Campaign) -> HttpResponse:
         rows = rows.filter(is_training=True)
     elif which == "repeats":
         rows = rows.filter(repeats__isnull=False)
-    context = {"which": which, "choices": _WHICH, **paged(request, rows)}
+    context = {"which": which, "choices": _FILTERS, **paged(request, rows)}
     context["rows"] = [(item, moderation.releases_of(item) if item.held else ()) for item in context["found"]]
     return show(request, campaign, "items", tab="items", **context)
 

@@ -63,23 +63,23 @@ def pace_in_words(pace: Pace, *, is_open: bool) -> str:
         return ""
     if not pace.recent:
         return f"No answers in the last {PACE_DAYS} days."
-    found = f"{counted(pace.recent, 'answer')} in the last {_last(pace.recent_hours)}"
+    found = f"{counted(pace.recent, 'answer')} in the last {_describe_period(pace.recent_hours)}"
     if not is_open:
         return f"{found}."
     if pace.recent < FEWEST_TO_FORECAST:
         return f"{found}: too few for a forecast."
     if pace.days_left is None:
         return f"{found}: less than a day of answers is too little for a forecast."
-    return f"{found}. Estimate at this rate: done in {_duration(24 * pace.days_left)}."
+    return f"{found}. Estimate at this rate: done in {_describe_duration(24 * pace.days_left)}."
 
 
-def _last(hours: int) -> str:
+def _describe_period(hours: int) -> str:
     if hours < 24:
         return "hour" if hours == 1 else f"{hours} hours"
     return "day" if hours == 24 else f"{hours // 24} days"
 
 
-def _duration(hours: float) -> str:
+def _describe_duration(hours: float) -> str:
     if hours < 1:
         return "less than an hour"
     return f"about {counted(round(hours), 'hour') if hours < 48 else counted(round(hours / 24), 'day')}"

@@ -48,9 +48,9 @@ def releases(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     form = FreezeForm(*sent, judged=judged)
     if form.is_valid():
         try:
-            made = _frozen(request, campaign, form.cleaned_data)
+            made = _freeze(request, campaign, form.cleaned_data)
         except CapevalError as error:
-            form.add_error(_field_of(str(error)), str(error))
+            form.add_error(_find_field(str(error)), str(error))
         else:
             tell(request, f"Froze the release {made.name} with {made.responses.count():,} answers.")
             return redirect("campaign_releases", campaign.slug)
@@ -74,7 +74,7 @@ def releases(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     return show(request, campaign, "releases", tab="releases", **context, status=form_status(form))
 
 
-def _frozen(request: HttpRequest, campaign: Campaign, given: dict[str, Any]) -> Release:
+def _freeze(request: HttpRequest, campaign: Campaign, given: dict[str, Any]) -> Release:
     names = ("seed", "leave_out", "without_invisible")
     options = {name: given[name] for name in names if name in given}
     file = given.get("plans")
@@ -90,7 +90,7 @@ def _frozen(request: HttpRequest, campaign: Campaign, given: dict[str, Any]) -> 
             raise CampaignError(str(error).replace(f"{folder}/", "")) from None
 
 
-def _field_of(text: str) -> str:
+def _find_field(text: str) -> str:
     """Return the field that an error concerns."""
     if text.startswith("each "):
         return "leave_out"
@@ -99,7 +99,7 @@ def _field_of(text: str) -> str:
     return "name" if "release" in text else "plans"
 
 
-def _release(campaign: Campaign, name: str) -> Release:
+def _get_release(campaign: Campaign, name: str) -> Release:
     return get_object_or_404(campaign.releases.select_related("campaign"), name=name)
 
 
@@ -108,7 +108,7 @@ def _release(campaign: Campaign, name: str) -> Release:
 def verify(request: HttpRequest, campaign: Campaign, name: str) -> HttpResponse:
     """Verify that the files of a release are unchanged."""
     try:
-        number = stored.verify(_release(campaign, name))
+        number = stored.verify(_get_release(campaign, name))
     except CapevalError as error:
         messages.error(request, f"The release {name} has changed since it was frozen: {error}.")
     else:
@@ -123,10 +123,10 @@ def download(request: HttpRequest, campaign: Campaign, name: str) -> HttpRespons
 
     They contain the worker of each answer by pseudonym, so the download is recorded in the audit log.
     """
-    place = stored.folder_of(_release(campaign, name)).parent
+    place = stored.folder_of(_get_release(campaign, name)).parent
     what = f"downloaded the release {name} of the campaign {campaign.slug}"
     record(user_of(request), campaign.challenge, what)
-    return _sent(place, f"{campaign.slug}-{name}.zip")
+    return _send_folder(place, f"{campaign.slug}-{name}.zip")
 
 
 @for_managers
@@ -144,10 +144,10 @@ def results(request: HttpRequest, campaign: Campaign) -> HttpResponseBase:
         record(
             user_of(request), campaign.challenge, f"downloaded the results of the campaign {campaign.slug}"
         )
-        return _sent(Path(folder), f"{campaign.slug}-results.zip")
+        return _send_folder(Path(folder), f"{campaign.slug}-results.zip")
 
 
-def _sent(folder: Path, name: str) -> FileResponse:
+def _send_folder(folder: Path, name: str) -> FileResponse:
     """Return a download of all files in a folder, as a zip."""
     paths = sorted(path for path in folder.rglob("*") if path.is_file())
     data = zipped({path.relative_to(folder).as_posix(): path.read_bytes() for path in paths})
@@ -165,7 +165,7 @@ def use_in_new(request: HttpRequest, campaign: Campaign, name: str) -> HttpRespo
         raise NotFoundError
     try:
         with tempfile.TemporaryDirectory() as folder:
-            path = stored.write_challenge(_release(campaign, name), Path(folder))
+            path = stored.write_challenge(_get_release(campaign, name), Path(folder))
             data = zipped({each.name: each.read_bytes() for each in path.parent.iterdir()})
         preview = preview_files(None, [data])
     except CapevalError as error:
@@ -184,7 +184,7 @@ def use_in_new(request: HttpRequest, campaign: Campaign, name: str) -> HttpRespo
 @for_managers
 def use_as_references(request: HttpRequest, campaign: Campaign, name: str) -> HttpResponse:
     """Preview a release as the next version of a reference set."""
-    release, user = _release(campaign, name), user_of(request)
+    release, user = _get_release(campaign, name), user_of(request)
     if _is_judged(campaign):
         raise NotFoundError
     form = UseForm(user, stored.splits_of(release), request.POST or None)

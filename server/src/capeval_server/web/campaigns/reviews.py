@@ -28,34 +28,34 @@ from capeval_server.web.presenters import title_and_rest
 __all__ = ["image", "review", "reviews"]
 
 # Answers per page.
-_SHOWN = 10
+_PER_PAGE = 10
 
 
 @for_managers
 @require_safe
 def reviews(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """Show the earliest answers to review."""
-    return _reviews(request, campaign)
+    return _show_reviews(request, campaign)
 
 
-def _waiting(request: HttpRequest, campaign: Campaign) -> QuerySet[Response]:
+def _list_waiting(request: HttpRequest, campaign: Campaign) -> QuerySet[Response]:
     """Return the answers that this user can review."""
     own = Response.objects.filter(item__campaign=campaign, participation__worker__user=user_of(request))
     return moderation.queue(campaign).exclude(pk__in=own.values("pk"))
 
 
-def _reviews(
+def _show_reviews(
     request: HttpRequest, campaign: Campaign, wrong: Response | None = None, form: ReviewForm | None = None
 ) -> HttpResponse:
-    waiting = _waiting(request, campaign)
+    waiting = _list_waiting(request, campaign)
     task = task_named(campaign.kind)
-    found = waiting.select_related("item").prefetch_related("review_requests")[:_SHOWN]
+    found = waiting.select_related("item").prefetch_related("review_requests")[:_PER_PAGE]
     shown = [
         {
             "response": response,
             "image": response.item.image_id,
-            "shown": _in_words(task.shown(response.item.payload, mirrored=False)),
-            "answer": _answer(task, response),
+            "shown": _list_texts(task.shown(response.item.payload, mirrored=False)),
+            "answer": _render_answer(task, response),
             "reasons": [asked.reason for asked in response.review_requests.all()],
             "form": form if form and response == wrong else ReviewForm(prefix=f"r{response.pk}"),
         }
@@ -66,7 +66,7 @@ def _reviews(
     return show(request, campaign, "reviews", tab="reviews", **context, status=422 if form else 200)
 
 
-def _in_words(shown: Mapping[str, Any]) -> dict[str, str]:
+def _list_texts(shown: Mapping[str, Any]) -> dict[str, str]:
     """Return the texts of an item that the worker saw, by name."""
     texts = {
         name.capitalize(): ", ".join(value) if isinstance(value, list) else str(value)
@@ -75,7 +75,7 @@ def _in_words(shown: Mapping[str, Any]) -> dict[str, str]:
     return {name: text for name, text in texts.items() if text}
 
 
-def _answer(task: TaskType, response: Response) -> str:
+def _render_answer(task: TaskType, response: Response) -> str:
     if task.written:
         return str(response.answer[task.written])
     chosen = task.in_words(response.item.payload, response.answer, mirrored=False)
@@ -104,11 +104,11 @@ def review(request: HttpRequest, campaign: Campaign, pk: int) -> HttpResponse:
                 "Accepted the answer." if fine else "Rejected the answer. The item goes to another worker.",
             )
             return redirect("campaign_reviews", campaign.slug)
-    if found not in _waiting(request, campaign)[:_SHOWN]:
+    if found not in _list_waiting(request, campaign)[:_PER_PAGE]:
         problems = " ".join(str(text) for texts in form.errors.values() for text in texts)
         messages.error(request, f"Not stored: {problems}")
         return redirect("campaign_reviews", campaign.slug)
-    return _reviews(request, campaign, found, form)
+    return _show_reviews(request, campaign, found, form)
 
 
 @for_managers

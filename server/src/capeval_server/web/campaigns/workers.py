@@ -31,10 +31,10 @@ __all__ = ["block", "invite", "lift", "payments", "resume", "revoke", "worker", 
 @require_safe
 def workers(request: HttpRequest, campaign: Campaign) -> HttpResponse:
     """Show statistics of each worker's answers."""
-    return _workers(request, campaign, InviteForm())
+    return _show_workers(request, campaign, InviteForm())
 
 
-def _workers(
+def _show_workers(
     request: HttpRequest, campaign: Campaign, form: InviteForm, links: list[str] | None = None
 ) -> HttpResponse:
     waiting = campaign.participations.filter(stage=Participation.Stage.INVITED).count()
@@ -63,17 +63,17 @@ def invite(request: HttpRequest, campaign: Campaign) -> HttpResponse:
             request.build_absolute_uri(reverse("annotate_enter", args=(campaign.slug, token)))
             for token in tokens
         ]
-    return _workers(request, campaign, form, links)
+    return _show_workers(request, campaign, form, links)
 
 
 @for_managers
 @require_safe
 def worker(request: HttpRequest, campaign: Campaign, pseudonym: str) -> HttpResponse:
     """Show a worker, and the effect that blocking them would have."""
-    return _worker(request, campaign, worker_of(campaign, pseudonym), ReasonForm())
+    return _show_worker(request, campaign, worker_of(campaign, pseudonym), ReasonForm())
 
 
-def _worker(
+def _show_worker(
     request: HttpRequest, campaign: Campaign, participation: Participation, form: ReasonForm
 ) -> HttpResponse:
     rows = summaries_of(campaign)
@@ -105,7 +105,7 @@ def block(request: HttpRequest, campaign: Campaign, pseudonym: str) -> HttpRespo
         _, effect = moderation.block(user_of(request), participation, reason)
         return f"Blocked the worker. {counted(effect.answers, 'answer')} excluded."
 
-    return _with_reason(request, campaign, pseudonym, done)
+    return _act_with_reason(request, campaign, pseudonym, done)
 
 
 @for_managers
@@ -120,7 +120,7 @@ def lift(request: HttpRequest, campaign: Campaign, pseudonym: str) -> HttpRespon
         number = moderation.lift(user_of(request), exclusion, reason)
         return f"Lifted the block. {counted(number, 'answer')} restored."
 
-    return _with_reason(request, campaign, pseudonym, done)
+    return _act_with_reason(request, campaign, pseudonym, done)
 
 
 @for_managers
@@ -132,10 +132,10 @@ def resume(request: HttpRequest, campaign: Campaign, pseudonym: str) -> HttpResp
         training.resume(user_of(request), participation, reason)
         return "Resumed the worker."
 
-    return _with_reason(request, campaign, pseudonym, done)
+    return _act_with_reason(request, campaign, pseudonym, done)
 
 
-def _with_reason(
+def _act_with_reason(
     request: HttpRequest, campaign: Campaign, pseudonym: str, do: Callable[[Participation, str], str]
 ) -> HttpResponse:
     """Run an action on a worker with the submitted reason, and show its message."""
@@ -149,7 +149,7 @@ def _with_reason(
         else:
             tell(request, said)
             return redirect("campaign_worker", campaign.slug, pseudonym)
-    return _worker(request, campaign, participation, form)
+    return _show_worker(request, campaign, participation, form)
 
 
 @for_managers

@@ -63,20 +63,20 @@ def edit(request: HttpRequest, challenge: Challenge) -> HttpResponse:
         except settings.FieldsError as error:
             forms.show_problems(form, error)
         except ConflictError as error:
-            shown = {"fields": fields, "current": about, "phases": _phases(challenge)}
-            return _conflict(request, challenge, error, form, "edit", **shown)
+            shown = {"fields": fields, "current": about, "phases": _list_phases(challenge)}
+            return _show_conflict(request, challenge, error, form, "edit", **shown)
         else:
             tell(request, f"Saved: {', '.join(changed)}." if changed else "Nothing changed.")
             return redirect("organizer_edit", challenge.slug)
-    shown = {"form": form, "fields": fields, "phases": _phases(challenge)}
+    shown = {"form": form, "fields": fields, "phases": _list_phases(challenge)}
     return show(request, challenge, "edit", tab="edit", **shown, status=form_status(form, fields))
 
 
-def _phases(challenge: Challenge) -> QuerySet[Phase]:
+def _list_phases(challenge: Challenge) -> QuerySet[Phase]:
     return challenge.phases.order_by("opens", "name")
 
 
-def _conflict(
+def _show_conflict(
     request: HttpRequest,
     challenge: Challenge,
     error: ConflictError,
@@ -112,7 +112,7 @@ def phase(request: HttpRequest, challenge: Challenge, phase: str | None = None) 
         except settings.FieldsError as error:
             forms.show_problems(form, error)
         except ConflictError as error:
-            return _conflict(request, challenge, error, form, "phase", phase=found, current=initial)
+            return _show_conflict(request, challenge, error, form, "phase", phase=found, current=initial)
         else:
             name = wanted["name"]
             done = "Saved" if found else "Added"
@@ -141,26 +141,26 @@ def make_final(request: HttpRequest, challenge: Challenge, phase: str) -> HttpRe
 @for_organizers
 def files(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     """Accept a zip of the challenge's files, and preview the changes."""
-    return _files(request, challenge)
+    return _show_files(request, challenge)
 
 
 @accepts_uploads
 @for_makers
 def new(request: HttpRequest) -> HttpResponse:
     """Accept a zip of a new challenge's files, and preview the challenge."""
-    return _files(request, None)
+    return _show_files(request, None)
 
 
-def _files(request: HttpRequest, challenge: Challenge | None) -> HttpResponse:
+def _show_files(request: HttpRequest, challenge: Challenge | None) -> HttpResponse:
     context: dict[str, Any] = {"challenge": challenge, "tab": "files"}
     form = forms.FilesForm(request.POST or None, request.FILES or None)
     if request.method == "POST" and form.is_valid():
         with errors_in_form(form, "file"):
-            context |= _preview(request, challenge, form.cleaned_data["file"].read())
+            context |= _prepare_preview(request, challenge, form.cleaned_data["file"].read())
     return render(request, "web/hosting/files.html", {**context, "form": form}, status=form_status(form))
 
 
-def _preview(request: HttpRequest, challenge: Challenge | None, data: bytes) -> dict[str, Any]:
+def _prepare_preview(request: HttpRequest, challenge: Challenge | None, data: bytes) -> dict[str, Any]:
     """Store a zip until it is confirmed, and return the context of its preview."""
     preview = preview_files(challenge, [data])
     sha256 = drafts.keep_draft(user_of(request), challenge, "files", data)
@@ -180,7 +180,10 @@ def new_by_form(request: HttpRequest) -> HttpResponse:
         }
         files = {name: (str(file.name), file.read()) for name, file in uploads.items()}
         try:
-            context = {"challenge": None, **_preview(request, None, formed_zip(form.cleaned_data, files))}
+            context = {
+                "challenge": None,
+                **_prepare_preview(request, None, formed_zip(form.cleaned_data, files)),
+            }
         except CapevalError as error:
             forms.show_new_problem(form, str(error))
         else:

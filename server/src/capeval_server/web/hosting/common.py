@@ -54,10 +54,10 @@ def for_organizers(view: View) -> View:
 
     @never_cache
     @wraps(view)
-    def answer(request: HttpRequest, slug: str, **named: Any) -> HttpResponseBase:
+    def wrapper(request: HttpRequest, slug: str, **named: Any) -> HttpResponseBase:
         return view(request, organized(request.user, slug), **named)
 
-    return answer
+    return wrapper
 
 
 def for_makers(view: View) -> View:
@@ -65,12 +65,12 @@ def for_makers(view: View) -> View:
 
     @never_cache
     @wraps(view)
-    def answer(request: HttpRequest) -> HttpResponseBase:
+    def wrapper(request: HttpRequest) -> HttpResponseBase:
         if not makes_challenges(request.user):
             raise NotFoundError
         return view(request)
 
-    return answer
+    return wrapper
 
 
 def show(

@@ -127,7 +127,7 @@ class NewChallengeForm(forms.Form):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         for name in ("opens", "closes"):
-            self.fields[name].widget = _time_input()
+            self.fields[name].widget = _create_time_input()
 
     def scores(self) -> list[str]:
         """Return the score names that the page suggests."""
@@ -135,7 +135,7 @@ class NewChallengeForm(forms.Form):
 
 
 # Form fields by the path of a problem in the definition.
-_PLACES = {
+_FIELD_BY_PATH = {
     "challenge.slug": "slug",
     "challenge.title": "title",
     "splits[0].name": "split",
@@ -155,7 +155,7 @@ def show_new_problem(form: NewChallengeForm, text: str) -> None:
     """Add the validation errors of a new challenge to the fields that they concern."""
     for part in text.removeprefix("challenge.toml: ").split("; "):
         place, _, message = part.partition(": ")
-        field = _PLACES.get(place.strip("'"))
+        field = _FIELD_BY_PATH.get(place.strip("'"))
         if field is None:
             # Errors of checks between fields name the field in the message.
             first = message.partition(" ")[0].strip("'")
@@ -163,7 +163,7 @@ def show_new_problem(form: NewChallengeForm, text: str) -> None:
         form.add_error(field, message if field else part)
 
 
-def _time_input() -> forms.DateTimeInput:
+def _create_time_input() -> forms.DateTimeInput:
     # The step keeps seconds, which browsers hide if they are zero.
     return forms.DateTimeInput({"type": "datetime-local", "step": "1"}, format="%Y-%m-%dT%H:%M:%S")
 
@@ -290,7 +290,7 @@ class PhaseForm(forms.Form):
     def __init__(self, challenge: Challenge, phase: Phase | None, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         for name in ("opens", "closes"):
-            self.fields[name].widget = _time_input()
+            self.fields[name].widget = _create_time_input()
         splits = cast(forms.MultipleChoiceField, self.fields["splits"])
         splits.choices = [
             (name, name) for name in challenge.splits.order_by("name").values_list("name", flat=True)

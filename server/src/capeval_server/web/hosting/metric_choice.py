@@ -16,7 +16,7 @@ from capeval.metrics.registry import canonical_name, named
 __all__ = ["MetricsField", "list_scores"]
 
 # The submitted text of each option, by metric and option.
-_Chosen = Mapping[str, Mapping[str, str]]
+_SentOptions = Mapping[str, Mapping[str, str]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +48,7 @@ class _OfferedMetric:
     options: list[_OfferedOption]
 
 
-def _variant_options(name: str) -> dict[str, tuple[MetricOption, str]]:
+def _list_open_options(name: str) -> dict[str, tuple[MetricOption, str]]:
     """Return the options that a registered name does not fix, with defaults as text."""
     metric = type(made := METRICS[name]())
     fixed = metric.variants.get(name, {})
@@ -59,7 +59,7 @@ def _variant_options(name: str) -> dict[str, tuple[MetricOption, str]]:
     }
 
 
-def _in_order() -> dict[str, Metric]:
+def _sort_metrics() -> dict[str, Metric]:
     """Return all metrics by name: default metrics, other featured ones, then the rest."""
     found = {name: make() for name, make in METRICS.items()}
     ranks = {name: place for place, name in enumerate(DEFAULT)}
@@ -72,7 +72,7 @@ def _in_order() -> dict[str, Metric]:
 
 def list_scores() -> list[str]:
     """Return the score names of all metrics, beginning with featured metrics."""
-    return list(dict.fromkeys(name for metric in _in_order().values() for name in metric.names))
+    return list(dict.fromkeys(name for metric in _sort_metrics().values() for name in metric.names))
 
 
 class _MetricsWidget(forms.Widget):
@@ -88,17 +88,19 @@ class _MetricsWidget(forms.Widget):
         # The legend of the fieldset is its label.
         return ""
 
-    def get_context(self, name: str, value: _Chosen | None, attrs: dict[str, Any] | None) -> dict[str, Any]:
+    def get_context(
+        self, name: str, value: _SentOptions | None, attrs: dict[str, Any] | None
+    ) -> dict[str, Any]:
         context = super().get_context(name, None, attrs)
         chosen = value or {}
         featured: list[_OfferedMetric] = []
         others: list[_OfferedMetric] = []
-        for each, metric in _in_order().items():
+        for each, metric in _sort_metrics().items():
             offered = _OfferedMetric(
                 name=each,
                 scores="" if metric.names == (each,) else ", ".join(metric.names),
                 is_chosen=each in chosen,
-                options=list(self._options(name, each, chosen.get(each, {}))),
+                options=list(self._list_options(name, each, chosen.get(each, {}))),
             )
             (featured if each in metric.featured or each in DEFAULT else others).append(offered)
         context["widget"] |= {
@@ -108,17 +110,17 @@ class _MetricsWidget(forms.Widget):
         }
         return context
 
-    def _options(self, name: str, metric: str, sent: Mapping[str, str]) -> Iterator[_OfferedOption]:
-        for option, default in _variant_options(metric).values():
+    def _list_options(self, name: str, metric: str, sent: Mapping[str, str]) -> Iterator[_OfferedOption]:
+        for option, default in _list_open_options(metric).values():
             place = f"{name}-{metric}-{option.name}"
             yield _OfferedOption(option=option, input=place, value=sent.get(option.name, default))
 
-    def value_from_datadict(self, data: Any, files: Any, name: str) -> _Chosen:
+    def value_from_datadict(self, data: Any, files: Any, name: str) -> _SentOptions:
         del files
         return {
             metric: {
                 option: data[place]
-                for option in (_variant_options(metric) if metric in METRICS else ())
+                for option in (_list_open_options(metric) if metric in METRICS else ())
                 if (place := f"{name}-{metric}-{option}") in data
             }
             for metric in data.getlist(name)
@@ -138,7 +140,7 @@ class MetricsField(forms.Field):
     def __init__(self, **options: Any) -> None:
         super().__init__(initial={name: {} for name in DEFAULT}, **options)
 
-    def to_python(self, value: _Chosen | None) -> list[str]:
+    def to_python(self, value: _SentOptions | None) -> list[str]:
         """Return the chosen metrics, such as `CIDEr-D(sigma=3)`.
 
         Raises:
@@ -148,7 +150,7 @@ class MetricsField(forms.Field):
         for metric, sent in (value or {}).items():
             try:
                 name = canonical_name(metric)
-                defaults = _variant_options(name)
+                defaults = _list_open_options(name)
                 changed = [
                     f"{option}={text}"
                     for option, text in sent.items()

@@ -32,7 +32,7 @@ from capeval_server.web.hosting.common import (
 __all__ = ["organizers", "participants", "remove_organizer", "team", "teams"]
 
 # Messages after an action on a participant.
-_DONE = {
+_MESSAGES = {
     "approve": "Approved <bdi>{}</bdi>.",
     "remove": "<bdi>{}</bdi> no longer takes part.",
     "block": "Blocked <bdi>{}</bdi>.",
@@ -73,14 +73,16 @@ def team(request: HttpRequest, challenge: Challenge, pk: int) -> HttpResponse:
         tab="teams",
         team=found,
         use=use,
-        raises=[(each, _raise_form(challenge, each, form)) for each in use.uses],
+        raises=[(each, _create_quota_form(challenge, each, form)) for each in use.uses],
         submissions=moderation.of_challenge(challenge).filter(team=found).order_by("-created")[:PAGE],
         actions=actions_of(challenge).filter(team=found)[:LATEST],
         status=form_status(form) if form else 200,
     )
 
 
-def _raise_form(challenge: Challenge, use: QuotaUsage, sent: django_forms.Form | None) -> django_forms.Form:
+def _create_quota_form(
+    challenge: Challenge, use: QuotaUsage, sent: django_forms.Form | None
+) -> django_forms.Form:
     """Return the form of a phase, with the submitted values if they concern it."""
     if sent is not None and sent.data.get("phase") == use.phase.name:
         return sent
@@ -95,7 +97,7 @@ def participants(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     form = forms.ParticipantForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         with errors_in_form(form):
-            tell(request, _act(user_of(request), challenge, form.cleaned_data))
+            tell(request, _perform(user_of(request), challenge, form.cleaned_data))
             return redirect("organizer_participants", challenge.slug)
     return show(
         request,
@@ -111,7 +113,7 @@ def participants(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     )
 
 
-def _act(user: User, challenge: Challenge, given: dict[str, str]) -> str:
+def _perform(user: User, challenge: Challenge, given: dict[str, str]) -> str:
     """Perform the submitted action, and return a message about it."""
     act, name = given["act"], given["username"]
     if act == "approve_all":
@@ -122,7 +124,7 @@ def _act(user: User, challenge: Challenge, given: dict[str, str]) -> str:
     else:
         done = {"approve": people.approve, "remove": people.remove, "unblock": people.unblock}
         done[act](user, challenge, name)
-    return format_html(_DONE[act], name)
+    return format_html(_MESSAGES[act], name)
 
 
 @for_organizers

@@ -50,11 +50,13 @@ def in_words(changes: Sequence[Change]) -> list[Section]:
         if first in _SECTIONS:
             title = f"{_SECTIONS[first]} {parts.pop(0)}"
         key = parts[-1] if parts else first
-        found.setdefault(title, []).append((_label(parts), _value(key, before), _value(key, after)))
+        found.setdefault(title, []).append(
+            (_render_label(parts), _render_value(key, before), _render_value(key, after))
+        )
     return [Section(title, lines) for title, lines in found.items()]
 
 
-def _label(parts: Sequence[str]) -> str:
+def _render_label(parts: Sequence[str]) -> str:
     *above, last = parts or [""]
     # `references.c5.public` belongs to the references c5; `subsets.animals` ends with a subset's name.
     where = [f"{kind} {name}" for kind, name in zip(above[::2], above[1::2], strict=False)]
@@ -68,7 +70,7 @@ def _label(parts: Sequence[str]) -> str:
     return f"{label(text)}: {words.lower()}" if words else label(text)
 
 
-def _value(key: str, text: str) -> str:
+def _render_value(key: str, text: str) -> str:
     if text in ("True", "False"):
         return "yes" if text == "True" else "no"
     if key == "leaderboard":

@@ -37,10 +37,10 @@ __all__ = [
 @require_safe
 def references(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     """List the reference sets and their versions, without their contents."""
-    return _references(request, challenge)
+    return _show_references(request, challenge)
 
 
-def _references(
+def _show_references(
     request: HttpRequest,
     challenge: Challenge,
     *,
@@ -78,7 +78,7 @@ def send_references(request: HttpRequest, challenge: Challenge, split: str, refe
             confirm = forms.ConfirmUploadForm(initial=sent)
             shown = {"entry": entry, "found": found, "form": confirm, "file_name": name}
             return show(request, challenge, "publish", tab="references", **shown)
-    return _references(request, challenge, wrong=entry, form=form)
+    return _show_references(request, challenge, wrong=entry, form=form)
 
 
 @for_organizers

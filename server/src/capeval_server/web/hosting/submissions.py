@@ -55,7 +55,7 @@ def submissions(request: HttpRequest, challenge: Challenge) -> HttpResponse:
     )
 
 
-def _submission(challenge: Challenge, pk: UUID) -> Submission:
+def _get_submission(challenge: Challenge, pk: UUID) -> Submission:
     return get_object_or_404(moderation.of_challenge(challenge), pk=pk)
 
 
@@ -63,7 +63,7 @@ def _submission(challenge: Challenge, pk: UUID) -> Submission:
 @require_safe
 def submission(request: HttpRequest, challenge: Challenge, pk: UUID) -> HttpResponse:
     """Show a submission with its scores, failures and logs."""
-    found = _submission(challenge, pk)
+    found = _get_submission(challenge, pk)
     form = forms.MarkForm(initial={"mark": found.mark, "reason": found.mark_reason})
     return _show_submission(request, challenge, found, form)
 
@@ -101,7 +101,9 @@ def _show_submission(
 @require_POST
 def rerun_one(request: HttpRequest, challenge: Challenge, pk: UUID) -> HttpResponse:
     """Score a submission again."""
-    return _done(request, challenge, pk, moderation.rerun, "The submission will be scored again.")
+    return _act_on_submission(
+        request, challenge, pk, moderation.rerun, "The submission will be scored again."
+    )
 
 
 @for_organizers
@@ -109,17 +111,17 @@ def rerun_one(request: HttpRequest, challenge: Challenge, pk: UUID) -> HttpRespo
 def take_off(request: HttpRequest, challenge: Challenge, pk: UUID) -> HttpResponse:
     """Remove a submission from the leaderboard."""
     text = "The submission is no longer on the leaderboard."
-    return _done(request, challenge, pk, moderation.take_off, text)
+    return _act_on_submission(request, challenge, pk, moderation.take_off, text)
 
 
-def _done(
+def _act_on_submission(
     request: HttpRequest,
     challenge: Challenge,
     pk: UUID,
     act: Callable[[User, Challenge, Submission], object],
     text: str,
 ) -> HttpResponse:
-    found = _submission(challenge, pk)
+    found = _get_submission(challenge, pk)
     with errors_told(request):
         act(user_of(request), challenge, found)
         tell(request, text)
@@ -130,7 +132,7 @@ def _done(
 @require_POST
 def mark(request: HttpRequest, challenge: Challenge, pk: UUID) -> HttpResponse:
     """Flag or hide a submission, or remove its mark."""
-    found = _submission(challenge, pk)
+    found = _get_submission(challenge, pk)
     form = forms.MarkForm(request.POST)
     if form.is_valid():
         given = form.cleaned_data

@@ -21,9 +21,9 @@ from capeval_server.web.participant.common import TEMPLATES, no_such_submission
 __all__ = ["compare"]
 
 # The maximum number of submissions offered from each source: the user's own, published ones, baselines.
-_OFFERED = 200
+_MOST_OFFERED = 200
 # Width of the interval plots, in pixels.
-_WIDTH = 160
+_PLOT_WIDTH = 160
 
 
 @require_safe
@@ -34,7 +34,7 @@ def compare(request: HttpRequest, pk: UUID) -> HttpResponse:
     if found is None:
         return no_such_submission(request)
     submission, own = found
-    others = _others(request, submission)
+    others = _list_others(request, submission)
     chosen = request.GET.get("with", "")
     other = next((one for one in others if str(one.pk) == chosen), None)
     if chosen and other is None:
@@ -48,14 +48,14 @@ def compare(request: HttpRequest, pk: UUID) -> HttpResponse:
         "challenge": submission.challenge,
         "others": others,
         "other": other,
-        "sets": [(one, _lines(one, full=full or one.references.public)) for one in sets],
+        "sets": [(one, _build_rows(one, full=full or one.references.public)) for one in sets],
         "rounded": not full and any(not one.references.public for one in sets),
-        "width": _WIDTH,
+        "width": _PLOT_WIDTH,
     }
     return render(request, f"{TEMPLATES}/compare.html", context)
 
 
-def _others(request: HttpRequest, submission: Submission) -> list[Submission]:
+def _list_others(request: HttpRequest, submission: Submission) -> list[Submission]:
     """Return the submissions offered for comparison.
 
     They are the user's own and published submissions, and human baselines, of the same challenge.
@@ -69,20 +69,20 @@ def _others(request: HttpRequest, submission: Submission) -> list[Submission]:
     ]
     for query in queries:
         scored = query.filter(state=Submission.State.SCORED).exclude(pk=submission.pk)
-        found |= {one.pk: one for one in scored.order_by("-created")[:_OFFERED]}
+        found |= {one.pk: one for one in scored.order_by("-created")[:_MOST_OFFERED]}
     return list(found.values())
 
 
-def _p_text(value: float, *, full: bool) -> str:
+def _render_p_value(value: float, *, full: bool) -> str:
     digits = 3 if full else 2
     return f"< {10**-digits}" if value < 10**-digits else f"{value:.{digits}f}"
 
 
-def _lines(part: ComparedSet, *, full: bool) -> list[dict[str, Any]]:
+def _build_rows(part: ComparedSet, *, full: bool) -> list[dict[str, Any]]:
     """Return the rows, each with its p-value and the coordinates of its interval."""
     ends = [0.0, *(end for row in part.rows for end in (row.low, row.high))]
     low, high = min(ends), max(ends)
-    scale = (_WIDTH - 12) / ((high - low) or 1)
+    scale = (_PLOT_WIDTH - 12) / ((high - low) or 1)
 
     def place(value: float) -> str:
         return f"{6 + (value - low) * scale:.1f}"
@@ -94,7 +94,7 @@ def _lines(part: ComparedSet, *, full: bool) -> list[dict[str, Any]]:
             "high": place(row.high),
             "at": place(row.difference),
             "zero": place(0.0),
-            "p_value": _p_text(row.p_value, full=full),
+            "p_value": _render_p_value(row.p_value, full=full),
         }
         for row in part.rows
     ]

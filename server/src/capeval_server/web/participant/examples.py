@@ -30,18 +30,18 @@ _OFFERED, _OFFERED_OWN = 12, 6
 _ORDERS = {"worst": "worst first", "best": "best first", "image": "as in the split"}
 
 
-class _Asked:
+class _Parameters:
     """Parameters of the query string, with defaults for missing and invalid values."""
 
     def __init__(self, submission: Submission, query: QueryDict) -> None:
         splits = image_browser.splits_of(submission)
         self.splits = splits
-        self.split = _named(splits, query.get("split")) if splits else None
+        self.split = _find_named(splits, query.get("split")) if splits else None
         if self.split is None:
             return
         sets = sorted(self.split.reference_sets.all(), key=lambda one: one.name)
         self.reference_sets: list[ReferenceSet] = sets
-        self.references: ReferenceSet = _named(sets, query.get("references"))
+        self.references: ReferenceSet = _find_named(sets, query.get("references"))
         # Reuses the split that is already loaded.
         self.references.split = self.split
         self.table = image_browser.image_table(submission, self.references)
@@ -54,7 +54,7 @@ class _Asked:
         self.image = query.get("image", "").strip()
 
 
-def _named(among: list[Any], name: str | None) -> Any:
+def _find_named(among: list[Any], name: str | None) -> Any:
     return next((one for one in among if one.name == name), among[0])
 
 
@@ -73,11 +73,11 @@ def examples(request: HttpRequest, pk: UUID) -> HttpResponse:
         "phase": phase,
         "challenge": submission.challenge,
     }
-    asked = _Asked(submission, request.GET)
+    asked = _Parameters(submission, request.GET)
     if asked.split is None:
         return render(request, f"{TEMPLATES}/examples.html", {**context, "asked": None})
-    context |= {"asked": asked, **_methods(request, submission, asked.split, asked.references)}
-    context |= _page(request, asked, context["shown"])
+    context |= {"asked": asked, **_list_methods(request, submission, asked.split, asked.references)}
+    context |= _build_page(request, asked, context["shown"])
     answer = render(request, f"{TEMPLATES}/examples.html", context)
     origin = origin_of(asked.split.image_url)
     if origin:
@@ -86,7 +86,7 @@ def examples(request: HttpRequest, pk: UUID) -> HttpResponse:
     return answer
 
 
-def _methods(
+def _list_methods(
     request: HttpRequest, submission: Submission, split: Split, references: ReferenceSet
 ) -> dict[str, Any]:
     """Return the methods offered for comparison, and the selected ones."""
@@ -108,7 +108,7 @@ def _methods(
     }
 
 
-def _page(request: HttpRequest, asked: _Asked, shown: list[Submission]) -> dict[str, Any]:
+def _build_page(request: HttpRequest, asked: _Parameters, shown: list[Submission]) -> dict[str, Any]:
     assert asked.split is not None  # noqa: S101 - without a split, another page is shown.
     image_ids = asked.split.image_ids
     descending = (asked.order == "best") == higher_is_better(asked.split, asked.sort_by)
@@ -117,7 +117,7 @@ def _page(request: HttpRequest, asked: _Asked, shown: list[Submission]) -> dict[
         order = np.arange(len(image_ids))
     context: dict[str, Any] = {"images": len(image_ids), "orders": _ORDERS, "missing": ""}
     if asked.image:
-        place = _place(image_ids, asked.image)
+        place = _find_place(image_ids, asked.image)
         places = [] if place is None else [place]
         context |= {"missing": asked.image if place is None else "", "rank": None}
         if place is not None:
@@ -125,18 +125,18 @@ def _page(request: HttpRequest, asked: _Asked, shown: list[Submission]) -> dict[
             context["its_page"] = (context["rank"] - 1) // _PER_PAGE + 1
     else:
         pages = -(-len(image_ids) // _PER_PAGE)
-        number = _number(request.GET.get("page", ""), pages)
+        number = _parse_page_number(request.GET.get("page", ""), pages)
         places = [int(place) for place in order[(number - 1) * _PER_PAGE : number * _PER_PAGE]]
         context |= {"page": number, "pages": pages, "first": (number - 1) * _PER_PAGE + 1}
-    columns = _columns(asked, shown)
+    columns = _list_columns(asked, shown)
     context["columns"] = columns
     context["examples"] = image_browser.examples(asked.split, asked.references, shown, places, columns)
-    context["histogram"] = _histogram(asked)
-    context["base"] = _without(request.GET, "page", "image")
+    context["histogram"] = _build_histogram(asked)
+    context["base"] = _drop_parameters(request.GET, "page", "image")
     return context
 
 
-def _columns(asked: _Asked, shown: list[Submission]) -> list[str]:
+def _list_columns(asked: _Parameters, shown: list[Submission]) -> list[str]:
     """Return the shown scores, beginning with the one that the images are sorted by.
 
     On a narrow page, the first score is visible without scrolling.
@@ -145,11 +145,11 @@ def _columns(asked: _Asked, shown: list[Submission]) -> list[str]:
     return sorted(names, key=lambda name: name != asked.sort_by)
 
 
-def _histogram(asked: _Asked) -> Histogram | None:
+def _build_histogram(asked: _Parameters) -> Histogram | None:
     return histogram(asked.table.column(asked.sort_by)) if asked.table and asked.sort_by else None
 
 
-def _place(image_ids: list[Any], text: str) -> int | None:
+def _find_place(image_ids: list[Any], text: str) -> int | None:
     wanted: int | str = text
     if isinstance(image_ids[0], int):
         # Parsing numbers longer than any id would only cost time.
@@ -159,11 +159,11 @@ def _place(image_ids: list[Any], text: str) -> int | None:
     return image_ids.index(wanted) if wanted in image_ids else None
 
 
-def _number(text: str, most: int) -> int:
+def _parse_page_number(text: str, most: int) -> int:
     return min(max(int(text), 1), most) if text.isascii() and text.isdigit() and len(text) < 10 else 1
 
 
-def _without(query: QueryDict, *names: str) -> str:
+def _drop_parameters(query: QueryDict, *names: str) -> str:
     kept = query.copy()
     for name in names:
         kept.pop(name, None)

@@ -17,8 +17,8 @@ from capeval_server.web.presenters import label
 
 __all__ = ["InvitationForm", "JoinForm", "SubmitForm"]
 
-_DECLARED = "declared-"
-_LONG = ("description", "training-data", "training_data", "abstract", "notes")
+_DECLARED_PREFIX = "declared-"
+_TEXTAREA_FIELDS = ("description", "training-data", "training_data", "abstract", "notes")
 
 
 class JoinForm(forms.Form):
@@ -99,15 +99,15 @@ class SubmitForm(forms.Form):
     def __init__(
         self, challenge: Challenge, data: Any = None, files: Any = None, *, declared: Mapping[str, str]
     ) -> None:
-        given = {f"{_DECLARED}{name}": value for name, value in declared.items()}
+        given = {f"{_DECLARED_PREFIX}{name}": value for name, value in declared.items()}
         super().__init__(data, files, initial=given, label_suffix="")
         # The idempotency key: sending a form repeatedly creates one submission. It is part of the form's URL,
         # which is read before the file.
         self.key = f"page-{uuid.uuid4()}"
         for field in challenge.fields:
             name = field["name"]
-            widget = forms.Textarea({"rows": 3}) if name.lower() in _LONG else forms.TextInput()
-            self.fields[f"{_DECLARED}{name}"] = forms.CharField(
+            widget = forms.Textarea({"rows": 3}) if name.lower() in _TEXTAREA_FIELDS else forms.TextInput()
+            self.fields[f"{_DECLARED_PREFIX}{name}"] = forms.CharField(
                 label=label(name),
                 required=field["required"],
                 max_length=LONGEST_FIELD,
@@ -117,11 +117,11 @@ class SubmitForm(forms.Form):
 
     def about(self) -> Iterator[forms.BoundField]:
         """Return the declared fields."""
-        return (self[name] for name in self.fields if name.startswith(_DECLARED))
+        return (self[name] for name in self.fields if name.startswith(_DECLARED_PREFIX))
 
     def declared(self) -> dict[str, str]:
         """Return the non-empty declared values, by field name."""
         given = self.cleaned_data
-        names = [name for name in self.fields if name.startswith(_DECLARED) and given[name]]
+        names = [name for name in self.fields if name.startswith(_DECLARED_PREFIX) and given[name]]
         # Browsers end lines with CRLF, programs with LF.
-        return {name.removeprefix(_DECLARED): given[name].replace("\r\n", "\n") for name in names}
+        return {name.removeprefix(_DECLARED_PREFIX): given[name].replace("\r\n", "\n") for name in names}

@@ -18,7 +18,7 @@ from capeval_server.web.participant.common import TEMPLATES
 __all__ = ["notices"]
 
 
-class _Form(forms.ModelForm):  # type: ignore[type-arg]
+class _PreferencesForm(forms.ModelForm):  # type: ignore[type-arg]
     class Meta:
         model = Preferences
         fields = ("submissions", "phases", "announcements")
@@ -34,10 +34,10 @@ class _Form(forms.ModelForm):  # type: ignore[type-arg]
 def notices(request: HttpRequest) -> HttpResponse:
     """Show and change the email notifications of the user."""
     found, _ = Preferences.objects.get_or_create(user=user_of(request))
-    form = _Form(request.POST or None, instance=found)
+    form = _PreferencesForm(request.POST or None, instance=found)
     if request.method == "POST":
         # If no option is checked, browsers send no fields, so the form must be bound explicitly.
-        form = _Form(request.POST, instance=found)
+        form = _PreferencesForm(request.POST, instance=found)
         form.save()
         messages.success(request, "Saved.")
         return redirect("notices")

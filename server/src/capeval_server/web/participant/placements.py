@@ -69,17 +69,17 @@ def placings(submission: Submission, tables: Sequence[ScoreTable], now: datetime
     phase = submission.phase
     if phase is None or not phase.shows_leaderboard(now):
         return []
-    found = (_placing(submission, phase, table) for table in tables)
+    found = (_place(submission, phase, table) for table in tables)
     return [placing for placing in found if placing is not None]
 
 
-def _own(table: ScoreTable) -> ScoreWithInterval | None:
+def _find_own_score(table: ScoreTable) -> ScoreWithInterval | None:
     """Return the score on all images that the leaderboard is sorted by."""
     cells = next((row.cells for row in table.rows if row.name == table.split.sort_by), [])
     return cells[table.groups.index("")] if cells and "" in table.groups else None
 
 
-def _others(submission: Submission, phase: Phase, table: ScoreTable) -> list[RankedSubmission]:
+def _list_others(submission: Submission, phase: Phase, table: ScoreTable) -> list[RankedSubmission]:
     team = submission.team.name if submission.team else ""
     question = LeaderboardQuery(
         phase=phase,
@@ -97,11 +97,11 @@ def _others(submission: Submission, phase: Phase, table: ScoreTable) -> list[Ran
     ]
 
 
-def _placing(submission: Submission, phase: Phase, table: ScoreTable) -> Placing | None:
-    own = _own(table)
+def _place(submission: Submission, phase: Phase, table: ScoreTable) -> Placing | None:
+    own = _find_own_score(table)
     if own is None or own.value is None:
         return None
-    value, others = own.value, _others(submission, phase, table)
+    value, others = own.value, _list_others(submission, phase, table)
     scores = [one.score for one in others if one.score is not None and not one.baseline]
     if len(scores) < FEWEST_OTHERS:
         return None

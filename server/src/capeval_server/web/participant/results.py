@@ -66,14 +66,16 @@ def joined(tables: Sequence[ScoreTable]) -> Results:
             ResultRow(
                 name=name,
                 leads=any(name == table.split.sort_by for table in tables),
-                parts=[_part(table, rows.get(name)) for table, rows in zip(tables, by_name, strict=True)],
+                parts=[
+                    _build_cells(table, rows.get(name)) for table, rows in zip(tables, by_name, strict=True)
+                ],
             )
             for name in names
         ],
     )
 
 
-def _part(table: ScoreTable, row: ScoreRow | None) -> ReferenceSetCells:
+def _build_cells(table: ScoreTable, row: ScoreRow | None) -> ReferenceSetCells:
     nothing: list[ScoreWithInterval | None] = [None] * len(table.groups)
     if row is None or row.failure:
         return ReferenceSetCells(cells=nothing, failure=row.failure if row else "")

@@ -39,7 +39,7 @@ __all__ = ["download", "stand", "state", "submission", "submissions", "take_back
 
 _PER_PAGE = 25
 # Seconds between announcements of the elapsed scoring time.
-_ANNOUNCED = 10
+_ANNOUNCE_SECONDS = 10
 
 
 @login_required
@@ -56,11 +56,11 @@ def submissions(request: HttpRequest, slug: str) -> HttpResponse:
     phase = phase or (last.phase if last else None) or (phases[0] if phases else None)
     context: dict[str, Any] = {"challenge": challenge, "team": team, "phases": phases, "phase": phase}
     if phase is not None:
-        context |= _listed(request, team, phase)
+        context |= _list_page(request, team, phase)
     return render(request, f"{TEMPLATES}/submissions.html", context)
 
 
-def _listed(request: HttpRequest, team: Team, phase: Phase) -> dict[str, Any]:
+def _list_page(request: HttpRequest, team: Team, phase: Phase) -> dict[str, Any]:
     found = team.submissions.filter(phase=phase).select_related("user").order_by("-created", "pk")
     page = Paginator(found, _PER_PAGE).get_page(request.GET.get("page"))
     splits = list(phase.splits.defer("image_ids").prefetch_related("reference_sets").order_by("name"))
@@ -87,13 +87,13 @@ def submission(request: HttpRequest, pk: UUID) -> HttpResponse:
     found = visibility.visible(request.user, pk)
     if found is None:
         return no_such_submission(request)
-    context = _of_submission(*found)
+    context = _build_context(*found)
     if context["own"]:
         context["team"] = found[0].team
     return render(request, f"{TEMPLATES}/submission.html", context)
 
 
-def _of_submission(submission: Submission, own: bool) -> dict[str, Any]:
+def _build_context(submission: Submission, own: bool) -> dict[str, Any]:
     tables = scores.score_tables(submission)
     current = [table for table in tables if not table.stale]
     files = submission.files.select_related("split").defer("split__image_ids").order_by("split__name")
@@ -125,15 +125,15 @@ def _of_submission(submission: Submission, own: bool) -> dict[str, Any]:
         "scoring": scoring,
         "elapsed": presenters.elapsed(scoring.elapsed) if scoring else "",
         "no_worker": alone,
-        "seen": _seen(submission, ahead, scoring, alone=alone),
+        "seen": _state_key(submission, ahead, scoring, alone=alone),
         "everybody_sees": phase.shows_leaderboard(timezone.now()) if phase else True,
     }
 
 
-def _seen(submission: Submission, ahead: int, scoring: ScoringProgress | None, *, alone: bool) -> str:
+def _state_key(submission: Submission, ahead: int, scoring: ScoringProgress | None, *, alone: bool) -> str:
     """Return a key of the displayed state, which changes when the page must update."""
     # Changes of only the elapsed time are announced rarely.
-    far = f"-{scoring.number}-{int(scoring.elapsed / _ANNOUNCED)}" if scoring else ""
+    far = f"-{scoring.number}-{int(scoring.elapsed / _ANNOUNCE_SECONDS)}" if scoring else ""
     return f"{submission.state}-{ahead}{far}{'-alone' if alone else ''}"
 
 
@@ -144,14 +144,14 @@ def state(request: HttpRequest, pk: UUID) -> HttpResponse:
     found = visibility.visible(request.user, pk)
     if found is None:
         raise NotFoundError
-    context = _of_submission(*found)
+    context = _build_context(*found)
     if request.GET.get("seen") == context["seen"]:
         # Nothing changed, so screen readers announce nothing.
         return HttpResponse(status=204)
     return render(request, f"{TEMPLATES}/_state.html", {**context, "part": True})
 
 
-def _own_submission(request: HttpRequest, pk: UUID) -> Submission:
+def _get_own_submission(request: HttpRequest, pk: UUID) -> Submission:
     return get_object_or_404(visibility.own(request.user), pk=pk)
 
 
@@ -161,7 +161,7 @@ def stand(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Add a submission to the leaderboard, or remove it."""
     stands = request.POST.get("stands") == "yes"
     try:
-        set_standing(_own_submission(request, pk), stands)
+        set_standing(_get_own_submission(request, pk), stands)
     except SubmissionStateError as error:
         messages.error(request, f"This is not possible: {error}.")
     else:
@@ -175,7 +175,7 @@ def stand(request: HttpRequest, pk: UUID) -> HttpResponse:
 def take_back(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Withdraw a submission."""
     try:
-        withdraw(_own_submission(request, pk))
+        withdraw(_get_own_submission(request, pk))
     except SubmissionStateError as error:
         messages.error(request, f"This is not possible: {error}.")
     else:
@@ -188,7 +188,7 @@ def take_back(request: HttpRequest, pk: UUID) -> HttpResponse:
 @never_cache
 def download(request: HttpRequest, pk: UUID, split: str) -> HttpResponseBase:
     """Send a file that the user's team uploaded."""
-    found = _own_submission(request, pk)
+    found = _get_own_submission(request, pk)
     file = get_object_or_404(found.files.select_related("split"), split__name=split)
     name = file.split.results.replace(ALGORITHM, found.algorithm)
     return FileResponse(

@@ -67,10 +67,10 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
     if own is None:
         messages.info(request, "Join the challenge first, alone or in a team.")
         return redirect("join", slug)
-    return _show(request, challenge, own, InvitationForm(), 200)
+    return _show_team(request, challenge, own, InvitationForm(), 200)
 
 
-def _show(
+def _show_team(
     request: HttpRequest, challenge: Challenge, own: Membership, form: InvitationForm, status: int
 ) -> HttpResponse:
     found, now = own.team, timezone.now()
@@ -92,7 +92,7 @@ def _show(
     return render(request, f"{TEMPLATES}/team.html", context, status=status)
 
 
-def _owner(request: HttpRequest, slug: str) -> Membership:
+def _get_ownership(request: HttpRequest, slug: str) -> Membership:
     """Return the membership of a user as the owner of a team.
 
     Raises:
@@ -108,10 +108,10 @@ def _owner(request: HttpRequest, slug: str) -> Membership:
 @require_POST
 def renew_code(request: HttpRequest, slug: str) -> HttpResponse:
     """Create a new invitation code for the user's team."""
-    own = _owner(request, slug)
+    own = _get_ownership(request, slug)
     form = InvitationForm(request.POST)
     if not form.is_valid():
-        return _show(request, own.challenge, own, form, 422)
+        return _show_team(request, own.challenge, own, form, 422)
     enrollment.invite(own.team, form.cleaned_data["days"])
     messages.success(request, "Created a new link and code. Earlier ones no longer work.")
     return redirect("team", slug)
@@ -121,7 +121,7 @@ def renew_code(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 def revoke_code(request: HttpRequest, slug: str) -> HttpResponse:
     """Revoke the invitation code of the user's team."""
-    enrollment.revoke_invitation(_owner(request, slug).team)
+    enrollment.revoke_invitation(_get_ownership(request, slug).team)
     messages.success(request, "The link and the code no longer work.")
     return redirect("team", slug)
 
@@ -130,7 +130,7 @@ def revoke_code(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 def members(request: HttpRequest, slug: str) -> HttpResponse:
     """Remove a member from the user's team, or transfer ownership to a member."""
-    own, name = _owner(request, slug), request.POST.get("username", "").replace("\0", "")
+    own, name = _get_ownership(request, slug), request.POST.get("username", "").replace("\0", "")
     try:
         if request.POST.get("act") == "own":
             teams.pass_on(user_of(request), own.challenge, name)
@@ -149,7 +149,7 @@ def members(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 def captions(request: HttpRequest, slug: str) -> HttpResponse:
     """Give or withdraw the team's agreement to make its captions public."""
-    own, agreed = _owner(request, slug), request.POST.get("act") == "show"
+    own, agreed = _get_ownership(request, slug), request.POST.get("act") == "show"
     try:
         teams.agree(user_of(request), own.challenge, shows_captions=agreed)
     except TeamError as error:

@@ -30,7 +30,7 @@ from capeval_server.web.participant.forms import SubmitForm
 __all__ = ["submit"]
 
 
-# Exempt, because the CSRF token is in the body, which is read only after the upload is admitted. `_received`
+# Exempt, because the CSRF token is in the body, which is read only after the upload is admitted. `_receive`
 # checks the token.
 @accepts_uploads
 @csrf_exempt
@@ -43,48 +43,48 @@ def submit(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     if isinstance(team, HttpResponse):
         return team
     if request.method != "POST":
-        return _submit_page(request, phase, team, _new_form(phase, team), 200)
+        return _show_form(request, phase, team, _create_form(phase, team), 200)
     key = request.GET.get("key", "")
     if not re.fullmatch("[!-~]{1,100}", key):
         raise BadRequest
     size = int(request.headers.get("Content-Length") or 0)
     try:
         with admitted(user_of(request), phase, size=size, key=key) as admission:
-            return _received(request, phase, team, admission)
+            return _receive(request, phase, team, admission)
     except (errors.QuotaError, errors.PhaseError, errors.TeamError, errors.UploadError) as error:
-        form = _new_form(phase, team)
-        return _submit_page(request, phase, team, form, STATUSES[type(error)], refusal=error)
+        form = _create_form(phase, team)
+        return _show_form(request, phase, team, form, STATUSES[type(error)], refusal=error)
 
 
-def _new_form(phase: Phase, team: Team) -> SubmitForm:
+def _create_form(phase: Phase, team: Team) -> SubmitForm:
     """Return a form with the values that the team declared last."""
     last = team.submissions.filter(phase=phase).order_by("-created").first()
     return SubmitForm(phase.challenge, declared=last.declared if last else {})
 
 
 @csrf_protect
-def _received(request: HttpRequest, phase: Phase, team: Team, admission: Admission) -> HttpResponse:
+def _receive(request: HttpRequest, phase: Phase, team: Team, admission: Admission) -> HttpResponse:
     """Validate the form, and create its submission."""
     form = SubmitForm(phase.challenge, request.POST, request.FILES, declared={})
     if not form.is_valid():
-        return _submit_page(request, phase, team, form, 422)
+        return _show_form(request, phase, team, form, 422)
     file = form.cleaned_data["file"]
     try:
         submission, new = admission.submit(file.name or "", file.chunks(), declared=form.declared())
     except errors.UploadError as error:
         form.add_error("file", str(error))
-        return _submit_page(request, phase, team, form, STATUSES[type(error)])
+        return _show_form(request, phase, team, form, STATUSES[type(error)])
     except errors.RepeatedKeyError as error:
         form.add_error(
             None,
             "This form was already submitted with different content. "
             "To make another submission, select the file again and submit.",
         )
-        return _submit_page(request, phase, team, form, STATUSES[type(error)])
+        return _show_form(request, phase, team, form, STATUSES[type(error)])
     except (OSError, errors.BusyError) as error:
         admission.costs = False
         form.add_error(None, f"{passing_text(error).capitalize()}. Nothing was submitted. Try again later.")
-        return _submit_page(request, phase, team, form, 503)
+        return _show_form(request, phase, team, form, 503)
     if new:
         messages.success(request, "Your submission was received. This page shows its progress.")
     else:
@@ -92,7 +92,7 @@ def _received(request: HttpRequest, phase: Phase, team: Team, admission: Admissi
     return redirect("submission", submission.pk)
 
 
-def _submit_page(
+def _show_form(
     request: HttpRequest,
     phase: Phase,
     team: Team,

@@ -15,7 +15,7 @@ from capeval_server.web.markdown import to_html
 
 __all__ = ["announcements", "contact", "faq", "pictures_of", "show_picture"]
 
-_PAGE = 20
+_PER_PAGE = 20
 
 
 def pictures_of(challenge: Challenge) -> dict[str, str]:
@@ -52,7 +52,7 @@ def _show_text(
 def announcements(request: HttpRequest, slug: str) -> HttpResponse:
     """List the announcements of a challenge, latest first."""
     challenge = get_object_or_404(Challenge, slug=slug)
-    found = Paginator(challenge.announcements.order_by("-created", "-pk"), _PAGE)
+    found = Paginator(challenge.announcements.order_by("-created", "-pk"), _PER_PAGE)
     page = found.get_page(request.GET.get("page"))
     pictures = pictures_of(challenge)
     shown = [(one, to_html(one.text, pictures)) for one in page.object_list]

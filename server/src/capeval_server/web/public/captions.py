@@ -23,7 +23,7 @@ __all__ = ["show_captions"]
 
 _PER_PAGE = 20
 _MOST_METHODS = 6
-_OFFERED = 50
+_MOST_OFFERED = 50
 _LONGEST_SEARCH = 200
 _PLACES = {"": "everything", "candidates": "candidates", "references": "references"}
 _ORDERS = {"highest": "highest first", "lowest": "lowest first", "file": "as in the split"}
@@ -38,18 +38,18 @@ def show_captions(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     splits = shown_splits(phase, now)
     if not splits:
         raise Http404
-    split = _named(splits, request.GET.get("split"))
-    offered = shown_methods(phase, split, now, _OFFERED)
+    split = _find_named(splits, request.GET.get("split"))
+    offered = shown_methods(phase, split, now, _MOST_OFFERED)
     chosen = set(request.GET.getlist("with"))
     shown = [one for one in offered if str(one.pk) in chosen][:_MOST_METHODS] or offered[:_MOST_METHODS]
     sets = sorted((one for one in split.reference_sets.all() if one.public), key=lambda one: one.name)
-    references = _named(sets, request.GET.get("references")) if sets else None
+    references = _find_named(sets, request.GET.get("references")) if sets else None
     if references is not None:
         # Reuses the split that is already loaded.
         references.split = split
     captions = ShownCaptions(split=split, references=references, shown=shown)
-    wanted = _filter(request.GET, captions)
-    context = _context(request, phase, splits, sets, captions, wanted)
+    wanted = _parse_filter(request.GET, captions)
+    context = _build_context(request, phase, splits, sets, captions, wanted)
     context["offered"] = [(one, one in shown) for one in offered]
     answer = render(request, "web/public/captions.html", context)
     origin = origin_of(split.image_url)
@@ -59,43 +59,43 @@ def show_captions(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     return answer
 
 
-def _named(among: list[Any], name: str | None) -> Any:
+def _find_named(among: list[Any], name: str | None) -> Any:
     return next((one for one in among if one.name == name), among[0])
 
 
-def _filter(query: QueryDict, captions: ShownCaptions) -> Filter:
+def _parse_filter(query: QueryDict, captions: ShownCaptions) -> Filter:
     """Return the filter in the query string, with defaults for invalid values."""
     names, shown = captions.names, captions.shown
     default = captions.split.sort_by if captions.split.sort_by in names else "".join(names[:1])
-    score = _one_of(query, "score", names, default)
-    system = _place(query.get("system"), shown) or 0
-    other = _place(query.get("other"), shown) if score else None
+    score = _parse_choice(query, "score", names, default)
+    system = _find_place(query.get("system"), shown) or 0
+    other = _find_place(query.get("other"), shown) if score else None
     search = query.get("search", "")[:_LONGEST_SEARCH]
     return Filter(
         search=tuple(found[1] or found[0] for found in _WORDS.finditer(search)),
-        where=_one_of(query, "where", _PLACES, ""),
+        where=_parse_choice(query, "where", _PLACES, ""),
         score=score,
         system=system,
         other=other,
-        subset=_one_of(query, "domain", captions.subsets, ""),
-        constraint=_one_of(query, "object", captions.objects, ""),
-        mentioned=_one_of(query, "mentioned", _MENTIONED if captions.constraints else (), ""),
-        least=_number(query.get("least", "")) if score else None,
-        most=_number(query.get("most", "")) if score else None,
-        order=_one_of(query, "order", _ORDERS, "highest") if score else "file",
+        subset=_parse_choice(query, "domain", captions.subsets, ""),
+        constraint=_parse_choice(query, "object", captions.objects, ""),
+        mentioned=_parse_choice(query, "mentioned", _MENTIONED if captions.constraints else (), ""),
+        least=_parse_number(query.get("least", "")) if score else None,
+        most=_parse_number(query.get("most", "")) if score else None,
+        order=_parse_choice(query, "order", _ORDERS, "highest") if score else "file",
     )
 
 
-def _one_of(query: QueryDict, name: str, among: Any, default: str) -> str:
+def _parse_choice(query: QueryDict, name: str, among: Any, default: str) -> str:
     text = query.get(name, default)
     return text if text in among else default
 
 
-def _place(text: str | None, shown: Any) -> int | None:
+def _find_place(text: str | None, shown: Any) -> int | None:
     return next((place for place, one in enumerate(shown) if str(one.pk) == text), None)
 
 
-def _number(text: str) -> float | None:
+def _parse_number(text: str) -> float | None:
     try:
         value = float(text[:30])
     except ValueError:
@@ -103,7 +103,7 @@ def _number(text: str) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _context(
+def _build_context(
     request: HttpRequest,
     phase: Phase,
     splits: list[Split],
@@ -113,7 +113,7 @@ def _context(
 ) -> dict[str, Any]:
     places = captions.places(wanted) if captions.shown else []
     pages = max(1, -(-len(places) // _PER_PAGE))
-    page = _page(request.GET.get("page", ""), pages)
+    page = _parse_page_number(request.GET.get("page", ""), pages)
     listed = places[(page - 1) * _PER_PAGE : page * _PER_PAGE]
     data = captions.data(listed, wanted)
     return {
@@ -133,18 +133,18 @@ def _context(
         "found": len(places),
         "first": (page - 1) * _PER_PAGE + 1,
         "last": (page - 1) * _PER_PAGE + len(listed),
-        "before": _address(request.GET, page - 1) if page > 1 else "",
-        "after": _address(request.GET, page + 1) if page < pages else "",
+        "before": _page_url(request.GET, page - 1) if page > 1 else "",
+        "after": _page_url(request.GET, page + 1) if page < pages else "",
         # `script_json` escapes "<", so no caption can close the script element.
         "data": mark_safe(script_json(data)),  # noqa: S308
     }
 
 
-def _page(text: str, most: int) -> int:
+def _parse_page_number(text: str, most: int) -> int:
     return min(max(int(text), 1), most) if text.isascii() and text.isdigit() and len(text) < 10 else 1
 
 
-def _address(query: QueryDict, page: int) -> str:
+def _page_url(query: QueryDict, page: int) -> str:
     kept = query.copy()
     kept["page"] = str(page)
     return f"?{kept.urlencode()}"

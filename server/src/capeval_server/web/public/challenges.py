@@ -22,7 +22,7 @@ from capeval_server.web.tabs import nearest
 
 __all__ = ["challenge", "data", "home", "rules"]
 
-_BEST = 5
+_MOST_ROWS = 5
 
 
 def home(request: HttpRequest) -> HttpResponse:
@@ -35,8 +35,8 @@ def home(request: HttpRequest) -> HttpResponse:
         {
             "challenge": challenge,
             "about": excerpt(challenge.description),
-            "phases": _timeline(challenge, now),
-            "best": _best(challenge, now),
+            "phases": _group_phases(challenge, now),
+            "best": _list_best(challenge, now),
         }
         for challenge in found.order_by("title")
     ]
@@ -44,7 +44,7 @@ def home(request: HttpRequest) -> HttpResponse:
     return render(request, "web/public/home.html", context)
 
 
-def _timeline(challenge: Challenge, now: datetime) -> dict[str, list[tuple[Phase, bool]]]:
+def _group_phases(challenge: Challenge, now: datetime) -> dict[str, list[tuple[Phase, bool]]]:
     """Return the phases by state, each with whether its leaderboard is public."""
     found: dict[str, list[tuple[Phase, bool]]] = {"upcoming": [], "open": [], "closed": []}
     for phase in sorted(challenge.phases.all(), key=lambda phase: (phase.closes, phase.pk)):
@@ -52,7 +52,7 @@ def _timeline(challenge: Challenge, now: datetime) -> dict[str, list[tuple[Phase
     return found
 
 
-def _best(challenge: Challenge, now: datetime) -> dict[str, Any]:
+def _list_best(challenge: Challenge, now: datetime) -> dict[str, Any]:
     """Return the first rows of the most relevant public leaderboard, if any."""
     phases = [one for one in nearest(challenge.phases.all(), now) if one.shows_leaderboard(now)]
     phase = next((one for one in phases if one.when(now) != "upcoming"), None)
@@ -60,7 +60,7 @@ def _best(challenge: Challenge, now: datetime) -> dict[str, Any]:
         return {}
     phase.challenge = challenge
     question = ask(phase)
-    rows = [place for place in places(question)[:_BEST] if place.score is not None]
+    rows = [place for place in places(question)[:_MOST_ROWS] if place.score is not None]
     return {"phase": phase, "score": question.sort_by, "rows": rows}
 
 
@@ -96,7 +96,7 @@ def data(request: HttpRequest, slug: str) -> HttpResponse:
     context = {
         "challenge": found,
         "text": to_html(found.data, about.pictures_of(found)),
-        "splits": [{"split": split, **_facts(split)} for split in splits],
+        "splits": [{"split": split, **_describe_split(split)} for split in splits],
     }
     return render(request, "web/public/data.html", context)
 
@@ -116,7 +116,7 @@ def rules(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "web/public/rules.html", context)
 
 
-def _facts(split: Split) -> dict[str, Any]:
+def _describe_split(split: Split) -> dict[str, Any]:
     return {
         "images": len(split.image_ids),
         "example": presenters.example_results(split),

@@ -25,25 +25,25 @@ from capeval_server.web.public.leaderboard_table import near_pages
 __all__ = ["kit", "send_images", "show_images"]
 
 # Rows of a page.
-_PAGE = 100
+_PER_PAGE = 100
 _CAPTION = "a photo"
 
 
-def _split(slug: str, split: str) -> Split:
+def _get_split(slug: str, split: str) -> Split:
     return get_object_or_404(Split.objects.select_related("challenge"), challenge__slug=slug, name=split)
 
 
 def show_images(request: HttpRequest, slug: str, split: str) -> HttpResponse:
     """List the images of a split with file names, sizes, licenses and links."""
-    found = _split(slug, split)
+    found = _get_split(slug, split)
     images = images_of(found)
     wanted = request.GET.get("image", "").strip()[:200]
     matching = [image for image in images if wanted in (str(image.id), image.file_name)] if wanted else images
-    pages = max(1, -(-len(matching) // _PAGE))
-    page = _page(request, pages)
+    pages = max(1, -(-len(matching) // _PER_PAGE))
+    page = _parse_page_number(request, pages)
     rows = [
         {"image": image, "url": safe_link(image.url), "license_url": safe_link(image.license_url)}
-        for image in matching[(page - 1) * _PAGE : page * _PAGE]
+        for image in matching[(page - 1) * _PER_PAGE : page * _PER_PAGE]
     ]
     place = reverse("images", args=(slug, split))
     context = {
@@ -61,7 +61,7 @@ def show_images(request: HttpRequest, slug: str, split: str) -> HttpResponse:
     return render(request, "web/public/images.html", context)
 
 
-def _page(request: HttpRequest, pages: int) -> int:
+def _parse_page_number(request: HttpRequest, pages: int) -> int:
     text = request.GET.get("page", "1")
     if not (text.isascii() and text.isdigit() and len(text) <= 6 and 1 <= int(text) <= pages):
         raise NotFoundError
@@ -70,7 +70,7 @@ def _page(request: HttpRequest, pages: int) -> int:
 
 def send_images(_: HttpRequest, slug: str, split: str) -> HttpResponse:
     """Send the images of a split as a COCO `image_info` file."""
-    found = _split(slug, split)
+    found = _get_split(slug, split)
     answer = HttpResponse(as_image_info(found), content_type="application/json")
     answer["Content-Disposition"] = f'attachment; filename="{_file_name(found)}"'
     return answer
@@ -87,7 +87,9 @@ def kit(request: HttpRequest, slug: str) -> HttpResponse:
     """
     found = get_object_or_404(Challenge, slug=slug)
     server = request.build_absolute_uri("/").rstrip("/")
-    packed = kept_by(lambda: _kit_key(found.pk), f"kit {server}", lambda: _kit(found.pk, server))
+    packed = kept_by(
+        lambda: _compute_kit_key(found.pk), f"kit {server}", lambda: _build_kit(found.pk, server)
+    )
 
     def answer() -> HttpResponse:
         made = HttpResponse(packed.content, content_type="application/zip")
@@ -97,7 +99,7 @@ def kit(request: HttpRequest, slug: str) -> HttpResponse:
     return answered(request, packed.etag, answer)
 
 
-def _kit_key(challenge: int) -> str:
+def _compute_kit_key(challenge: int) -> str:
     """Return a cache key that depends on all data in a kit."""
     rows = [
         list(kind.objects.filter(**{name: challenge}).order_by("pk").values_list())
@@ -109,7 +111,7 @@ def _kit_key(challenge: int) -> str:
     return hashlib.sha256(repr((rows, list(images))).encode()).hexdigest()
 
 
-def _kit(pk: int, server: str) -> bytes:
+def _build_kit(pk: int, server: str) -> bytes:
     challenge = Challenge.objects.get(pk=pk)
     splits = list(challenge.splits.order_by("name"))
     out = io.BytesIO()
@@ -127,10 +129,10 @@ def _kit(pk: int, server: str) -> bytes:
         archive.writestr("README.md", render_to_string("web/public/kit.md", about))
         for split in splits:
             archive.writestr(_file_name(split), as_image_info(split))
-            archive.writestr(example_name(split, "example"), _example(split))
+            archive.writestr(example_name(split, "example"), _build_example(split))
     return out.getvalue()
 
 
-def _example(split: Split) -> str:
+def _build_example(split: Split) -> str:
     """Return valid example results, with the same caption for each image."""
     return json.dumps([{"image_id": image, "caption": _CAPTION} for image in split.image_ids])

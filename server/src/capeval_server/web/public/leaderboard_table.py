@@ -21,8 +21,8 @@ from capeval_server.web.presenters import label
 
 __all__ = ["address", "current", "near_pages", "table", "time_asked"]
 
-_STRIP = 132
-_METHOD = 200
+_STRIP_WIDTH = 132
+_LONGEST_METHOD = 200
 
 
 class ChoiceLink(NamedTuple):
@@ -51,17 +51,17 @@ def query(question: LeaderboardQuery, *, pinned: bool = False, **changes: str) -
         "sort_by": "" if sorted_by_default else question.sort_by,
         "order": "" if question.best_first else "worst",
         "layout": "" if question.layout == "scores" else question.layout,
-        "as_of": "" if question.as_of is None else _time(question.as_of),
+        "as_of": "" if question.as_of is None else _format_time(question.as_of),
     }
     return urlencode({name: value for name, value in (asked | changes).items() if value})
 
 
 def time_asked(time: datetime) -> str:
     """Return the query parameter that selects the leaderboard at a time."""
-    return f"as_of={_time(time)}"
+    return f"as_of={_format_time(time)}"
 
 
-def _time(time: datetime) -> str:
+def _format_time(time: datetime) -> str:
     return f"{time.astimezone(UTC):%Y%m%dT%H%M%SZ}"
 
 
@@ -75,7 +75,7 @@ def address(
 
 def current(question: LeaderboardQuery) -> str:
     """Return the URL of the current leaderboard by the current references."""
-    return _address(question, question.split.name, question.reference_set.name, question.subset)
+    return _current_url(question, question.split.name, question.reference_set.name, question.subset)
 
 
 def table(board: Leaderboard) -> dict[str, Any]:
@@ -86,21 +86,21 @@ def table(board: Leaderboard) -> dict[str, Any]:
     own_headings = [column.heading for column in COLUMNS.values() if column.heading]
     tests = any(row.p_value is not None for row in board.rows)
     return {
-        "columns": _heads(question),
+        "columns": _list_headings(question),
         "own_headings": own_headings,
         "before_scores": 2 + len(own_headings) + tests,
         "grouped": question.layout == "both",
-        "lines": _lines(board),
-        "choices": _choices(question),
-        "pages": _pages(board),
+        "lines": _build_rows(board),
+        "choices": _list_choices(question),
+        "pages": _list_pages(board),
         "plot": address(question, view="leaderboard_plot"),
         "cite": address(question, view="cite"),
         "csv": f"{api}?{query(question, format='csv')}",
         "json": f"{api}?{query(question)}",
         "tests": tests,
-        "reported": [_reported(entry, question) for entry in board.reported],
+        "reported": [_build_reported_row(entry, question) for entry in board.reported],
         # Scores reported elsewhere are on all images only.
-        "reported_names": [column.name for column in _columns(question) if not column.subset],
+        "reported_names": [column.name for column in _sort_columns(question) if not column.subset],
         # The query string for scores by the current references.
         "newer": urlencode(
             {
@@ -112,7 +112,7 @@ def table(board: Leaderboard) -> dict[str, Any]:
     }
 
 
-def _columns(question: LeaderboardQuery) -> list[LeaderboardColumn]:
+def _sort_columns(question: LeaderboardQuery) -> list[LeaderboardColumn]:
     """Return the columns, beginning with the score that the table is sorted by.
 
     The first column is visible even on phones. Subsets of one score stay together and in order, so that
@@ -121,20 +121,20 @@ def _columns(question: LeaderboardQuery) -> list[LeaderboardColumn]:
     return sorted(question.columns, key=lambda column: column.name != question.sort_by)
 
 
-def _heads(question: LeaderboardQuery) -> list[dict[str, Any]]:
+def _list_headings(question: LeaderboardQuery) -> list[dict[str, Any]]:
     """Return the headings of the scores.
 
     A heading in `above` spans the columns up to the next column with an `above`.
     """
     heads = []
-    columns = _columns(question)
+    columns = _sort_columns(question)
     for place, column in enumerate(columns):
         chosen = column.label == question.sorted_column
         above = column.name if place == 0 or columns[place - 1].name != column.name else ""
         heads.append(
             {
                 "name": column.name if question.layout == "scores" else column.subset or "all images",
-                "address": _sorted_address(question, column, chosen),
+                "address": _sort_url(question, column, chosen),
                 "sort": ("descending" if question.descending else "ascending") if chosen else "",
                 "above": above,
                 # The interval of the ranking score has its own column.
@@ -144,12 +144,12 @@ def _heads(question: LeaderboardQuery) -> list[dict[str, Any]]:
     return heads
 
 
-def _sorted_address(question: LeaderboardQuery, column: LeaderboardColumn, chosen: bool) -> str:
+def _sort_url(question: LeaderboardQuery, column: LeaderboardColumn, chosen: bool) -> str:
     best_first = not (chosen and question.best_first)
     return address(replace(question, sort_by=column.name, subset=column.subset, best_first=best_first))
 
 
-def _choices(question: LeaderboardQuery) -> list[tuple[str, list[ChoiceLink]]]:
+def _list_choices(question: LeaderboardQuery) -> list[tuple[str, list[ChoiceLink]]]:
     """Return the filter links of the leaderboard, by filter.
 
     The filters are phases, splits, references, columns and subsets with more than one value.
@@ -160,14 +160,14 @@ def _choices(question: LeaderboardQuery) -> list[tuple[str, list[ChoiceLink]]]:
     names = score_names(split) if question.layout == "subsets" else []
 
     def to(split: str, references: str = "", *, subset: str = "") -> str:
-        return _address(question, split, references, subset)
+        return _current_url(question, split, references, subset)
 
     def by(references: ReferenceSet) -> str:
         scored = subset in references.scored_subsets(images)
         return to(split.name, references.name, subset=subset if scored else "")
 
     choices = [
-        ("Phase", _phases(question.phase)),
+        ("Phase", _list_phases(question.phase)),
         ("Split", [ChoiceLink(name, to(name), name == split.name) for name in question.split_names]),
         (
             "References",
@@ -176,14 +176,17 @@ def _choices(question: LeaderboardQuery) -> list[tuple[str, list[ChoiceLink]]]:
                 for one in sorted(split.reference_sets.all(), key=lambda one: one.pk)
             ],
         ),
-        ("Columns", _layouts(question) if len(subsets) > 1 else []),
+        ("Columns", _list_layouts(question) if len(subsets) > 1 else []),
         (
             "Score",
-            [ChoiceLink(name, _to(question, sort_by=name), name == question.sort_by) for name in names],
+            [
+                ChoiceLink(name, _build_url(question, sort_by=name), name == question.sort_by)
+                for name in names
+            ],
         ),
         (
             "Images",
-            [ChoiceLink(name or "all", _to(question, subset=name), name == subset) for name in subsets]
+            [ChoiceLink(name or "all", _build_url(question, subset=name), name == subset) for name in subsets]
             if question.layout == "scores"
             else [],
         ),
@@ -191,16 +194,18 @@ def _choices(question: LeaderboardQuery) -> list[tuple[str, list[ChoiceLink]]]:
     return [(what, links) for what, links in choices if len(links) > 1]
 
 
-def _layouts(question: LeaderboardQuery) -> list[ChoiceLink]:
+def _list_layouts(question: LeaderboardQuery) -> list[ChoiceLink]:
     texts = {"scores": "each score", "subsets": "each subset", "both": "each score and subset"}
-    return [ChoiceLink(texts[one], _to(question, layout=one), one == question.layout) for one in LAYOUTS]
+    return [
+        ChoiceLink(texts[one], _build_url(question, layout=one), one == question.layout) for one in LAYOUTS
+    ]
 
 
-def _to(question: LeaderboardQuery, **changes: Any) -> str:
+def _build_url(question: LeaderboardQuery, **changes: Any) -> str:
     return address(replace(question, **changes))
 
 
-def _phases(chosen: Phase) -> list[ChoiceLink]:
+def _list_phases(chosen: Phase) -> list[ChoiceLink]:
     """Return links to the public leaderboards and to the current one."""
     shown = shown_phases(chosen.challenge)
     shown += [] if chosen in shown else [chosen]
@@ -211,7 +216,7 @@ def _phases(chosen: Phase) -> list[ChoiceLink]:
     ]
 
 
-def _address(question: LeaderboardQuery, split: str, references: str, subset: str) -> str:
+def _current_url(question: LeaderboardQuery, split: str, references: str, subset: str) -> str:
     """Return the URL of a current leaderboard of the phase.
 
     It keeps the order if possible.
@@ -233,7 +238,7 @@ def near_pages(page: int, pages: int) -> list[int]:
     return sorted({1, pages, *range(max(1, page - 2), min(pages, page + 2) + 1)}) if pages > 1 else []
 
 
-def _pages(board: Leaderboard) -> list[ChoiceLink]:
+def _list_pages(board: Leaderboard) -> list[ChoiceLink]:
     here = board.page or 1
     return [
         ChoiceLink(str(page), address(board.question, page=str(page)), page == here)
@@ -241,7 +246,7 @@ def _pages(board: Leaderboard) -> list[ChoiceLink]:
     ]
 
 
-def _lines(board: Leaderboard) -> list[dict[str, Any]]:
+def _build_rows(board: Leaderboard) -> list[dict[str, Any]]:
     name = board.question.sorted_column
     ends = [
         end
@@ -250,10 +255,10 @@ def _lines(board: Leaderboard) -> list[dict[str, Any]]:
         for end in (score, *(row.intervals[name] or ()))
     ]
     low, high = (min(ends), max(ends)) if ends else (0.0, 0.0)
-    return [_line(row, board, low, high) for row in board.rows]
+    return [_build_row(row, board, low, high) for row in board.rows]
 
 
-def _line(row: LeaderboardEntry, board: Leaderboard, low: float, high: float) -> dict[str, Any]:
+def _build_row(row: LeaderboardEntry, board: Leaderboard, low: float, high: float) -> dict[str, Any]:
     """Return the texts and links of a row. Its method is the first declared text."""
     columns = COLUMNS.values()
     texts = {column.name: column.page(column.value(row)) for column in columns if column.page is not None}
@@ -270,29 +275,35 @@ def _line(row: LeaderboardEntry, board: Leaderboard, low: float, high: float) ->
             for name, text in row.declared.items()
             if text.strip() and text not in (method, link)
         ],
-        "method": method if len(method) <= _METHOD else f"{method[: _METHOD - 1]}…",
+        "method": method if len(method) <= _LONGEST_METHOD else f"{method[: _LONGEST_METHOD - 1]}…",
         "link": link,
-        "host": _host(link),
-        "cells": [_cell(row, column.label, question.sorted_column) for column in _columns(question)],
-        "strip": _strip(row, question.sorted_column, low, high),
+        "host": _parse_host(link),
+        "cells": [
+            _build_cell(row, column.label, question.sorted_column) for column in _sort_columns(question)
+        ],
+        "strip": _build_strip(row, question.sorted_column, low, high),
     }
 
 
-def _reported(entry: ReportedEntry, question: LeaderboardQuery) -> dict[str, Any]:
-    labels = [column.label for column in _columns(question) if not column.subset]
-    cells = [_score(entry.scores[label], None, chosen=label == question.sorted_column) for label in labels]
-    return {"entry": entry, "host": _host(entry.url), "cells": cells}
+def _build_reported_row(entry: ReportedEntry, question: LeaderboardQuery) -> dict[str, Any]:
+    labels = [column.label for column in _sort_columns(question) if not column.subset]
+    cells = [
+        _build_score(entry.scores[label], None, chosen=label == question.sorted_column) for label in labels
+    ]
+    return {"entry": entry, "host": _parse_host(entry.url), "cells": cells}
 
 
-def _host(link: str) -> str:
+def _parse_host(link: str) -> str:
     return (urlsplit(link).hostname or "").removeprefix("www.")
 
 
-def _cell(row: LeaderboardEntry, name: str, sort_by: str) -> dict[str, Any]:
-    return _score(row.scores[name], row.intervals[name], chosen=name == sort_by, failed=name in row.failed)
+def _build_cell(row: LeaderboardEntry, name: str, sort_by: str) -> dict[str, Any]:
+    return _build_score(
+        row.scores[name], row.intervals[name], chosen=name == sort_by, failed=name in row.failed
+    )
 
 
-def _score(
+def _build_score(
     value: float | None, interval: Interval | None, *, chosen: bool, failed: bool = False
 ) -> dict[str, Any]:
     return {
@@ -305,12 +316,12 @@ def _score(
     }
 
 
-def _strip(row: LeaderboardEntry, name: str, low: float, high: float) -> dict[str, str] | None:
+def _build_strip(row: LeaderboardEntry, name: str, low: float, high: float) -> dict[str, str] | None:
     score, interval = row.scores[name], row.intervals[name]
     if score is None or interval is None or high <= low:
         return None
 
     def place(value: float) -> str:
-        return f"{6 + (_STRIP - 12) * (value - low) / (high - low):.1f}"
+        return f"{6 + (_STRIP_WIDTH - 12) * (value - low) / (high - low):.1f}"
 
     return {"low": place(interval[0]), "score": place(score), "high": place(interval[1])}

@@ -32,7 +32,7 @@ __all__ = ["cite", "show_leaderboard", "show_plot"]
 _FINGERPRINT = re.compile("[0-9a-f]{16}")
 
 
-def _question(request: HttpRequest, phase: Phase) -> LeaderboardQuery:
+def _parse_query(request: HttpRequest, phase: Phase) -> LeaderboardQuery:
     names = ("split", "references", "subset", "sort_by", "order", "layout")
     asked: dict[str, Any] = {name: request.GET.get(name, "") for name in names}
     try:
@@ -47,14 +47,14 @@ def _question(request: HttpRequest, phase: Phase) -> LeaderboardQuery:
         raise NotFoundError from None
 
 
-def _page(request: HttpRequest) -> int:
+def _parse_page_number(request: HttpRequest) -> int:
     text = request.GET.get("page", "1")
     if not (text.isascii() and text.isdigit() and 1 <= len(text) <= 6 and int(text)):
         raise NotFoundError
     return int(text)
 
 
-def _hidden(request: HttpRequest, phase: Phase) -> HttpResponse:
+def _show_hidden(request: HttpRequest, phase: Phase) -> HttpResponse:
     """Render the page for users without access. It states when access begins."""
     context = {"phase": phase, "challenge": phase.challenge}
     return render(request, "web/public/hidden.html", context, status=403)
@@ -64,12 +64,12 @@ def show_leaderboard(request: HttpRequest, slug: str, name: str) -> HttpResponse
     """Show the leaderboard of a phase."""
     phase = phase_named(slug, name)
     if not may_see(request.user, phase):
-        return _hidden(request, phase)
-    question, page = _question(request, phase), _page(request)
+        return _show_hidden(request, phase)
+    question, page = _parse_query(request, phase), _parse_page_number(request)
     full = organizes(request.user, phase.challenge)
     form = f"page {page} {get_language()}"
     common = question.plain and page == 1
-    board = kept(question, form, lambda: _board(question, page, full=full), full=full, common=common)
+    board = kept(question, form, lambda: _render_board(question, page, full=full), full=full, common=common)
     board = redated(board, question.as_of, time_asked)
     now = timezone.now()
     context = {
@@ -79,18 +79,18 @@ def show_leaderboard(request: HttpRequest, slug: str, name: str) -> HttpResponse
         "question": question,
         "current": current(question),
         "public": phase.shows_leaderboard(now),
-        "cited": _cited(request, question),
+        "cited": _check_citation(request, question),
         "state": phase.when(now),
     }
     # The template that rendered it escaped the names.
     context["board"] = mark_safe(board.content.decode())  # noqa: S308
     about = (board.etag, context["public"], context["cited"], context["state"])
     # Messages are shown once, so a page with a message is not cached.
-    etag = "" if get_messages(request) else _etag(request, *about)
+    etag = "" if get_messages(request) else _compute_etag(request, *about)
     return answered(request, etag, lambda: render(request, "web/public/leaderboard.html", context))
 
 
-def _board(question: LeaderboardQuery, page: int, *, full: bool) -> bytes:
+def _render_board(question: LeaderboardQuery, page: int, *, full: bool) -> bytes:
     """Render the part of the page that is the same for all users with access."""
     board = leaderboard(question, page=page, full=full)
     if page > board.pages:
@@ -108,22 +108,24 @@ def _board(question: LeaderboardQuery, page: int, *, full: bool) -> bytes:
     return render_to_string("web/public/_board.html", context).encode()
 
 
-def _etag(request: HttpRequest, *about: object) -> str:
+def _compute_etag(request: HttpRequest, *about: object) -> str:
     """Return the ETag of a page with a user-specific header and CSRF-protected forms."""
     user = request.user
     reader = (user.pk, user.get_username(), getattr(user, "is_staff", False), request.META.get("CSRF_COOKIE"))
     return f"W/{etag_of(repr((request.get_full_path(), get_language(), reader, about)).encode())}"
 
 
-def _cited(request: HttpRequest, question: LeaderboardQuery) -> str:
+def _check_citation(request: HttpRequest, question: LeaderboardQuery) -> str:
     """Return "same" or "changed" for a cited leaderboard, or "" without a citation."""
     cited = request.GET.get("fingerprint", "")
     if not cited:
         return ""
-    return "same" if _FINGERPRINT.fullmatch(cited) and cited == _mark(question)[0] else "changed"
+    return (
+        "same" if _FINGERPRINT.fullmatch(cited) and cited == _compute_fingerprint(question)[0] else "changed"
+    )
 
 
-def _mark(question: LeaderboardQuery) -> tuple[str, int]:
+def _compute_fingerprint(question: LeaderboardQuery) -> tuple[str, int]:
     """Return the fingerprint of a leaderboard and the number of its rows."""
 
     def make() -> bytes:
@@ -138,12 +140,12 @@ def cite(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     """Show how to cite a leaderboard in its current state."""
     phase = phase_named(slug, name)
     if not may_see(request.user, phase):
-        return _hidden(request, phase)
-    question = _question(request, phase)
+        return _show_hidden(request, phase)
+    question = _parse_query(request, phase)
     # Whole seconds, the precision of the URL.
     at = timezone.now().replace(microsecond=0) + timedelta(seconds=1)
     question = replace(question, as_of=question.as_of or at)
-    mark, rows = _mark(question)
+    mark, rows = _compute_fingerprint(question)
     permalink = request.build_absolute_uri(address(question, pinned=True, fingerprint=mark))
     context = {
         "phase": phase,
@@ -161,8 +163,8 @@ def show_plot(request: HttpRequest, slug: str, name: str) -> HttpResponse:
     """Send a plot of the best rows of a leaderboard."""
     phase = phase_named(slug, name)
     if not may_see(request.user, phase):
-        return _hidden(request, phase)
-    question = replace(_question(request, phase), best_first=True)
+        return _show_hidden(request, phase)
+    question = replace(_parse_query(request, phase), best_first=True)
     full = organizes(request.user, phase.challenge)
     theme = theme_named(request.GET.get("theme", ""))
     narrow = request.GET.get("width") == "narrow"

@@ -41,34 +41,34 @@ View = Callable[..., HttpResponseBase]
 _COOKIE_SECONDS = 180 * 86_400
 
 
-def _cookie(campaign: Campaign) -> str:
+def _cookie_name(campaign: Campaign) -> str:
     return f"annotate-{campaign.pk}"
 
 
 def for_workers(view: View) -> View:
     """Restrict a view to workers of a campaign, and pass it their participation."""
-    return _known(view, apart=True)
+    return _restrict(view, apart=True)
 
 
 def for_who_leaves(view: View) -> View:
     """Like `for_workers`, but also admit workers that may no longer work."""
-    return _known(view, apart=False)
+    return _restrict(view, apart=False)
 
 
-def _known(view: View, *, apart: bool) -> View:
+def _restrict(view: View, *, apart: bool) -> View:
     @never_cache
     @wraps(view)
-    def answer(request: HttpRequest, slug: str, **named: Any) -> HttpResponseBase:
+    def wrapper(request: HttpRequest, slug: str, **named: Any) -> HttpResponseBase:
         campaign = get_object_or_404(Campaign, slug=slug)
         try:
-            participation = _participation(request, campaign)
+            participation = _get_participation(request, campaign)
             if apart:
                 enrollment.check_apart(participation)
         except AssignmentError as error:
             return refused(request, campaign, error)
         return view(request, participation, **named)
 
-    return answer
+    return wrapper
 
 
 def refused(request: HttpRequest, campaign: Campaign, error: CapevalError) -> HttpResponse:
@@ -77,22 +77,22 @@ def refused(request: HttpRequest, campaign: Campaign, error: CapevalError) -> Ht
     return render(request, "web/worker/refused.html", shown, status=STATUSES[type(error)])
 
 
-def _participation(request: HttpRequest, campaign: Campaign) -> Participation:
+def _get_participation(request: HttpRequest, campaign: Campaign) -> Participation:
     """Return the participation of a link's cookie or of the signed-in user.
 
     Raises:
         NotFoundError: There is no such participation.
         AssignmentError: The worker has left the campaign.
     """
-    token = request.COOKIES.get(_cookie(campaign))
+    token = request.COOKIES.get(_cookie_name(campaign))
     if token is not None:
-        return _as_account(request, enrollment.invited(campaign, token))
+        return _link_account(request, enrollment.invited(campaign, token))
     if not isinstance(request.user, User):
         raise NotFoundError
     return enrollment.enter_as_user(request.user, campaign)
 
 
-def _as_account(request: HttpRequest, participation: Participation) -> Participation:
+def _link_account(request: HttpRequest, participation: Participation) -> Participation:
     """Link a participation to the signed-in user, if any."""
     if isinstance(request.user, User):
         enrollment.link(participation, request.user)
@@ -108,7 +108,7 @@ def enter(request: HttpRequest, slug: str, token: str) -> HttpResponse:
         enrollment.invited(campaign, token)
     except AssignmentError as error:
         return refused(request, campaign, error)
-    return _remembered(campaign, token)
+    return _set_cookie(campaign, token)
 
 
 @never_cache
@@ -120,13 +120,13 @@ def enter_from_panel(request: HttpRequest, slug: str) -> HttpResponse:
         participation = panels.enter(campaign, request.GET.dict())
     except (AssignmentError, EntryError) as error:
         return refused(request, campaign, error)
-    return _remembered(campaign, panels.token_of(participation))
+    return _set_cookie(campaign, panels.token_of(participation))
 
 
-def _remembered(campaign: Campaign, token: str) -> HttpResponse:
+def _set_cookie(campaign: Campaign, token: str) -> HttpResponse:
     answer = redirect("annotate", campaign.slug)
     answer.set_cookie(
-        _cookie(campaign),
+        _cookie_name(campaign),
         token,
         max_age=_COOKIE_SECONDS,
         path=f"/annotate/{campaign.slug}/",

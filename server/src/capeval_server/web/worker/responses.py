@@ -87,7 +87,9 @@ def show_work(request: HttpRequest, participation: Participation) -> HttpRespons
         "campaign": participation.campaign,
         "title": title,
         "instructions": to_html(rest),
-        "items": [_shown(participation, held, images, typed.get(held.pk, "")) for held in work.assignments],
+        "items": [
+            _build_item(participation, held, images, typed.get(held.pk, "")) for held in work.assignments
+        ],
         "number": number,
         "options": options_of(participation.campaign),
         "training": trains and not task.written,
@@ -113,7 +115,7 @@ def _must_agree_again(participation: Participation) -> bool:
     return begun and not enrollment.has_agreed(participation)
 
 
-def _shown(
+def _build_item(
     participation: Participation, held: Assignment, images: Mapping[int, Image], typed: str
 ) -> dict[str, Any]:
     task = task_of(held.item, participation.campaign)
@@ -133,18 +135,20 @@ def _wants_json(request: HttpRequest) -> bool:
     return request.headers.get("Accept") == "application/json"
 
 
-def _told(request: HttpRequest, participation: Participation, text: str, error: bool) -> HttpResponse:
+def _redirect_with_message(
+    request: HttpRequest, participation: Participation, text: str, error: bool
+) -> HttpResponse:
     """Redirect to the page with a message, for forms sent without the script."""
     (messages.error if error else messages.success)(request, text)
     return redirect("annotate", participation.campaign.slug)
 
 
-def _refused(request: HttpRequest, participation: Participation, error: CapevalError) -> HttpResponse:
+def _reject(request: HttpRequest, participation: Participation, error: CapevalError) -> HttpResponse:
     if _wants_json(request):
         status = next((code for kind, code in STATUSES.items() if isinstance(error, kind)), 422)
         found = {"findings": error.findings} if isinstance(error, SentenceError) else {}
         return JsonResponse({"detail": str(error), **found}, status=status)
-    return _told(request, participation, f"Not stored: {error}.", error=True)
+    return _redirect_with_message(request, participation, f"Not stored: {error}.", error=True)
 
 
 @require_POST
@@ -153,7 +157,7 @@ def answer(request: HttpRequest, participation: Participation, lease: UUID) -> H
     """Store an answer."""
     held = assignment.find(participation, lease)
     if "clean" in request.POST:
-        return _cleaned(request, participation, held)
+        return _save_cleaned(request, participation, held)
     names = task_of(held.item, participation.campaign).choices or ("caption",)
     raw = {name: request.POST[name] for name in names if name in request.POST}
     number = request.POST.get("revision", "1")
@@ -163,8 +167,8 @@ def answer(request: HttpRequest, participation: Participation, lease: UUID) -> H
         given = submit.SubmittedAnswer(
             answer=raw,
             revision=int(number),
-            key=_key(held, raw, int(number)),
-            events=_events(request),
+            key=_compute_key(held, raw, int(number)),
+            events=_parse_events(request),
             reasons=dict.fromkeys(rules.RULES, request.POST.get("keep", "")),
         )
         done = submit.submit(held, given)
@@ -172,18 +176,18 @@ def answer(request: HttpRequest, participation: Participation, lease: UUID) -> H
         if isinstance(error, SentenceError) and not _wants_json(request):
             # Without the script, the page is reloaded, and shows the typed text from the draft.
             assignment.save_draft(held, {"caption": raw["caption"]})
-        return _refused(request, participation, error)
+        return _reject(request, participation, error)
     if _wants_json(request):
         found = {"outcome": done.outcome, "text": done.text, "revision": done.response.revision}
         return JsonResponse(found)
-    return _told(request, participation, done.text, error=False)
+    return _redirect_with_message(request, participation, done.text, error=False)
 
 
-def _cleaned(request: HttpRequest, participation: Participation, held: Assignment) -> HttpResponse:
+def _save_cleaned(request: HttpRequest, participation: Participation, held: Assignment) -> HttpResponse:
     """Save the typed text without invisible characters, for the worker to submit."""
-    assignment.save_draft(held, {"caption": remove_invisible(_typed(request))})
+    assignment.save_draft(held, {"caption": remove_invisible(_get_typed(request))})
     text = "Invisible characters were removed. Please read the sentence again, then submit it."
-    return _told(request, participation, text, error=False)
+    return _redirect_with_message(request, participation, text, error=False)
 
 
 @require_POST
@@ -197,7 +201,7 @@ def check(request: HttpRequest, participation: Participation, lease: UUID) -> Ht
     try:
         found = validation.look(texts, held.item, request.POST.get("caption", ""))
     except CapevalError as error:
-        return _refused(request, participation, error)
+        return _reject(request, participation, error)
     return JsonResponse(asdict(found))
 
 
@@ -213,12 +217,12 @@ def show_rules(request: HttpRequest, participation: Participation) -> HttpRespon
     return render(request, "web/worker/rules.html", shown)
 
 
-def _key(held: Assignment, answer: dict[str, str], revision: int) -> str:
+def _compute_key(held: Assignment, answer: dict[str, str], revision: int) -> str:
     """Return the idempotency key of an answer, equal in all windows."""
     return f"{held.lease}-{revision}-{digest_of(answer)[:16]}"
 
 
-def _events(request: HttpRequest) -> dict[str, float]:
+def _parse_events(request: HttpRequest) -> dict[str, float]:
     """Return the valid counts that the page's script sent."""
     try:
         found = json.loads(request.POST.get("events", "{}"))
@@ -239,11 +243,11 @@ def _events(request: HttpRequest) -> dict[str, float]:
 def save_draft(request: HttpRequest, participation: Participation, lease: UUID) -> HttpResponse:
     """Save the typed text as a draft."""
     held = assignment.find(participation, lease)
-    assignment.save_draft(held, {"caption": _typed(request)})
+    assignment.save_draft(held, {"caption": _get_typed(request)})
     return HttpResponse(status=204)
 
 
-def _typed(request: HttpRequest) -> str:
+def _get_typed(request: HttpRequest) -> str:
     return request.POST.get("caption", "").replace("\0", "")[:_LONGEST_DRAFT]
 
 
@@ -269,8 +273,10 @@ def set_aside(request: HttpRequest, participation: Participation, lease: UUID) -
         else:
             assignment.set_aside(held, Assignment.State.SKIPPED, note)
     except CapevalError as error:
-        return _refused(request, participation, error)
-    return _told(request, participation, "Thank you. This item has been set aside.", error=False)
+        return _reject(request, participation, error)
+    return _redirect_with_message(
+        request, participation, "Thank you. This item has been set aside.", error=False
+    )
 
 
 @require_GET
