@@ -40,7 +40,7 @@ _BOX = Field(
     lambda value: isinstance(value, list) and len(value) == 4 and all(map(_is_number, value)),
 )
 # Tolerance in pixels: detectors clip boxes at the edges of a resized image, which causes rounding errors.
-_ROUNDING = 1.0
+_TOLERANCE = 1.0
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -87,7 +87,9 @@ def load_ground_truth(file: File, names: Mapping[str, str], *, limit: int = LIMI
             if label not in names:
                 message = f"line {line}: 'LabelName' must be a label with a class name (got {label!r})"
                 raise FormatError(message, kind=FormatErrorKind.UNKNOWN_CLASS, line=line, field="LabelName")
-            numbers = [_part(text, name, line) for text, name in zip(texts, _COLUMNS[2:], strict=True)]
+            numbers = [
+                _parse_fraction(text, name, line) for text, name in zip(texts, _COLUMNS[2:], strict=True)
+            ]
             score, left, right, top, bottom = numbers
             for low, high, axis in ((left, right, "X"), (top, bottom, "Y")):
                 if low > high:
@@ -101,7 +103,7 @@ def load_ground_truth(file: File, names: Mapping[str, str], *, limit: int = LIMI
             images.setdefault(image, []).append(box)
         if not images:
             raise FormatError("the file contains no boxes", kind=FormatErrorKind.EMPTY)
-    return {image: _joined(boxes) for image, boxes in images.items()}
+    return {image: _join_boxes(boxes) for image, boxes in images.items()}
 
 
 def load_detections(file: File, *, form: BoxForm = "corners", limit: int = LIMIT) -> dict[ImageId, Boxes]:
@@ -123,40 +125,40 @@ def load_detections(file: File, *, form: BoxForm = "corners", limit: int = LIMIT
     checked_choice("form", form, FORMS)
     with naming(file):
         content = read_json(file, limit)
-        names = {row["id"]: str(row["name"]) for _, row in json_rows(content, "categories", _NAMED)}
+        names = {row["id"]: str(row["name"]) for _, row in json_rows(content, "categories", _CATEGORY_FIELDS)}
         sizes = {
             row["id"]: (float(row["width"]), float(row["height"]))
-            for _, row in json_rows(content, "images", _SIZED)
+            for _, row in json_rows(content, "images", _IMAGE_FIELDS)
         }
         images: dict[ImageId, list[_Box]] = {image: [] for image in sizes}
-        for entry, row in json_rows(content, "annotations", _ANNOTATED):
+        for entry, row in json_rows(content, "annotations", _ANNOTATION_FIELDS):
             for field, known in (("image_id", sizes), ("category_id", names)):
                 if row[field] not in known:
                     message = f"{entry}.{field} must be an id that is listed in the file (got {row[field]!r})"
                     raise FormatError(message, kind=FormatErrorKind.UNKNOWN_CLASS, entry=entry, field=field)
-            corners = _corners(row["bbox"], entry, form, sizes[row["image_id"]])
+            corners = _parse_corners(row["bbox"], entry, form, sizes[row["image_id"]])
             images[row["image_id"]].append(
                 _Box(
                     entry=entry,
                     name=names[row["category_id"]],
                     corners=corners,
-                    score=_score(row, entry),
+                    score=_get_score(row, entry),
                 )
             )
-    return {image: _joined(boxes) for image, boxes in images.items()}
+    return {image: _join_boxes(boxes) for image, boxes in images.items()}
 
 
-_NAMED = {"id": IMAGE_ID, "name": IMAGE_ID}
-_SIZED = {"id": IMAGE_ID, "width": _POSITIVE, "height": _POSITIVE}
-_ANNOTATED = {"image_id": IMAGE_ID, "category_id": IMAGE_ID, "bbox": _BOX}
+_CATEGORY_FIELDS = {"id": IMAGE_ID, "name": IMAGE_ID}
+_IMAGE_FIELDS = {"id": IMAGE_ID, "width": _POSITIVE, "height": _POSITIVE}
+_ANNOTATION_FIELDS = {"image_id": IMAGE_ID, "category_id": IMAGE_ID, "bbox": _BOX}
 
 
-def _score(row: dict[str, Any], entry: str) -> float:
+def _get_score(row: dict[str, Any], entry: str) -> float:
     """Return the score of a box, or 1 if missing (ground truth in published files)."""
     return float(check_row({"score": 1.0, **row}, entry, {"score": _NUMBER})["score"])
 
 
-def _part(text: str, name: str, line: int) -> float:
+def _parse_fraction(text: str, name: str, line: int) -> float:
     """Parse a number from 0 to 1."""
     try:
         value = float(text)
@@ -168,7 +170,7 @@ def _part(text: str, name: str, line: int) -> float:
     return value
 
 
-def _corners(
+def _parse_corners(
     box: list[Any], entry: str, form: BoxForm, size: tuple[float, float]
 ) -> tuple[float, float, float, float]:
     """Return the corners of a box after checking that it is inside of its image."""
@@ -177,8 +179,8 @@ def _corners(
         right, bottom = left + right, top + bottom
     expected = "[X1, Y1, X2, Y2]" if form == "corners" else "[X, Y, width, height]"
     other = FORMS[form == "corners"]
-    low_enough = right <= size[0] + _ROUNDING and bottom <= size[1] + _ROUNDING
-    high_enough = left >= -_ROUNDING and top >= -_ROUNDING
+    low_enough = right <= size[0] + _TOLERANCE and bottom <= size[1] + _TOLERANCE
+    high_enough = left >= -_TOLERANCE and top >= -_TOLERANCE
     if not (left <= right and top <= bottom and low_enough and high_enough):
         raise FormatError(
             f"{entry}.bbox must be {expected} inside of an image of {size[0]:g} x {size[1]:g} (got {box});"
@@ -190,7 +192,7 @@ def _corners(
     return left, top, right, bottom
 
 
-def _joined(boxes: list[_Box]) -> Boxes:
+def _join_boxes(boxes: list[_Box]) -> Boxes:
     return Boxes(
         classes=tuple(box.name for box in boxes),
         corners=np.array([box.corners for box in boxes], dtype=np.float64).reshape(-1, 4),

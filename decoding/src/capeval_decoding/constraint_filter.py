@@ -72,7 +72,7 @@ def load_hierarchy(
     """
     with naming(file):
         root = read_json(file, limit)
-        places = [place for child in subcategories(root) for place in _walk(child, names, forms)]
+        places = [place for child in subcategories(root) for place in _list_heights(child, names, forms)]
     heights: dict[str, int] = {}
     for name, height in places:
         heights[name] = max(height, heights.get(name, 0))
@@ -83,14 +83,14 @@ def load_hierarchy(
     return Hierarchy(heights=heights, published_heights=published)
 
 
-def _walk(node: Any, names: Mapping[str, str], forms: WordForms) -> list[tuple[str, int]]:
+def _list_heights(node: Any, names: Mapping[str, str], forms: WordForms) -> list[tuple[str, int]]:
     """Return the classes and heights of a node and its descendants, in pre-order."""
     label = node["LabelName"]
     name = names.get(label)
     if name is None or name.lower() not in forms.names:
         message = f"every label must belong to an Open Images class (got {label!r})"
         raise FormatError(message, kind=FormatErrorKind.UNKNOWN_CLASS)
-    parts = [_walk(child, names, forms) for child in subcategories(node)]
+    parts = [_list_heights(child, names, forms) for child in subcategories(node)]
     height = 1 + max((part[0][1] for part in parts), default=-1)
     return [(forms.class_of(name), height), *(place for part in parts for place in part)]
 
@@ -150,20 +150,20 @@ class ConstraintFilter:
         lacking = [name for name in dict.fromkeys(names) if name not in hierarchy.heights]
         if lacking:
             raise OptionError(f"image {image!r}: classes must be in the hierarchy (got {listed(lacking)})")
-        reasons = dict(self._left_out(names, boxes.scores))
+        reasons = dict(self._exclude(names, boxes.scores))
         kept = [place for place in range(len(names)) if place not in reasons]
         if self.rule == "published":
             # Like the published code: sort by its height, then stably by descending confidence.
             kept.sort(key=lambda place: hierarchy.published_heights[names[place]])
             kept.sort(key=lambda place: -boxes.scores[place])
             chosen, more = kept[: self.most], kept[self.most :]
-            reasons |= _repeated(chosen, names)
+            reasons |= _find_repeats(chosen, names)
         else:
-            reasons |= self._overlapped(kept, names, boxes.corners, hierarchy)
+            reasons |= self._find_overlapped(kept, names, boxes.corners, hierarchy)
             ranks = named_generator(self.seed, repr(image)).permutation(len(names))
             kept = [place for place in kept if place not in reasons]
             kept.sort(key=lambda place: (-boxes.scores[place], ranks[place]))
-            reasons |= _repeated(kept, names)
+            reasons |= _find_repeats(kept, names)
             kept = [place for place in kept if place not in reasons]
             chosen, more = kept[: self.most], kept[self.most :]
         reasons |= dict.fromkeys(more, f"behind the first {self.most}")
@@ -173,20 +173,20 @@ class ConstraintFilter:
             for place in order
         )
 
-    def _left_out(self, names: Sequence[str], scores: FloatArray) -> Iterator[tuple[int, str]]:
+    def _exclude(self, names: Sequence[str], scores: FloatArray) -> Iterator[tuple[int, str]]:
         for place, name in enumerate(names):
             if name in NEVER:
                 yield place, "never used"
             elif not scores[place] > 0:
                 yield place, "without confidence"
 
-    def _overlapped(
+    def _find_overlapped(
         self, places: Sequence[int], names: Sequence[str], corners: FloatArray, hierarchy: Hierarchy
     ) -> dict[int, str]:
         """Return reasons for boxes that overlap a kept box of a class lower in the tree."""
         if not places:
             return {}
-        overlaps = _overlaps(corners) >= self.overlap
+        overlaps = _compute_overlaps(corners) >= self.overlap
         reasons: dict[int, str] = {}
         for place in sorted(places, key=lambda place: hierarchy.heights[names[place]]):
             for other in places:
@@ -197,7 +197,7 @@ class ConstraintFilter:
         return reasons
 
 
-def _repeated(places: Iterable[int], names: Sequence[str]) -> dict[int, str]:
+def _find_repeats(places: Iterable[int], names: Sequence[str]) -> dict[int, str]:
     """Return the places that repeat an earlier class, with reasons."""
     seen: set[str] = set()
     repeated = {}
@@ -208,7 +208,7 @@ def _repeated(places: Iterable[int], names: Sequence[str]) -> dict[int, str]:
     return repeated
 
 
-def _overlaps(corners: FloatArray) -> NDArray[np.float64]:
+def _compute_overlaps(corners: FloatArray) -> NDArray[np.float64]:
     """Return the pairwise intersection over union; 0 for boxes without an area."""
     low, high = corners[:, :2], corners[:, 2:]
     sides = np.minimum(high[:, None], high[None]) - np.maximum(low[:, None], low[None])

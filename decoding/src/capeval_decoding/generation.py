@@ -22,7 +22,7 @@ from capeval_decoding.state_machines import Constraint, StateMachine
 __all__ = ["ConstrainedGeneration", "continuing_tokens", "token_constraint"]
 
 # Arguments that versions of transformers pass to a decoding method, but which are not inputs of the model.
-_NOT_OF_THE_MODEL = ("synced_gpus", "streamer", "logits_warper", "assistant_model", "tokenizer")
+_OTHER_ARGUMENTS = ("synced_gpus", "streamer", "logits_warper", "assistant_model", "tokenizer")
 # Model inputs without a row for each caption.
 _SHARED = ("cache_position",)
 
@@ -69,7 +69,7 @@ class ConstrainedGeneration:
             OptionError: The number of machines differs from the number of rows, or an option of `generate` is
                 incompatible with the search.
         """
-        end = _checked_end(generation_config, self.machines, input_ids)
+        end = _get_end_token(generation_config, self.machines, input_ids)
         search = BeamSearch(
             start=end,
             end=end,
@@ -78,7 +78,7 @@ class ConstrainedGeneration:
             max_steps=generation_config.max_length - input_ids.shape[1],
         )
         step = _Step(model, logits_processor)
-        inputs = {name: value for name, value in model_kwargs.items() if name not in _NOT_OF_THE_MODEL}
+        inputs = {name: value for name, value in model_kwargs.items() if name not in _OTHER_ARGUMENTS}
         beams, lacking = [], []
         with torch.no_grad():
             for row, machine in enumerate(self.machines):
@@ -92,7 +92,7 @@ class ConstrainedGeneration:
             rows = first_few(lacking, "row")
             message = f"{rows} without a caption that meets enough constraints; the best found is used"
             warnings.warn(message, CapevalWarning, stacklevel=2)
-        return _joined(input_ids, beams, end, generation_config.pad_token_id)
+        return _join_captions(input_ids, beams, end, generation_config.pad_token_id)
 
 
 def token_constraint(name: str, phrases: Sequence[str], tokenizer: Any) -> Constraint:
@@ -102,7 +102,7 @@ def token_constraint(name: str, phrases: Sequence[str], tokenizer: Any) -> Const
         OptionError: The tokenizer has no tokens for a phrase.
     """
     made = []
-    spaced = " " if _mark(tokenizer) == "Ġ" else ""
+    spaced = " " if _find_mark(tokenizer) == "Ġ" else ""
     for phrase in phrases:
         tokens = tokenizer(spaced + phrase, add_special_tokens=False)["input_ids"]
         if not tokens or tokenizer.unk_token_id in tokens:
@@ -119,13 +119,13 @@ def continuing_tokens(tokenizer: Any) -> NDArray[np.bool_]:
     """
     tokens = tokenizer.convert_ids_to_tokens(list(range(len(tokenizer))))
     special = set(tokenizer.all_special_tokens)
-    mark = _mark(tokenizer)
+    mark = _find_mark(tokenizer)
     if mark == "##":
         return np.array([token.startswith("##") for token in tokens])
     return np.array([token not in special and token[:1] != mark and token[:1].isalnum() for token in tokens])
 
 
-def _mark(tokenizer: Any) -> str:
+def _find_mark(tokenizer: Any) -> str:
     """Return the tokenizer's mark for beginnings or continuations of words."""
     vocabulary = tokenizer.get_vocab()
     for mark in ("##", "Ġ", "▁"):
@@ -150,7 +150,9 @@ class _State:
         rows = torch.tensor([row], device=tokens.device)
         count = len(tokens)
         own = {
-            name: copy.deepcopy(value) if name == "past_key_values" else _selected(name, value, rows, count)
+            name: copy.deepcopy(value)
+            if name == "past_key_values"
+            else _select_input(name, value, rows, count)
             for name, value in inputs.items()
         }
         return cls(tokens[rows], own, True)
@@ -158,11 +160,11 @@ class _State:
     def rows(self, chosen: NDArray[np.int64]) -> _State:
         rows = torch.from_numpy(chosen).to(self.tokens.device)
         count = len(self.tokens)
-        inputs = {name: _selected(name, value, rows, count) for name, value in self.inputs.items()}
+        inputs = {name: _select_input(name, value, rows, count) for name, value in self.inputs.items()}
         return _State(self.tokens[rows], inputs, self.first)
 
 
-def _selected(name: str, value: Any, rows: Tensor, count: int) -> Any:
+def _select_input(name: str, value: Any, rows: Tensor, count: int) -> Any:
     """Select rows of a model input; return it unchanged if it has no caption rows."""
     if name in _SHARED:
         return value
@@ -173,10 +175,10 @@ def _selected(name: str, value: Any, rows: Tensor, count: int) -> Any:
         return value[rows] if value.dim() and len(value) == count else value
     if isinstance(value, Mapping):
         # Encoder outputs are a mapping type of transformers, which must be kept.
-        chosen = {key: _selected(key, each, rows, count) for key, each in value.items()}
+        chosen = {key: _select_input(key, each, rows, count) for key, each in value.items()}
         return type(value)(**chosen) if type(value) is not dict else chosen
     if isinstance(value, tuple | list):
-        return type(value)(_selected(name, each, rows, count) for each in value)
+        return type(value)(_select_input(name, each, rows, count) for each in value)
     return value
 
 
@@ -187,14 +189,14 @@ class _Step:
         self._model = model
         self._processor = logits_processor
         # transformers 5 and newer pass the number of new tokens instead of cache positions.
-        self._counts = hasattr(model, "_prefill")
+        self._passes_length = hasattr(model, "_prefill")
 
     def __call__(self, last: NDArray[np.int64], state: _State) -> tuple[NDArray[Any], _State]:
         tokens = state.tokens
         if not state.first:
             new = torch.from_numpy(last).to(tokens.device, tokens.dtype)
             tokens = torch.cat([tokens, new.unsqueeze(1)], dim=1)
-        outputs = self._model(**self._prepared(tokens, state.inputs, state.first), return_dict=True)
+        outputs = self._model(**self._prepare_inputs(tokens, state.inputs, state.first), return_dict=True)
         scores = torch.log_softmax(outputs.logits[:, -1].float(), dim=-1)
         if self._processor is not None:
             scores = self._processor(tokens, scores)
@@ -203,8 +205,8 @@ class _Step:
         )
         return scores.cpu().numpy(), _State(tokens, following, False)
 
-    def _prepared(self, tokens: Tensor, inputs: dict[str, Any], first: bool) -> dict[str, Any]:
-        if self._counts:
+    def _prepare_inputs(self, tokens: Tensor, inputs: dict[str, Any], first: bool) -> dict[str, Any]:
+        if self._passes_length:
             new = 1 if not first and inputs.get("use_cache") else None
             prepared = self._model.prepare_inputs_for_generation(
                 tokens, next_sequence_length=new, is_first_iteration=first, **inputs
@@ -215,7 +217,7 @@ class _Step:
         return dict(prepared)
 
 
-def _checked_end(config: Any, machines: Sequence[StateMachine], tokens: Tensor) -> int:
+def _get_end_token(config: Any, machines: Sequence[StateMachine], tokens: Tensor) -> int:
     if len(machines) != len(tokens):
         raise OptionError(
             f"'machines' must contain one machine per row of the input, {len(tokens)} (got {len(machines)})"
@@ -233,7 +235,7 @@ def _checked_end(config: Any, machines: Sequence[StateMachine], tokens: Tensor) 
     return end
 
 
-def _joined(begin: Tensor, beams: Sequence[Beam], end: int, padding: int | None) -> Tensor:
+def _join_captions(begin: Tensor, beams: Sequence[Beam], end: int, padding: int | None) -> Tensor:
     """Append the captions to the input tokens, padded to the longest caption."""
     rows = [[*beam.tokens, *[end] * beam.finished] for beam in beams]
     filler = end if padding is None else int(padding)

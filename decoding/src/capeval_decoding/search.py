@@ -33,9 +33,9 @@ Select = Callable[[State, NDArray[np.int64]], State]
 """Row selection: maps a decoder state and row indices, which may repeat, to the state of these captions."""
 
 # Above this number, one partition of the vocabulary is faster than a pass for each token.
-_PASSES = 8
+_MAX_PASSES = 8
 # Tolerance, since rounding can produce log-probabilities slightly above 0.
-_ABOVE = 1e-3
+_TOLERANCE = 1e-3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,12 +160,12 @@ class BeamSearch:
             if not len(going):
                 break
             returned, state = step(beams.tokens[going, -1], state)
-            scores = _checked_scores(returned, len(going), tables.largest)
+            scores = _check_scores(returned, len(going), tables.largest)
             # As in the published code, the first step expands into `beam_size` tokens.
             per_node = max(self.per_node, self.beam_size) if length == 0 else self.per_node
             beams, rows = _advance(beams, going, scores, tables, self, per_node)
             state = select(state, rows)
-        return SearchResult(machine=machine, beams=beams.listed(machine, self.end))
+        return SearchResult(machine=machine, beams=beams.to_beams(machine, self.end))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -186,7 +186,7 @@ class _Beams:
             finished=np.zeros(1, dtype=np.bool_),
         )
 
-    def listed(self, machine: StateMachine, end: int) -> tuple[Beam, ...]:
+    def to_beams(self, machine: StateMachine, end: int) -> tuple[Beam, ...]:
         found = []
         for row, tokens in enumerate(self.tokens[:, 1:].tolist()):
             finished, state = bool(self.finished[row]), int(self.states[row])
@@ -215,7 +215,7 @@ class _Lists:
         starts = np.cumsum([0, *map(len, rows)])
         return cls(starts=starts, values=tuple(flat.T))
 
-    def of_states(self, states: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
+    def select_states(self, states: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
         """Return the concatenated lists of some rows' states: row indices, then values."""
         counts = self.starts[states + 1] - self.starts[states]
         rows = np.repeat(np.arange(len(states)), counts)
@@ -262,7 +262,7 @@ class _Tables:
         )
 
 
-def _checked_scores(returned: Any, captions: int, largest: int) -> NDArray[Any]:
+def _check_scores(returned: Any, captions: int, largest: int) -> NDArray[Any]:
     """Convert the scores returned by `step` to an array and validate them."""
     scores = np.asarray(returned)
     if scores.dtype.kind != "f" or scores.ndim != 2 or len(scores) != captions:
@@ -278,7 +278,7 @@ def _checked_scores(returned: Any, captions: int, largest: int) -> NDArray[Any]:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class _Candidates:
+class _Expansions:
     """Beam expansions: parent caption, token, target state, log-probability."""
 
     rows: NDArray[np.int64]
@@ -286,8 +286,8 @@ class _Candidates:
     targets: NDArray[np.int64]
     scores: NDArray[np.float64]
 
-    def take(self, places: NDArray[Any]) -> _Candidates:
-        return _Candidates(
+    def take(self, places: NDArray[Any]) -> _Expansions:
+        return _Expansions(
             rows=self.rows[places],
             tokens=self.tokens[places],
             targets=self.targets[places],
@@ -308,9 +308,9 @@ def _advance(
     Returns:
         The new beams, and for each unfinished one the row of `scores` that it extends.
     """
-    found = _of_each_caption(_candidates(beams.states[going], scores, tables, per_node), per_node)
+    found = _limit_expansions(_list_expansions(beams.states[going], scores, tables, per_node), per_node)
     ended = np.flatnonzero(beams.finished)
-    everything = _Candidates(
+    everything = _Expansions(
         rows=np.concatenate([ended, going[found.rows]]),
         tokens=np.concatenate([np.full(len(ended), options.end), found.tokens]),
         targets=np.concatenate([beams.states[ended], found.targets]),
@@ -320,7 +320,7 @@ def _advance(
     # By state, then descending score; ties by caption, then by token.
     order = np.lexsort((everything.tokens, everything.rows, -everything.scores, everything.targets))
     everything = everything.take(order)
-    kept = everything.take(_ranks(everything.targets) < options.beam_size)
+    kept = everything.take(_rank_in_groups(everything.targets) < options.beam_size)
     row_of = np.full(len(beams.finished), -1, dtype=np.int64)
     row_of[going] = np.arange(len(going))
     finished = kept.tokens == options.end
@@ -333,9 +333,9 @@ def _advance(
     return advanced, row_of[kept.rows[~finished]]
 
 
-def _candidates(
+def _list_expansions(
     states: NDArray[np.int64], scores: NDArray[Any], tables: _Tables, per_node: int
-) -> _Candidates:
+) -> _Expansions:
     """Return the best tokens to the usual state, and all tokens to other states."""
     machine = tables.machine
     # If tokens that continue a word lead to a different state, the caption gets two rows: one without these
@@ -346,33 +346,33 @@ def _candidates(
     if machine.continues is not None and len(twice):
         usual[np.ix_(twice, np.flatnonzero(machine.continues))] = -np.inf
         usual[len(states) :, np.flatnonzero(~machine.continues)] = -np.inf
-    rows, tokens = tables.leaving.of_states(states[owners])
+    rows, tokens = tables.leaving.select_states(states[owners])
     usual[rows, tokens] = -np.inf
-    rows, tokens, values = _most_probable(usual, per_node)
+    rows, tokens, values = _find_best_tokens(usual, per_node)
     again = rows >= len(states)
     targets = np.where(again, machine.run_on[states[owners[rows]]], machine.default[states[owners[rows]]])
-    moving, moved, elsewhere = tables.moves.of_states(states)
-    found = _Candidates(
+    moving, moved, elsewhere = tables.moves.select_states(states)
+    found = _Expansions(
         rows=np.concatenate([owners[rows], moving]),
         tokens=np.concatenate([tokens, moved]),
         targets=np.concatenate([targets, elsewhere]),
         scores=np.concatenate([values, scores[moving, moved]]).astype(np.float64),
     )
-    if not (found.scores <= _ABOVE).all():
-        wrong = found.scores[~(found.scores <= _ABOVE)][0]
+    if not (found.scores <= _TOLERANCE).all():
+        wrong = found.scores[~(found.scores <= _TOLERANCE)][0]
         raise OptionError(f"'step' must return log-probabilities, of at most 0 (got {wrong:g})")
     return found.take(found.scores > -np.inf)
 
 
-def _of_each_caption(found: _Candidates, most: int) -> _Candidates:
+def _limit_expansions(found: _Expansions, most: int) -> _Expansions:
     """Keep at most `most` candidates for each pair of caption and target state."""
     order = np.lexsort((found.tokens, -found.scores, found.targets, found.rows))
     found = found.take(order)
     groups = found.rows * (found.targets.max(initial=0) + 1) + found.targets
-    return found.take(_ranks(groups) < most)
+    return found.take(_rank_in_groups(groups) < most)
 
 
-def _ranks(groups: NDArray[np.int64]) -> NDArray[np.int64]:
+def _rank_in_groups(groups: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the position of each element within its group; groups are contiguous."""
     places = np.arange(len(groups))
     begins = np.ones(len(groups), dtype=np.bool_)
@@ -380,13 +380,13 @@ def _ranks(groups: NDArray[np.int64]) -> NDArray[np.int64]:
     return places - np.maximum.accumulate(np.where(begins, places, 0))
 
 
-def _most_probable(
+def _find_best_tokens(
     scores: NDArray[Any], most: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]:
     """Return rows, tokens and values of each row's best tokens; overwrites `scores`."""
     most = min(most, scores.shape[1])
     every = np.arange(len(scores))
-    if most > _PASSES:
+    if most > _MAX_PASSES:
         tokens = np.argpartition(-scores, most - 1, axis=1)[:, :most]
         return np.repeat(every, most), tokens.ravel(), np.take_along_axis(scores, tokens, 1).ravel()
     found, values = [], []

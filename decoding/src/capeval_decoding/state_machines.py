@@ -123,9 +123,9 @@ def state_machine(
         default.append(number((met | pending, frozenset(), frozenset())))
         run_on.append(number((met, frozenset(), frozenset())) if pending else default[-1])
         moves: dict[int, tuple[int, ...]] = {}
-        for token in sorted(_tokens_of_interest(key, constraints)):
+        for token in sorted(_list_relevant_tokens(key, constraints)):
             runs_on = continues is not None and bool(continues[token])
-            target = number(_after(key, token, constraints, runs_on, waits=continues is not None))
+            target = number(_follow_token(key, token, constraints, runs_on, waits=continues is not None))
             if target != (run_on if runs_on else default)[-1]:
                 moves[token] = (target,)
         exceptions.append(moves)
@@ -140,12 +140,14 @@ def state_machine(
     )
 
 
-def _after(key: _Key, token: int, constraints: Sequence[Constraint], runs_on: bool, *, waits: bool) -> _Key:
+def _follow_token(
+    key: _Key, token: int, constraints: Sequence[Constraint], runs_on: bool, *, waits: bool
+) -> _Key:
     """Return the state after a token; if `waits`, completed phrases become pending."""
     met, progress, pending = key
     met = met if runs_on else met | pending
     ended, further = set(), set()
-    for at, phrase, place in _places(met, progress, constraints):
+    for at, phrase, place in _list_positions(met, progress, constraints):
         words = constraints[at].phrases[phrase]
         if token in words[place]:
             if place + 1 == len(words):
@@ -158,7 +160,7 @@ def _after(key: _Key, token: int, constraints: Sequence[Constraint], runs_on: bo
     return met, frozenset(each for each in further if each[0] not in met), frozenset()
 
 
-def _places(
+def _list_positions(
     met: frozenset[int], progress: Iterable[tuple[int, int, int]], constraints: Sequence[Constraint]
 ) -> list[tuple[int, int, int]]:
     """Return the possible positions of the next token, including phrase starts."""
@@ -171,9 +173,9 @@ def _places(
     return [each for each in progress if each[0] not in met] + first
 
 
-def _tokens_of_interest(key: _Key, constraints: Sequence[Constraint]) -> set[int]:
+def _list_relevant_tokens(key: _Key, constraints: Sequence[Constraint]) -> set[int]:
     met, progress, _ = key
-    places = _places(met, progress, constraints)
+    places = _list_positions(met, progress, constraints)
     return {token for at, phrase, place in places for token in constraints[at].phrases[phrase][place]}
 
 
@@ -234,7 +236,7 @@ def published_machine(constraints: Sequence[Constraint]) -> StateMachine:
         constraints=constraints,
         default=np.array(default, dtype=np.int64),
         exceptions=tuple({token: tuple(sorted(to)) for token, to in each.items()} for each in moves),
-        met=tuple(frozenset(_bits(state)) for state in default),
+        met=tuple(frozenset(_list_bits(state)) for state in default),
         final=np.array([True] * main + [False] * inside),
         run_on=np.array(default, dtype=np.int64),
     )
@@ -261,5 +263,5 @@ def _add_phrase(
         source = target
 
 
-def _bits(number: int) -> list[int]:
+def _list_bits(number: int) -> list[int]:
     return [at for at in range(number.bit_length()) if number >> at & 1]

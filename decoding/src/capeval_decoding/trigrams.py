@@ -18,7 +18,7 @@ _DISCOUNT = 0.75
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class _Followers:
+class _Continuations:
     """Discounted token probabilities after each context, and the remaining mass."""
 
     contexts: NDArray[np.int64]
@@ -28,7 +28,7 @@ class _Followers:
     left: FloatArray
 
     @classmethod
-    def of(cls, contexts: NDArray[np.int64], tokens: NDArray[np.int64], size: int) -> _Followers:
+    def of(cls, contexts: NDArray[np.int64], tokens: NDArray[np.int64], size: int) -> _Continuations:
         pairs, counts = np.unique(contexts * size + tokens, return_counts=True)
         found, starts, kinds = np.unique(pairs // size, return_index=True, return_counts=True)
         totals = np.add.reduceat(counts, starts)
@@ -40,7 +40,7 @@ class _Followers:
             left=_DISCOUNT * kinds / totals,
         )
 
-    def added_to(self, lower: FloatArray, context: int) -> FloatArray:
+    def interpolate(self, lower: FloatArray, context: int) -> FloatArray:
         """Return the probabilities after a context; overwrites `lower`, the lower order."""
         at = int(np.searchsorted(self.contexts, context))
         if at == len(self.contexts) or self.contexts[at] != context:
@@ -66,8 +66,8 @@ class TrigramModel:
 
     vocabulary: Vocabulary
     single: FloatArray
-    after_one: _Followers
-    after_two: _Followers
+    after_one: _Continuations
+    after_two: _Continuations
 
     @classmethod
     def of(cls, captions: Iterable[Sequence[str]], vocabulary: Vocabulary) -> TrigramModel:
@@ -94,8 +94,8 @@ class TrigramModel:
         return cls(
             vocabulary=vocabulary,
             single=single + _DISCOUNT * kinds / counts.sum() / size,
-            after_one=_Followers.of(second, third, size),
-            after_two=_Followers.of(first * size + second, third, size),
+            after_one=_Continuations.of(second, third, size),
+            after_two=_Continuations.of(first * size + second, third, size),
         )
 
     def start(self) -> NDArray[np.int64]:
@@ -115,8 +115,8 @@ class TrigramModel:
         contexts, rows = np.unique(before * size + tokens, return_inverse=True)
         chances = np.empty((len(contexts), size))
         for row, context in enumerate(contexts.tolist()):
-            chances[row] = self.after_one.added_to(self.single.copy(), context % size)
-            self.after_two.added_to(chances[row], context)
+            chances[row] = self.after_one.interpolate(self.single.copy(), context % size)
+            self.after_two.interpolate(chances[row], context)
         chances[:, self.vocabulary.unknown] = 0
         chances /= chances.sum(axis=1, keepdims=True)
         with np.errstate(divide="ignore"):

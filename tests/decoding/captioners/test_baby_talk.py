@@ -76,7 +76,7 @@ def test_the_modules_are_those_of_the_published_code() -> None:
             hidden, places, cells = made.core(word, golden["whole"], context, objects, taken, cells)
             torch.testing.assert_close(hidden[0], golden["outputs"][place], rtol=1e-5, atol=1e-6)
             torch.testing.assert_close(places[0], golden["places"][place], rtol=1e-5, atol=1e-6)
-            plural = torch.log_softmax(made._plurals(hidden, objects[0])[0, place], dim=0)
+            plural = torch.log_softmax(made._score_plurals(hidden, objects[0])[0, place], dim=0)
             torch.testing.assert_close(plural, golden["plurals"][place], rtol=1e-5, atol=1e-6)
 
 

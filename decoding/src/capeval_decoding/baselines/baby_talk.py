@@ -230,7 +230,7 @@ class BabyTalk(nn.Module):  # type: ignore[misc]
         """
         _check_image(image, self.sizes, len(self.names))
         with torch.no_grad():
-            objects = self._objects(image)
+            objects = self._embed_objects(image)
             context_features = torch.from_numpy(image.context)
             context = self.att_embed(context_features)
             whole = self.fc_embed(context_features.mean(dim=0, keepdim=True))
@@ -251,8 +251,8 @@ class BabyTalk(nn.Module):  # type: ignore[misc]
                     taken,
                     state.cells,
                 )
-                following = SlotState(cells, taken, self._plurals(hidden, objects))
-                return self._scores(hidden, places).numpy(), following
+                following = SlotState(cells, taken, self._score_plurals(hidden, objects))
+                return self._score_tokens(hidden, places).numpy(), following
 
         zeros = torch.zeros(1, self.sizes.hidden)
         none = torch.zeros(1, len(objects), dtype=torch.bool)
@@ -273,13 +273,13 @@ class BabyTalk(nn.Module):  # type: ignore[misc]
             last = token
         return " ".join(texts)
 
-    def _objects(self, image: BabyTalkImage) -> Tensor:
+    def _embed_objects(self, image: BabyTalkImage) -> Tensor:
         place = self.loc_fc(torch.from_numpy(image.boxes))
         named = self.det_fc(torch.from_numpy(image.classes))
         parts = [torch.from_numpy(image.features), place, named]
         return self.pool_embed(torch.cat(parts, dim=1))
 
-    def _scores(self, hidden: Tensor, places: Tensor) -> Tensor:
+    def _score_tokens(self, hidden: Tensor, places: Tensor) -> Tensor:
         """Return log-probabilities of all tokens; words share the sentinel's probability."""
         pointed = torch.log_softmax(places, dim=1)
         words = torch.log_softmax(self.logit(hidden), dim=1) + pointed[:, :1]
@@ -287,7 +287,7 @@ class BabyTalk(nn.Module):  # type: ignore[misc]
         objects = pointed[:, 1:].masked_fill(places[:, 1:] <= _MASKED, -torch.inf)
         return torch.cat([words, objects], dim=1)
 
-    def _plurals(self, hidden: Tensor, objects: Tensor) -> Tensor:
+    def _score_plurals(self, hidden: Tensor, objects: Tensor) -> Tensor:
         pairs = torch.cat(
             [
                 hidden.unsqueeze(1).expand(-1, len(objects), -1),

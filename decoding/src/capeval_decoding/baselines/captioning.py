@@ -93,7 +93,7 @@ def caption_images(
         found = search.search(*begin(image), free if machine is None else machine(image))
         beam = found.best(at_least=at_least)
         names = [constraint.name for constraint in found.machine.constraints]
-        yield _caption(image, beam or found.nearest(), names, vocabulary, enough=beam is not None)
+        yield _make_caption(image, beam or found.nearest(), names, vocabulary, enough=beam is not None)
     report_progress("Captioning", len(listed), len(listed))
 
 
@@ -121,7 +121,7 @@ def machines(
     return machine
 
 
-def _caption(
+def _make_caption(
     image: int, beam: Beam, names: list[str], vocabulary: Vocabulary, *, enough: bool
 ) -> ImageCaption:
     return ImageCaption(

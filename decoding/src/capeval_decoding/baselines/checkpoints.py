@@ -29,7 +29,7 @@ _EMBEDDING = "_embedding_layer.weight"
 _FIXED = "_output_projection.0.weight"
 
 # torch.load raises many types of errors for damaged files, including errors of the zip archive.
-_FAILURES = (
+_LOAD_ERRORS = (
     RuntimeError,
     UnpicklingError,
     EOFError,
@@ -87,49 +87,49 @@ def load_checkpoint(path: str | Path) -> Checkpoint:
     data = BytesIO(path.read_bytes())
     try:
         content = torch.load(data, map_location="cpu", weights_only=True)
-    except _FAILURES:
-        raise _no_checkpoint(
+    except _LOAD_ERRORS:
+        raise _make_error(
             path, "a complete PyTorch file with only tensors", "another or damaged file"
         ) from None
     parameters = content.get("model", content) if isinstance(content, dict) else None
     if not isinstance(parameters, dict) or _EMBEDDING not in parameters:
-        raise _no_checkpoint(path, f"the parameters of an Up-Down model, such as {_EMBEDDING!r}", "none")
-    about = _about(path, content["about"]) if "about" in content else None
+        raise _make_error(path, f"the parameters of an Up-Down model, such as {_EMBEDDING!r}", "none")
+    about = _parse_metadata(path, content["about"]) if "about" in content else None
     optimizer = content.get("optimizer", {})
     if not isinstance(optimizer, dict):
-        raise _no_checkpoint(path, "'optimizer' as a mapping", shortened(optimizer))
+        raise _make_error(path, "'optimizer' as a mapping", shortened(optimizer))
     return Checkpoint(
         path=path,
         parameters=parameters,
         optimizer=optimizer,
         training=about,
-        vocabulary=None if about is None else _words(path, about.get("vocabulary")),
+        vocabulary=None if about is None else _parse_vocabulary(path, about.get("vocabulary")),
     )
 
 
-def _about(path: Path, text: object) -> dict[str, Any]:
+def _parse_metadata(path: Path, text: object) -> dict[str, Any]:
     """Parse the JSON metadata of a checkpoint of `capeval baselines train`."""
     try:
         about = json.loads(text) if isinstance(text, str) else None
     except ValueError:
         about = None
     if not isinstance(about, dict):
-        raise _no_checkpoint(path, "'about' as a JSON object", shortened(text))
+        raise _make_error(path, "'about' as a JSON object", shortened(text))
     if about.get("format") != _FORMAT:
-        raise _no_checkpoint(path, f"the format {_FORMAT!r}", repr(about.get("format")))
+        raise _make_error(path, f"the format {_FORMAT!r}", repr(about.get("format")))
     return about
 
 
-def _words(path: Path, words: object) -> Vocabulary:
+def _parse_vocabulary(path: Path, words: object) -> Vocabulary:
     if not (isinstance(words, list) and all(isinstance(word, str) for word in words)):
-        raise _no_checkpoint(path, "'vocabulary' as a list of words", shortened(words))
+        raise _make_error(path, "'vocabulary' as a list of words", shortened(words))
     try:
         return Vocabulary(tuple(words))
     except OptionError as error:
         raise FormatError(str(error), kind=FormatErrorKind.NOT_A_CHECKPOINT, path=path) from None
 
 
-def _no_checkpoint(path: Path, expected: str, found: str) -> FormatError:
+def _make_error(path: Path, expected: str, found: str) -> FormatError:
     message = f"invalid checkpoint: expected {expected} (got {found})"
     return FormatError(message, kind=FormatErrorKind.NOT_A_CHECKPOINT, path=path)
 
@@ -153,9 +153,9 @@ def load_model(path: str | Path, vocabulary: Vocabulary | None = None) -> UpDown
 
 def model_of(checkpoint: Checkpoint, vocabulary: Vocabulary | None = None) -> UpDown:
     """Return the model of a checkpoint that was read before; see `load_model`."""
-    words = _vocabulary(checkpoint, vocabulary)
+    words = _choose_vocabulary(checkpoint, vocabulary)
     try:
-        model = UpDown(words, _sizes(checkpoint.parameters))
+        model = UpDown(words, _infer_sizes(checkpoint.parameters))
         check_parameters(checkpoint.parameters, model)
     except OptionError as error:
         raise FormatError(str(error), kind=FormatErrorKind.MISMATCH, path=checkpoint.path) from None
@@ -163,7 +163,7 @@ def model_of(checkpoint: Checkpoint, vocabulary: Vocabulary | None = None) -> Up
     return model
 
 
-def _vocabulary(checkpoint: Checkpoint, given: Vocabulary | None) -> Vocabulary:
+def _choose_vocabulary(checkpoint: Checkpoint, given: Vocabulary | None) -> Vocabulary:
     own = checkpoint.vocabulary
     if given is not None and own is not None and given != own:
         raise OptionError(
@@ -178,7 +178,7 @@ def _vocabulary(checkpoint: Checkpoint, given: Vocabulary | None) -> Vocabulary:
     return words
 
 
-def _sizes(parameters: Mapping[str, Any]) -> UpDownSizes:
+def _infer_sizes(parameters: Mapping[str, Any]) -> UpDownSizes:
     """Infer the sizes of a model from the shapes of its parameters."""
     shapes = {name: tuple(getattr(tensor, "shape", ())) for name, tensor in parameters.items()}
     for name in (_FEATURE, _HIDDEN, _EMBEDDING):

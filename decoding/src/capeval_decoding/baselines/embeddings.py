@@ -20,7 +20,7 @@ __all__ = ["JoinedVectors", "join_vectors", "load_vectors"]
 
 Vector = NDArray[np.float32]
 
-_LINES = 20_000
+_LINES_PER_REPORT = 20_000
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -58,7 +58,7 @@ def load_vectors(path: str | Path, words: Collection[str]) -> tuple[dict[str, Ve
     path = Path(path)
     wanted, found, width = set(words), {}, 0
     with path.open("rb") as file:
-        for number, line in _lines(file, path):
+        for number, line in _read_lines(file, path):
             parts = line.rstrip().split(b" ") if b"\t" not in line else line.split()
             if number == 1 and len(parts) == 2 and all(part.isdigit() for part in parts):
                 continue
@@ -67,10 +67,10 @@ def load_vectors(path: str | Path, words: Collection[str]) -> tuple[dict[str, Ve
                 message = (
                     f"line {number}: expected a word and {width or 'some'} numbers (got {len(parts) - 1})"
                 )
-                raise _error(path, number, message, FormatErrorKind.WRONG_LENGTH)
+                raise _make_error(path, number, message, FormatErrorKind.WRONG_LENGTH)
             word = parts[0].decode("utf-8", "replace")
             if word in wanted and word not in found:
-                found[word] = _numbers(parts[1:], path, number)
+                found[word] = _parse_numbers(parts[1:], path, number)
     if not width:
         raise FormatError("the file contains no vectors", kind=FormatErrorKind.EMPTY, path=path)
     return found, width
@@ -101,26 +101,26 @@ def join_vectors(vocabulary: Vocabulary, files: Sequence[str | Path], *, seed: i
     return JoinedVectors(vectors=np.concatenate(parts, axis=1), missing=tuple(missing))
 
 
-def _lines(file: IO[bytes], path: Path) -> Iterator[tuple[int, bytes]]:
+def _read_lines(file: IO[bytes], path: Path) -> Iterator[tuple[int, bytes]]:
     total = path.stat().st_size
     for number, line in enumerate(file, 1):
-        if number % _LINES == 0:
+        if number % _LINES_PER_REPORT == 0:
             report_progress(f"Reading {path.name}", file.tell() if file.seekable() else 0, total)
         yield number, line
 
 
-def _numbers(parts: Iterable[bytes], path: Path, line: int) -> Vector:
+def _parse_numbers(parts: Iterable[bytes], path: Path, line: int) -> Vector:
     try:
         vector = np.array([float(part) for part in parts], dtype=np.float32)
     except ValueError as error:
         found = shortened(str(error).rpartition(":")[2].strip())
         message = f"line {line}: expected a word and numbers (got {found})"
-        raise _error(path, line, message, FormatErrorKind.NOT_A_NUMBER) from None
+        raise _make_error(path, line, message, FormatErrorKind.NOT_A_NUMBER) from None
     if not np.isfinite(vector).all():
         message = f"line {line}: numbers must be finite (got {vector[~np.isfinite(vector)][0]})"
-        raise _error(path, line, message, FormatErrorKind.WRONG_VALUE)
+        raise _make_error(path, line, message, FormatErrorKind.WRONG_VALUE)
     return vector
 
 
-def _error(path: Path, line: int, message: str, kind: FormatErrorKind) -> FormatError:
+def _make_error(path: Path, line: int, message: str, kind: FormatErrorKind) -> FormatError:
     return FormatError(message, kind=kind, line=line, path=path)

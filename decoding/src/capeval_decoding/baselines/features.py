@@ -19,7 +19,7 @@ __all__ = ["FeatureFile", "padded"]
 Floats = NDArray[np.float32]
 
 # Tolerance: detectors write the last pixel of an image as its width or as one less, and round.
-_PIXEL = 1.0
+_TOLERANCE = 1.0
 
 
 class FeatureFile:
@@ -53,13 +53,13 @@ class FeatureFile:
         try:
             self._file = h5py.File(self.path, "r")
         except OSError:
-            raise self._error(
+            raise self._make_error(
                 "must be a complete HDF5 file", "another or damaged file", kind=FormatErrorKind.DAMAGED
             ) from None
         try:
-            self._numbers = self._read_numbers()
-            self.image_ids: tuple[int, ...] = tuple(self._numbers)
-            self.width = self._feature(self.image_ids[0], width).shape[1]
+            self._positions = self._read_positions()
+            self.image_ids: tuple[int, ...] = tuple(self._positions)
+            self.width = self._read_features(self.image_ids[0], width).shape[1]
         except BaseException:
             self._file.close()
             raise
@@ -85,7 +85,7 @@ class FeatureFile:
         Raises:
             MismatchError: An image is missing.
         """
-        missing = [image for image in images if image not in self._numbers]
+        missing = [image for image in images if image not in self._positions]
         if missing:
             raise MismatchError(f"{self.path}: {first_few(missing)} without features")
 
@@ -96,7 +96,7 @@ class FeatureFile:
             FormatError: The features have the wrong dimension, or a value that is not finite.
             MismatchError: The image is not in the file.
         """
-        return self._feature(image, self.width)
+        return self._read_features(image, self.width)
 
     def boxes(self, image: int) -> Floats:
         """Return the boxes of an image, one row per region: X1, Y1, X2, Y2 in pixels.
@@ -106,25 +106,25 @@ class FeatureFile:
                 wrong order.
             MismatchError: The image is not in the file.
         """
-        boxes = self._rows("boxes", image, 4)
+        boxes = self._read_rows("boxes", image, 4)
         width, height = self.size(image)
-        most = np.array([width, height, width, height]) + _PIXEL
+        most = np.array([width, height, width, height]) + _TOLERANCE
         for region, box in enumerate(boxes):
             if not (np.isfinite(box).all() and (box[:2] <= box[2:]).all()):
-                raise self._wrong_box(image, region, box, "X1 <= X2 and Y1 <= Y2")
-            if not ((box >= -_PIXEL).all() and (box <= most).all()):
-                raise self._wrong_box(image, region, box, f"inside of the image of {width} x {height}")
+                raise self._make_box_error(image, region, box, "X1 <= X2 and Y1 <= Y2")
+            if not ((box >= -_TOLERANCE).all() and (box <= most).all()):
+                raise self._make_box_error(image, region, box, f"inside of the image of {width} x {height}")
         return boxes
 
     def size(self, image: int) -> tuple[int, int]:
         """Return the width and height of an image, in pixels."""
         self.require([image])
-        sizes = [int(self._dataset(name)[self._numbers[image]]) for name in ("width", "height")]
+        sizes = [int(self._get_dataset(name)[self._positions[image]]) for name in ("width", "height")]
         return sizes[0], sizes[1]
 
     def classes(self, image: int) -> NDArray[np.int64]:
         """Return the class indices of an image's regions."""
-        return self._rows("classes", image, 1)[:, 0].astype(np.int64)
+        return self._read_rows("classes", image, 1)[:, 0].astype(np.int64)
 
     def scores(self, image: int) -> Floats:
         """Return the confidence of an image's regions.
@@ -133,77 +133,77 @@ class FeatureFile:
         """
         if "scores" not in self._file:
             self.require([image])
-            return np.ones(self._boxes[self._numbers[image]], dtype=np.float32)
-        return self._rows("scores", image, 1)[:, 0]
+            return np.ones(self._boxes[self._positions[image]], dtype=np.float32)
+        return self._read_rows("scores", image, 1)[:, 0]
 
-    def _read_numbers(self) -> dict[int, int]:
-        images = self._dataset("image_id")
+    def _read_positions(self) -> dict[int, int]:
+        images = self._get_dataset("image_id")
         if images.dtype.kind not in "iu" or images.ndim != 1 or not len(images):
             found = f"{images.dtype} of {images.shape}"
-            raise self._error("'image_id' must contain one integer per image, and at least one", found)
+            raise self._make_error("'image_id' must contain one integer per image, and at least one", found)
         for name in ("num_boxes", "features"):
-            if len(self._dataset(name)) != len(images):
+            if len(self._get_dataset(name)) != len(images):
                 expected = f"{name!r} must have one entry for each of the {len(images):,} images"
-                raise self._error(
-                    expected, f"{len(self._dataset(name)):,}", kind=FormatErrorKind.WRONG_LENGTH
+                raise self._make_error(
+                    expected, f"{len(self._get_dataset(name)):,}", kind=FormatErrorKind.WRONG_LENGTH
                 )
         numbers: dict[int, int] = {}
         for number, image in enumerate(images[:].tolist()):
             if image in numbers:
-                raise self._error(
+                raise self._make_error(
                     "'image_id' must contain each image once",
                     f"{image} again",
                     kind=FormatErrorKind.DUPLICATE_IMAGE,
                 )
             numbers[image] = number
-        self._boxes = self._dataset("num_boxes")[:].tolist()
+        self._boxes = self._get_dataset("num_boxes")[:].tolist()
         return numbers
 
-    def _dataset(self, name: str) -> Any:
+    def _get_dataset(self, name: str) -> Any:
         if name not in self._file:
-            raise self._error(
+            raise self._make_error(
                 f"the file must contain the dataset {name!r}",
                 listed(list(self._file)),
                 kind=FormatErrorKind.MISSING,
             )
         return self._file[name]
 
-    def _feature(self, image: int, width: int | None) -> Floats:
-        rows = self._rows("features", image, width)
+    def _read_features(self, image: int, width: int | None) -> Floats:
+        rows = self._read_rows("features", image, width)
         if not np.isfinite(rows).all():
             region = int(np.flatnonzero(~np.isfinite(rows).all(axis=1))[0])
             number = rows[region][~np.isfinite(rows[region])][0]
             expected = f"'features' of image {image}, region {region}, must be finite numbers"
-            raise self._error(expected, f"{number}", kind=FormatErrorKind.WRONG_VALUE)
+            raise self._make_error(expected, f"{number}", kind=FormatErrorKind.WRONG_VALUE)
         return rows
 
-    def _rows(self, name: str, image: int, width: int | None) -> Floats:
+    def _read_rows(self, name: str, image: int, width: int | None) -> Floats:
         """Return an entry of a dataset, one row per region."""
         self.require([image])
-        number = self._numbers[image]
-        entry, regions = np.asarray(self._dataset(name)[number]), self._boxes[number]
+        number = self._positions[image]
+        entry, regions = np.asarray(self._get_dataset(name)[number]), self._boxes[number]
         if regions < 1:
-            raise self._error(f"'num_boxes' of image {image} must be at least 1", str(regions))
+            raise self._make_error(f"'num_boxes' of image {image} must be at least 1", str(regions))
         if entry.ndim == 2:
             entry = entry[:regions]  # The remaining rows are padding.
         numbers = regions * (width or max(entry.size // regions, 1))
         if entry.dtype.kind not in "fiu" or entry.size != numbers:
             per_region = f"{width} numbers" if width else "the same number of numbers"
-            raise self._error(
+            raise self._make_error(
                 f"{name!r} of image {image} must have {per_region} for each of its {regions} regions",
                 f"{entry.size} of type {entry.dtype}" + f", which is {entry.size / regions:g} per region",
                 kind=FormatErrorKind.WRONG_LENGTH,
             )
         return np.asarray(entry.reshape(regions, -1), dtype=np.float32)
 
-    def _wrong_box(self, image: int, region: int, box: Floats, expected: str) -> FormatError:
-        return self._error(
+    def _make_box_error(self, image: int, region: int, box: Floats, expected: str) -> FormatError:
+        return self._make_error(
             f"'boxes' of image {image}, region {region}, must be X1, Y1, X2, Y2 with {expected}",
             shortened(box.tolist()),
             kind=FormatErrorKind.WRONG_VALUE,
         )
 
-    def _error(
+    def _make_error(
         self, expected: str, found: str, kind: FormatErrorKind = FormatErrorKind.WRONG_TYPE
     ) -> FormatError:
         return FormatError(f"{expected} (got {found})", kind=kind, path=self.path)

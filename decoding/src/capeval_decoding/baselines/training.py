@@ -107,12 +107,12 @@ def train(
     """
     torch.manual_seed(options.seed)
     model = make_model()
-    run = _Run.begin(model, options, device, _digest(captions))
+    run = _Run.begin(model, options, device, _compute_digest(captions))
     if checkpoint.exists():
         run.restore(checkpoint)
     resumed = run.iteration
     losses: list[float] = []
-    for rows in _batches(len(captions), options, run.iteration):
+    for rows in _draw_batches(len(captions), options, run.iteration):
         losses.append(run.learn(captions, rows, features))
         report_progress("Training", run.iteration, options.iterations)
         if run.iteration % options.every == 0 or run.iteration == options.iterations:
@@ -179,9 +179,9 @@ class _Run:
             "losses": self.losses,
             "captions": self.captions,
         }
-        save_checkpoint(path, self.model, optimizer=self._carried(), training=training)
+        save_checkpoint(path, self.model, optimizer=self._get_optimizer_state(), training=training)
 
-    def _carried(self) -> dict[str, Any]:
+    def _get_optimizer_state(self) -> dict[str, Any]:
         """Return the optimizer state by parameter and name."""
         return {
             f"{parameter}/{name}": value
@@ -199,21 +199,23 @@ class _Run:
         content = load_checkpoint(path)
         training, own = content.training, content.vocabulary
         if training is None:
-            raise _other(path, "the state of the training", "none: it is a published checkpoint")
+            raise _make_error(path, "the state of the training", "none: it is a published checkpoint")
         _check_training(path, training)
         _check_same(path, asdict(self.options), training["options"], "the option")
         if own != self.model.vocabulary:
-            raise _other(path, "the vocabulary of the captions", "a different one")
+            raise _make_error(path, "the vocabulary of the captions", "a different one")
         _check_same(path, asdict(self.model.sizes), training["sizes"], "the size")
         if training["captions"] != self.captions:
-            raise _other(path, "the same captions", "different ones")
+            raise _make_error(path, "the same captions", "different ones")
         self.model.load_state_dict(model_of(content).state_dict())
         parameters = dict(self.model.named_parameters())
         for key, value in content.optimizer.items():
             parameter, _, name = key.rpartition("/")
             there = parameters.get(parameter)
             if there is None or not isinstance(value, torch.Tensor) or value.shape not in ((), there.shape):
-                raise _other(path, "the optimizer state of each parameter", f"an invalid value for {key!r}")
+                raise _make_error(
+                    path, "the optimizer state of each parameter", f"an invalid value for {key!r}"
+                )
             # Adam keeps its step counter, a scalar, on the CPU.
             there = value.to(self.device) if value.dim() else value
             self.optimizer.state[parameters[parameter]][name] = there
@@ -225,17 +227,17 @@ def _check_training(path: Path, training: Mapping[str, Any]) -> None:
     kinds = {"iteration": int, "options": dict, "sizes": dict, "losses": list, "captions": str}
     for name, kind in kinds.items():
         if type(training.get(name)) is not kind:
-            raise _other(path, f"a valid {name!r} in the training state", shortened(training.get(name)))
+            raise _make_error(path, f"a valid {name!r} in the training state", shortened(training.get(name)))
 
 
 def _check_same(path: Path, expected: Mapping[str, Any], found: Mapping[str, Any], what: str) -> None:
     for name, value in expected.items():
         # The checkpoint interval does not affect the model.
         if name != "every" and found.get(name) != value:
-            raise _other(path, f"{what} {name!r} = {value!r}", repr(found.get(name)))
+            raise _make_error(path, f"{what} {name!r} = {value!r}", repr(found.get(name)))
 
 
-def _other(path: Path, expected: str, found: str) -> FormatError:
+def _make_error(path: Path, expected: str, found: str) -> FormatError:
     message = (
         f"cannot resume training from this checkpoint: expected {expected} (got {found}); choose another"
         " output file or move this one away"
@@ -243,7 +245,7 @@ def _other(path: Path, expected: str, found: str) -> FormatError:
     return FormatError(message, kind=FormatErrorKind.OTHER_CHECKPOINT, path=path)
 
 
-def _batches(captions: int, options: TrainingOptions, begin: int) -> Iterator[NDArray[np.int64]]:
+def _draw_batches(captions: int, options: TrainingOptions, begin: int) -> Iterator[NDArray[np.int64]]:
     """Yield the caption rows of each batch, starting with batch `begin`.
 
     A batch depends only on the seed and its number, so that resumed training uses the same batches.
@@ -255,7 +257,7 @@ def _batches(captions: int, options: TrainingOptions, begin: int) -> Iterator[ND
         yield np.array(list(islice(rows, options.batch)))
 
 
-def _digest(captions: Captions) -> str:
+def _compute_digest(captions: Captions) -> str:
     """Return a fingerprint of the training captions."""
     digest = sha256(np.array(captions.images, dtype=np.int64).tobytes())
     digest.update(captions.tokens.tobytes())

@@ -144,14 +144,14 @@ class _UpDownCell(nn.Module):  # type: ignore[misc]
         h1, c1, h2, c2 = cells
         first, second = regions.cells
         given = torch.cat([vectors, h1, h2], dim=1)
-        h1, c1 = _lstm(torch.addmm(regions.seen, given, first.t()), c1)
+        h1, c1 = _apply_lstm(torch.addmm(regions.seen, given, first.t()), c1)
         given = torch.cat([self._butd_attention(h1, regions), h1, h2], dim=1)
         bias = self._language_lstm_cell.bias_ih + self._language_lstm_cell.bias_hh
-        h2, c2 = _lstm(nn.functional.linear(given, second, bias), c2)
+        h2, c2 = _apply_lstm(nn.functional.linear(given, second, bias), c2)
         return h1, c1, h2, c2
 
 
-def _lstm(gates: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
+def _apply_lstm(gates: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
     """Return the states of an LSTM cell from its gates, which are in PyTorch's order."""
     enter, forget, new, leave = gates.chunk(4, dim=1)
     cell = torch.sigmoid(forget) * cell + torch.sigmoid(enter) * torch.tanh(new)
@@ -212,7 +212,7 @@ class UpDown(nn.Module):  # type: ignore[misc]
     def step(self, tokens: Tensor, regions: Regions, cells: Cells) -> tuple[Tensor, Cells]:
         """Return next-word log-probabilities, one row per caption, and the new states."""
         cells = self._updown_cell(self._embedding_layer(tokens), regions, cells)
-        return torch.log_softmax(self._logits(cells[2]), dim=-1), cells
+        return torch.log_softmax(self._compute_logits(cells[2]), dim=-1), cells
 
     def loss(self, features: Tensor, captions: Tensor) -> Tensor:
         """Return the negative log-likelihood of each caption, including its end token.
@@ -223,7 +223,7 @@ class UpDown(nn.Module):  # type: ignore[misc]
             features: Region features, shape (captions, regions, `sizes.feature`).
             captions: Tokens without start and end, one row per caption, padded with 0.
         """
-        given, wanted = self._with_boundaries(captions)
+        given, wanted = self._add_boundaries(captions)
         regions, vectors = self.regions(features), self._embedding_layer(given)
         cells, hidden = self.start(len(captions)), []
         for place in range(given.shape[1]):
@@ -231,16 +231,16 @@ class UpDown(nn.Module):  # type: ignore[misc]
             hidden.append(cells[2])
         scored = wanted != self.vocabulary.unknown
         # The output layer dominates the cost, so it is applied only to words that contribute to the loss.
-        logits = self._logits(torch.stack(hidden, dim=1)[scored])
+        logits = self._compute_logits(torch.stack(hidden, dim=1)[scored])
         losses = nn.functional.cross_entropy(logits, wanted[scored], reduction="none")
         caption = torch.nonzero(scored)[:, 0]
         return features.new_zeros(len(captions)).index_add(0, caption, losses)
 
-    def _logits(self, hidden: Tensor) -> Tensor:
+    def _compute_logits(self, hidden: Tensor) -> Tensor:
         logits: Tensor = self._output_layer(self._output_projection(hidden))
         return logits
 
-    def _with_boundaries(self, captions: Tensor) -> tuple[Tensor, Tensor]:
+    def _add_boundaries(self, captions: Tensor) -> tuple[Tensor, Tensor]:
         """Return the decoder inputs and targets, with start and end tokens."""
         boundary = captions.new_full((len(captions), 1), self.vocabulary.boundary)
         given = torch.cat([boundary, captions], dim=1)

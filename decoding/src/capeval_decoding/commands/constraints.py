@@ -96,10 +96,10 @@ def run(
             for image, decisions in decided.items()
         }
         write_constraints(constraints, output)
-    render(_grid(decided, forms, dropped=dropped), form, None)
+    render(_make_grid(decided, forms, dropped=dropped), form, None)
 
 
-def _grid(decided: Mapping[ImageId, tuple[Decision, ...]], forms: WordForms, *, dropped: bool) -> Grid:
+def _make_grid(decided: Mapping[ImageId, tuple[Decision, ...]], forms: WordForms, *, dropped: bool) -> Grid:
     from capeval.report import Cell, Grid
 
     rows: list[tuple[Cell, ...]] = []

@@ -94,14 +94,14 @@ def run(
     begun = f", {result.resumed:,} of them in earlier runs" if result.resumed else ""
     lines = [
         f"{len(learned):,} captions, {len(vocabulary):,} words, features of dimension {file.width:,}",
-        *_vector_lines(vectors or [], [] if joined is None else joined.missing),
+        *_format_missing(vectors or [], [] if joined is None else joined.missing),
         f"{result.iterations:,} batches{begun}; loss per caption {result.losses[-1]:.3f}",
         str(output),
     ]
     deliver("".join(f"{line}\n" for line in lines), None)
 
 
-def _vector_lines(
+def _format_missing(
     files: list[Path], missing: list[tuple[str, ...]] | tuple[tuple[str, ...], ...]
 ) -> list[str]:
     return [
