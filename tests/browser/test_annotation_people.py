@@ -124,7 +124,7 @@ def test_the_training_of_who_writes_by_keyboard(
     expect(page.get_by_role("heading", level=1)).to_have_text("Practice")
     visitor.look()
     said = page.locator(".explained").inner_text()
-    for text in ("A cart that was red", "only what the image shows", "a red cart stands in a narrow street"):
+    for text in ("A cart that was red", "only what you can see", "a red cart stands in a narrow street"):
         assert text in said
     picture = page.locator(".explained .picture img")
     expect(picture).to_be_visible()

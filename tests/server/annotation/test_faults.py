@@ -103,7 +103,7 @@ def test_all_workers_are_blocked() -> None:
     (worker,) = join(campaign)
     answer(hold(worker))
     moderation.block(None, worker, "spam")
-    assert assignment.work(worker).why == "You get no more work in this campaign."
+    assert assignment.work(worker).why == "You can no longer take part in this study."
     waiting = progress_of(campaign).waiting
     assert waiting == (
         "Answers that wait for a trusted worker who has not had the item: 1. A trusted worker has at least 20"

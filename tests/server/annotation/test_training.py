@@ -111,7 +111,7 @@ def test_two_tries_with_other_items_and_then_out() -> None:
     texts = [{item.shown["reference"] for item in done.items} for done in (first, second)]
     assert not texts[0] & texts[1]
     assert training.go_on(worker).stage == "screened out"
-    assert "get no more work" in assignment.work(worker).why
+    assert "did not qualify" in assignment.work(worker).why
     with pytest.raises(AssignmentError):
         training.go_on(worker)
     # A block that is lifted is no way around it.

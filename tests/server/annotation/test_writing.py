@@ -342,7 +342,7 @@ def test_the_pages_and_the_api_of_the_training() -> None:
         "No rule was broken.",
     ):
         assert text in page
-    assert "Please describe only what the image shows" in page
+    assert "Describe only what you can see" in page
     tried = program.ask("GET", f"{place}/training")
     assert tried["practice"]
     assert [[each["rule"] for each in item["findings"]] for item in tried["items"]] == [["other-times"], []]

@@ -70,8 +70,10 @@ _NOT_GIVING = {
 _NOT_WORKING = {
     Participation.Stage.INVITED: "Please read the instructions and agree to take part first.",
     Participation.Stage.PAUSED: "Your work is paused until an organizer has reviewed it.",
-    Participation.Stage.BLOCKED: "You get no more work in this campaign.",
-    Participation.Stage.SCREENED_OUT: "Thank you for the training. You get no more work in this campaign.",
+    Participation.Stage.BLOCKED: "You can no longer take part in this study.",
+    Participation.Stage.SCREENED_OUT: (
+        "Thank you for completing the training. Unfortunately you did not qualify for the main study."
+    ),
     Participation.Stage.WITHDREW: "You have withdrawn from this campaign.",
 }
 _TRAINED = "Please read the feedback on your training answers, then continue."

@@ -216,10 +216,11 @@ class RatingTask(_OfACaption):
     )
     choices: ClassVar[Mapping[str, ChoiceQuestion]] = {
         "precision": ChoiceQuestion(
-            label="Precision: is what it says right? 1 nothing, 5 all", labels={each: each for each in _SCALE}
+            label="Precision: how much of the caption is correct? (1 = none, 5 = all)",
+            labels={each: each for each in _SCALE},
         ),
         "recall": ChoiceQuestion(
-            label="Recall: does it say what is important? 1 nothing, 5 all",
+            label="Recall: how much of the important content does it mention? (1 = none, 5 = all)",
             labels={each: each for each in _SCALE},
         ),
         "fluency": ChoiceQuestion(

@@ -298,7 +298,7 @@ _ALL = (
     TextRule(
         name="address",
         level="block",
-        message="Please leave out addresses: '{0}'.",
+        message="Please don't include web or email addresses ('{0}').",
         why="Captions are published. Addresses of sites and people don't describe an image.",
         finds=_matched(_ADDRESS),
     ),
@@ -360,7 +360,7 @@ _ALL = (
     TextRule(
         name="other-times",
         level="hint",
-        message="Please describe only what the image shows, not what happened before or will happen ('{0}').",
+        message="Describe only what you can see, not what happened before or may happen next ('{0}').",
         why="COCO and nocaps ask for this. The past and the future are guesses, which differ between people.",
         finds=_matched(_OTHER_TIMES),
     ),
