@@ -567,7 +567,7 @@ def test_progress_shows_on_a_terminal_alone(files: Path) -> None:
     with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=theirs, env=environment) as process:
         os.close(theirs)
         assert process.stdin is not None
-        for pattern in (rb"Reading \[x\]", rb"Parsing \[captions\].*2,500 of 5,000, [0-9,]+ a second"):
+        for pattern in (rb"Reading \[x\]", rb"Parsing \[captions\].*2,500 of 5,000, [0-9,]+ per second"):
             shown = b""
             while not re.search(pattern, shown):
                 readable, _, _ = select.select([ours], [], [], PATIENCE)
