@@ -470,10 +470,10 @@ def test_the_error_of_an_unknown_kind_lists_the_kinds(write: Write) -> None:
     message = str(refusal(load_references, write("hello")))
     assert FORMATS
     for kind in FORMATS.values():
-        assert (f"{kind.name}, {kind.form}" in message) == (kind.references is not None)
+        assert (kind.name in message) == (kind.references is not None)
     message = str(refusal(load_candidates, write("hello")))
     for kind in FORMATS.values():
-        assert (f"{kind.name}, {kind.form}" in message) == (kind.candidates is not None)
+        assert (kind.name in message) == (kind.candidates is not None)
 
 
 def test_images_without_captions_are_said_to_be(write: Write) -> None:

@@ -135,7 +135,8 @@ def _reject_unsupported(source: Source) -> None:
 def _describe_supported(role: Role) -> str:
     readers = {Role.REFERENCES: "references", Role.CANDIDATES: "candidates"}
     kinds = [kind for kind in _list_formats() if getattr(kind, readers[role]) is not None]
-    return f"supported formats for {role}: " + "; ".join(f"{kind.name}, {kind.form}" for kind in kinds)
+    names = ", ".join(kind.name for kind in kinds)
+    return f"supported formats for {role}: {names}; see docs/reference/formats.md"
 
 
 def _make_unsupported_error(kind: CaptionFormat, role: Role) -> FormatError:
