@@ -86,5 +86,5 @@ def _figure(study: ChoiceStudy) -> Figure:
         curves,
         title="Distribution of classes",
         x_label="Classes, most frequent first",
-        y_label="Share of all counts",
+        y_label="Cumulative share of counts",
     )

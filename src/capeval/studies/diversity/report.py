@@ -120,8 +120,8 @@ def histograms(corpora: Mapping[str, Diversity], objects: Mapping[str, ObjectCou
                 shares = 100 * heights / histogram.sum()
                 panel.plot(x, shares, marker=".", color=COLORS[place % len(COLORS)], label=name)
             panel.set_title(title, loc="left")
-            panel.set_xlabel(f"{title.split()[0].lower()} (the last: {most} or more)")
-            panel.set_ylabel(f"% of {what}")
+            panel.set_xlabel(f"{title.split()[0]} (last point: {most} or more)")
+            panel.set_ylabel(f"Share of {what} (%)")
             panel.legend(frameon=False)
         return figure
 

@@ -160,13 +160,13 @@ def _all_phrases(corpus: ReferenceCorpus, image: ImageId, words: list[str]) -> l
 
 ATTACKS = (
     Attack(name="caption twice", knows="caption", make=_twice),
-    Attack(name="rarest word repeated after it", knows="corpus", make=_rarest_repeated),
+    Attack(name="caption, then its rarest word repeated", knows="corpus", make=_rarest_repeated),
     Attack(name="padded with common words", knows="corpus", make=_padded),
     Attack(name="stuffed with common 4-grams", knows="corpus", make=_stuffed),
-    Attack(name="common 4-grams alone (ignores the image)", knows="corpus", make=_usual_phrases),
+    Attack(name="common 4-grams only (ignores the image)", knows="corpus", make=_usual_phrases),
     Attack(name="3 sure words", knows="references", make=_sure_words),
     Attack(name="3 sure words, repeated to usual length", knows="references", make=_sure_words_repeated),
-    Attack(name="3 sure words, repeated to 4 x that", knows="references", make=_sure_words_long),
+    Attack(name="3 sure words, repeated to 4x usual length", knows="references", make=_sure_words_long),
     Attack(name="sure 4-gram, repeated to usual length", knows="references", make=_sure_phrase),
     Attack(name="8 sure 4-grams, one after the other", knows="references", make=_all_phrases),
 )
