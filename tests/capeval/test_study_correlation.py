@@ -116,8 +116,8 @@ def test_order_alone_decides_rank_correlation() -> None:
     [
         ([1.0, 1.0], [1.0, 2.0], "at least two different scores"),
         ([1.0, 2.0], [3.0, 3.0], "at least two different scores"),
-        ([1.0, 2.0], [3.0], "as many"),
-        ([], [], "as many"),
+        ([1.0, 2.0], [3.0], "equal lengths"),
+        ([], [], "equal lengths"),
         ([1.0, float("nan")], [1.0, 2.0], "finite"),
     ],
 )

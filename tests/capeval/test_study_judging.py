@@ -119,11 +119,11 @@ def test_wrong_answers_are_named() -> None:
         judge(ratings({"a": [[1]]}), "M6")
     twice = Ratings(image_ids=(7, 7), captions=("a", "b"), values=np.ones((2, 1)), systems=("a", "a"))
     with pytest.raises(
-        MismatchError, match=r"'a' must have one caption of an image \(got several of image 7\)"
+        MismatchError, match=r"'a' must have one caption per image \(got several of image 7\)"
     ):
         judge(twice, "M3")
     nobody = Ratings(image_ids=(7,), captions=("a",), values=np.ones((1, 1)))
-    with pytest.raises(MismatchError, match="must say the system"):
+    with pytest.raises(MismatchError, match="must have a system"):
         judge(nobody, "M3")
 
 
@@ -142,7 +142,7 @@ def test_points_are_those_of_the_first_five() -> None:
     ]
     with pytest.raises(OptionError, match="must be M1 and M2 .got M1."):  # noqa: RUF043
         leaderboard_points({"M1": m1})
-    with pytest.raises(MismatchError, match="of the same systems"):
+    with pytest.raises(MismatchError, match="have the same systems"):
         leaderboard_points({"M1": m1, "M2": {"a": 1.0}})
 
 
@@ -204,7 +204,7 @@ def test_metrics_are_correlated_with_systems_by_question_and_release() -> None:
     assert first.coefficients["CIDEr-D"]["tau-b"] == pytest.approx(1)
     assert second.coefficients["CIDEr-D"]["tau-b"] == pytest.approx(-1)
     assert first.coefficients["flat"] is None
-    with pytest.raises(MismatchError, match="systems must have been judged: 'Human', 'a', 'b' and 1 more"):
+    with pytest.raises(MismatchError, match="judged systems: 'Human', 'a', 'b' and 1 more"):
         correlate_systems({"z": {"CIDEr-D": 1.0}}, judged)
     with pytest.raises(MismatchError, match="at least three systems with scores"):
         correlate_systems({name: metrics[name] for name in "ab"}, judged)
@@ -275,10 +275,10 @@ def test_the_command_writes_what_correlation_reads(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("judging", "M9=a.csv"), "arguments must be QUESTION=FILE, each question once, of M1"),
+        (("judging", "M9=a.csv"), "arguments must be QUESTION=FILE, with each question once from M1"),
         (("judging", "M1=a.csv", "M1=b.csv"), "each question once"),
-        (("judging", "M4=a.csv"), "M4 must be given with M3"),
-        (("correlation", "a.json", "human.csv", "b.json", "--against", "CIDEr-D"), "must be without RESULTS"),
+        (("judging", "M4=a.csv"), "M4 requires M3"),
+        (("correlation", "a.json", "human.csv", "b.json", "--against", "CIDEr-D"), "can't be combined with RESULTS"),
     ],
 )
 def test_wrong_arguments_are_named(arguments: tuple[str, ...], message: str) -> None:

@@ -140,7 +140,7 @@ def test_wrong_votes_are_named() -> None:
     silent = [()] * 12
     with pytest.raises(MismatchError, match="got none for pairs 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 2 more"):
         count_pair_votes([pair] * 12, silent)
-    with pytest.raises(OptionError, match="votes on triplets, or votes on pairs and references"):
+    with pytest.raises(OptionError, match="votes on triplets, or votes on pairs with references"):
         study_plan(None, count_pair_votes([pair], [(1,)]), ConsensusOptions())
 
 

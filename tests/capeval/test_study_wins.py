@@ -120,7 +120,7 @@ def test_systems_that_never_met_have_fractions_alone() -> None:
 
 def test_what_has_no_fractions_says_why() -> None:
     same = count_pair_votes([pair(1, "human", "human", "HC")], [[1]])
-    with pytest.raises(MismatchError, match="by the same writer alone"):
+    with pytest.raises(MismatchError, match="only pairs by the same writer"):
         judge_wins(same)
     nameless = count_pair_votes([pair(1, "ours", None)], [[1]])
     with pytest.raises(MismatchError, match="the writers of both captions"):

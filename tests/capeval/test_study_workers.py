@@ -61,12 +61,12 @@ def test_strengths_need_wins_against_each_other() -> None:
     assert is_connected(np.array([[0, 1, 0], [0, 0, 1], [1, 0, 0]]))
     with pytest.raises(MismatchError, match="some systems never win against the others"):
         bradley_terry(never)
-    with pytest.raises(MismatchError, match="square of numbers of at least 0"):
+    with pytest.raises(MismatchError, match="square table of numbers of at least 0"):
         bradley_terry(np.array([[0, -1], [1, 0]]))
 
 
 def test_wrong_answers_are_named() -> None:
-    with pytest.raises(MismatchError, match=r"answer a question once \(got twice 1 by 'a'\)"):
+    with pytest.raises(MismatchError, match=r"answer a question once \(got two answers to 1 by 'a'\)"):
         gathered([(1, "a", "x"), (1, "a", "y")])
     with pytest.raises(MismatchError, match="at least one answer"):
         gathered([])

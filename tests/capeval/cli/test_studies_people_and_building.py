@@ -69,7 +69,7 @@ def test_human_refuses(captions: Path) -> None:
     assert "Invalid value for '--references' / '-k'" in done.stderr
     assert "comma-separated integers, such as 1,5,10 (got 'many')" in done.stderr
     assert "at least 6 captions" in refusal("human", captions, "-k", "5", "-m", "BLEU")
-    assert "'--leave-one-out' must come without '--references'" in refusal(
+    assert "'--leave-one-out' can't be combined with '--references'" in refusal(
         "human", captions, "-k", "2", "--leave-one-out"
     )
 
@@ -90,7 +90,7 @@ def test_words_refuses(captions: Path, tmp_path: Path) -> None:
     assert "at least 6 captions" in refusal("words", captions, "-k", "5")
     assert "must contain cntlist.rev" in refusal("words", captions, "--wordnet", tmp_path)
     both = refusal("words", captions, "--wordnet", tmp_path, "--classes", captions)
-    assert "'--classes' or '--wordnet'" in both
+    assert "'--classes' can't be combined with '--wordnet'" in both
 
 
 def test_choose(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_choose(tmp_path: Path) -> None:
     rows = [(image, label) for image in range(30) for label in range(1 + image % 8)]
     boxes.write_text("ImageID,LabelName\n" + "".join(f"i{image},/m/{label}\n" for image, label in rows))
     shown = output("choose", boxes, "-n", "15", "--sample", "2", "-o", folder)
-    assert "taken for more than six classes" in shown
+    assert "chosen for more than six classes" in shown
     chosen = [row["ImageID"] for row in table(folder / "images.csv")]
     assert len(set(chosen)) == 15
     assert chosen[:6] == ["i6", "i7", "i14", "i15", "i22", "i23"]
@@ -116,4 +116,4 @@ def test_build(captions: Path, tmp_path: Path) -> None:
     assert "all 5 files are unchanged" in output("build", "--verify", version)
     again = refusal("build", captions, plans, "--release", "1.0", "-o", tmp_path / "dataset")
     assert "'version' must be new" in again
-    assert "CAPTIONS, PLANS and '--release' must all be given" in refusal("build", captions)
+    assert "CAPTIONS, PLANS and '--release' are required" in refusal("build", captions)

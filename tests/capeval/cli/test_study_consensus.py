@@ -99,7 +99,7 @@ def test_abstract_is_judged_and_goes_on_after_a_stop(abstract: Path) -> None:
     assert (row["Class"], row["References"]) == ("HC", "1")
     assert [float(row[key]) for key in ("CIDEr", "CIDEr low", "CIDEr high")] == [75.0, 50.0, 100.0]
     # What was made with another seed is refused.
-    with pytest.raises(FormatError, match="of the same data, metrics, options, seed and version"):
+    with pytest.raises(FormatError, match="belongs to other data, metrics, options, seed or version"):
         study(*command, "--seed", 1)
 
 
@@ -151,7 +151,7 @@ def test_wrong_counts_are_named(abstract: Path) -> None:
     refused = RUN.invoke(app, ["study", "consensus", str(abstract), "--counts", "1;2"])
     assert refused.exit_code == 2
     assert "comma-separated integers, such as 1,5,10 (got '1;2')" in refused.output
-    with pytest.raises(MismatchError, match="from 1 to 48 \\(got 49\\)"):
+    with pytest.raises(MismatchError, match="between 1 and 48 \\(got 49\\)"):
         study("consensus", abstract, "--counts", "49", "--draws", 1)
 
 
@@ -183,8 +183,8 @@ def test_triplets_are_planned(tmp_path: Path) -> None:
         assert triplet["reference"] in REFERENCES[pair["image_id"]]
         assert triplet["reference"] not in (triplet["left"], triplet["right"])
     for wrong, message in (
-        ("HC", "numbers of classes"),
-        ("HC=1,HC=2", "each once"),
+        ("HC", "must be CLASS=N"),
+        ("HC=1,HC=2", "with each class once"),
         ("XY=1", "HC, HI"),
     ):
         with pytest.raises(OptionError, match=message):
@@ -297,7 +297,7 @@ def test_pairwise_votes_make_winners(tmp_path: Path) -> None:
         votes.write_text(text)
         with pytest.raises(CapevalError, match=message):
             study("votes", tmp_path, votes, "--pairwise")
-    with pytest.raises(OptionError, match="'--judgments' must go with '--pairwise'"):
+    with pytest.raises(OptionError, match="'--judgments' requires '--pairwise'"):
         study("votes", tmp_path, votes, "--judgments", 3)
 
 
@@ -316,9 +316,9 @@ def test_one_s_own_votes_are_studied(tmp_path: Path) -> None:
     write_captions(captions, {"x": ["a dog", "the dog"], "y": ["two cats"]})
     for arguments, message in (
         (("--pair-votes", pair_votes, "--references", captions), "image 'x' is without a reference"),
-        (("--pair-votes", pair_votes), "'--pair-votes' must go with '--references' or '--votes'"),
-        (("--references", captions), "'--references' and '--complete-only' must go with"),
-        ((), "needs '--votes' or '--pair-votes'"),
+        (("--pair-votes", pair_votes), "'--pair-votes' requires '--references' or '--votes'"),
+        (("--references", captions), "'--references' and '--complete-only' require"),
+        ((), "add '--votes' or '--pair-votes'"),
     ):
         with pytest.raises(CapevalError, match=message):
             study("consensus", tmp_path, *arguments)

@@ -195,7 +195,7 @@ def test_diversity_within_images(files: Path) -> None:
     assert "references" in counted
     assert "image" in refusal(*arguments, "--captions", "9")
     assert "--within-images can't" in refusal(*arguments, "--across-punctuation")
-    assert "are for --within-images" in refusal(*arguments[:-1], "--training", files / "references.json")
+    assert "require --within-images" in refusal(*arguments[:-1], "--training", files / "references.json")
 
 
 def test_figures_need_matplotlib(files: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
