@@ -48,7 +48,7 @@ __all__ = [
 LONGEST_NOTE = 500
 
 
-def _person() -> models.ForeignKey[int | None, int | None]:
+def _account_key() -> models.ForeignKey[int | None, int | None]:
     """Return a reference to an account that survives the deletion of the account.
 
     The rows never change, so a deleted account leaves its number and its name.
@@ -512,7 +512,7 @@ class Review(models.Model):
         OFFENSIVE = "offensive"
 
     response = models.ForeignKey(Response, on_delete=models.PROTECT, related_name="reviews")
-    reviewer = _person()
+    reviewer = _account_key()
     # Name of the reviewer at that time.
     who = models.CharField(max_length=150)
     verdict = models.CharField(max_length=10, choices=Verdict)
@@ -533,10 +533,10 @@ class Exclusion(models.Model):
     )
     response = models.ForeignKey(Response, on_delete=models.PROTECT, null=True, related_name="exclusions")
     reason = models.CharField(max_length=LONGEST_NOTE)
-    person = _person()
+    person = _account_key()
     who = models.CharField(max_length=150)
     time = models.DateTimeField()
-    lifted_person = _person()
+    lifted_person = _account_key()
     lifted_who = models.CharField(max_length=150, blank=True)
     lifted_reason = models.CharField(max_length=LONGEST_NOTE, blank=True)
     lifted = models.DateTimeField(null=True)

@@ -72,7 +72,7 @@ class _UndoneError(Exception):
     """Ends a preview and rolls back its transaction."""
 
 
-def _undo() -> NoReturn:
+def _undo_preview() -> NoReturn:
     raise _UndoneError
 
 
@@ -94,13 +94,13 @@ def make_campaign(user: User | None, path: Path) -> Campaign:
         folder = path.parent / wanted.images
 
         def read_image(name: str) -> bytes:
-            return _inside(folder, name).read_bytes()
+            return _resolve_inside(folder, name).read_bytes()
 
-    with _making(user, wanted, content, read_image) as made:
+    with _create_campaign(user, wanted, content, read_image) as made:
         return made
 
 
-def _inside(folder: Path, name: str) -> Path:
+def _resolve_inside(folder: Path, name: str) -> Path:
     """Return the path of a file in a folder; reject names or links that lead outside."""
     path = (folder / name).resolve()
     if not path.is_relative_to(folder.resolve()):
@@ -116,7 +116,7 @@ def make_from_texts(user: User, texts: Mapping[str, str]) -> Campaign:
         NotFoundError: The user does not organize the campaign's challenge.
     """
     files = {name: text.encode() for name, text in texts.items()}
-    if read_definition(_DEFINITION, _reader(files)).images is not None:
+    if read_definition(_DEFINITION, _make_reader(files)).images is not None:
         raise CampaignError("campaign.images: images cannot be uploaded here; use the command line")
     return make_from_files(user, files)
 
@@ -131,7 +131,7 @@ def make_from_files(user: User, files: Mapping[str, bytes]) -> Campaign:
         NotFoundError: The user does not organize the campaign's challenge.
         OSError: An image can't be stored.
     """
-    with _from_files(user, files) as (made, _):
+    with _create_from_files(user, files) as (made, _):
         return made
 
 
@@ -146,7 +146,7 @@ def preview_files(user: User, files: Mapping[str, bytes]) -> CampaignPreview:
         OSError: An image can't be stored.
     """
     try:
-        with _from_files(user, files) as (made, wanted):
+        with _create_from_files(user, files) as (made, wanted):
             classes = Counter(made.items.filter(is_check=False).values_list("category", flat=True))
             found = CampaignPreview(
                 definition=wanted,
@@ -157,14 +157,16 @@ def preview_files(user: User, files: Mapping[str, bytes]) -> CampaignPreview:
                 classes=dict(sorted(classes.items())) if any(classes) else {},
                 warnings=tuple(trust_warnings(made)),
             )
-            _undo()
+            _undo_preview()
     except _UndoneError:
         return found
 
 
 @contextmanager
-def _from_files(user: User, files: Mapping[str, bytes]) -> Iterator[tuple[Campaign, CampaignDefinition]]:
-    read = _reader(files)
+def _create_from_files(
+    user: User, files: Mapping[str, bytes]
+) -> Iterator[tuple[Campaign, CampaignDefinition]]:
+    read = _make_reader(files)
     wanted = read_definition(_DEFINITION, read)
     if wanted.challenge is None:
         if not makes_challenges(user):
@@ -172,11 +174,11 @@ def _from_files(user: User, files: Mapping[str, bytes]) -> Iterator[tuple[Campai
     else:
         organized(user, wanted.challenge)
     lines = read(wanted.items).splitlines()
-    with _making(user, wanted, lines, None if wanted.images is None else read) as made:
+    with _create_campaign(user, wanted, lines, None if wanted.images is None else read) as made:
         yield made, wanted
 
 
-def _reader(files: Mapping[str, bytes]) -> Callable[[str], bytes]:
+def _make_reader(files: Mapping[str, bytes]) -> Callable[[str], bytes]:
     def read(name: str) -> bytes:
         if name not in files:
             raise CampaignError(f"missing file {name!r}")
@@ -186,7 +188,7 @@ def _reader(files: Mapping[str, bytes]) -> Callable[[str], bytes]:
 
 
 @contextmanager
-def _making(
+def _create_campaign(
     user: User | None,
     wanted: CampaignDefinition,
     lines: Sequence[bytes],
@@ -194,7 +196,7 @@ def _making(
 ) -> Iterator[Campaign]:
     """Create a campaign; an error in the context rolls the creation back."""
     with taking_back() as stored, transaction.atomic():
-        made = _made(wanted)
+        made = _insert_campaign(wanted)
         if user is not None:
             made.organizers.add(user)
         lines = [*lines, *wanted.quiz]
@@ -206,7 +208,7 @@ def _making(
         yield made
 
 
-def _made(wanted: CampaignDefinition) -> Campaign:
+def _insert_campaign(wanted: CampaignDefinition) -> Campaign:
     challenge = None
     if wanted.challenge is not None:
         challenge = Challenge.objects.filter(slug=wanted.challenge).first()
@@ -244,7 +246,7 @@ def add_items(campaign: Campaign, items: Iterable[ItemDefinition], answers: int)
     images = dict(campaign.images.values_list("name", "pk"))
     number = 0
     found = iter(items)
-    while rows := [_row(campaign, item, images, groups, answers) for item in islice(found, _AT_ONCE)]:
+    while rows := [_build_item(campaign, item, images, groups, answers) for item in islice(found, _AT_ONCE)]:
         for row in rows:
             row.rank = rng.getrandbits(31)
         Item.objects.bulk_create(rows)
@@ -278,7 +280,7 @@ def _add_slots(campaign: Campaign, answers: int) -> None:
         )
 
 
-def _row(
+def _build_item(
     campaign: Campaign, item: ItemDefinition, images: dict[str, int], groups: dict[str, int], answers: int
 ) -> Item:
     if item.image and item.image not in images:

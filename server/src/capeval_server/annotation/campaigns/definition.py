@@ -36,7 +36,7 @@ _LONGEST_KEY, _LONGEST_CATEGORY = 100, 50
 LONGEST_MARKDOWN = 100_000
 
 
-class _About(BaseModel):
+class _CampaignPart(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     slug: Name
@@ -123,21 +123,21 @@ def read_definition(name: str, read: Callable[[str], bytes]) -> CampaignDefiniti
         CampaignError: The definition is invalid.
         OSError: A file can't be read.
     """
-    content = _toml(name, read)
+    content = _parse_toml(name, read)
     _check_parts(name, content)
     try:
-        about = _About.model_validate(content.get("campaign", {}))
+        about = _CampaignPart.model_validate(content.get("campaign", {}))
         task = task_named(about.kind)
-        options = CampaignOptions.of_kind(about.kind, **_table(name, content, "settings"))
-        rules = _table(name, content, "rules")
+        options = CampaignOptions.of_kind(about.kind, **_get_table(name, content, "settings"))
+        rules = _get_table(name, content, "rules")
         if rules and not task.written:
             raise CampaignError(f"{name}: rules require a task type that collects captions")
         rules = {**task.text_rules.get(about.text or "", {}), **rules}
         RuleSettings.stored(rules)
-        instructions = _instructions(read, about, task)
-        quiz = _quiz(about, task)
+        instructions = _read_instructions(read, about, task)
+        quiz = _get_quiz(about, task)
     except ValidationError as error:
-        place = "campaign" if error.title == _About.__name__ else "settings"
+        place = "campaign" if error.title == _CampaignPart.__name__ else "settings"
         problems = [".".join((place, *map(str, one["loc"]))) + f": {one['msg']}" for one in error.errors()]
         raise CampaignError(f"{name}: {'; '.join(problems)}") from None
     except (OptionError, CaptionError) as error:
@@ -148,7 +148,7 @@ def read_definition(name: str, read: Callable[[str], bytes]) -> CampaignDefiniti
         kind=task,
         challenge=about.challenge,
         instructions=instructions,
-        consent=_text(read, about.consent) if about.consent else template_consent(),
+        consent=_read_text(read, about.consent) if about.consent else template_consent(),
         options=options,
         rules=rules,
         items=about.items,
@@ -167,11 +167,11 @@ def read_rules(name: str, content: bytes) -> dict[str, Any]:
     Raises:
         CampaignError: The part is missing or invalid.
     """
-    found = _toml(name, lambda _: content)
+    found = _parse_toml(name, lambda _: content)
     _check_parts(name, found)
     if "rules" not in found:
         raise CampaignError(f"{name}: missing part 'rules'")
-    return _table(name, found, "rules")
+    return _get_table(name, found, "rules")
 
 
 def _check_parts(name: str, content: Mapping[str, Any]) -> None:
@@ -188,7 +188,7 @@ def read_panel(name: str, read: Callable[[str], bytes]) -> dict[str, Any]:
         CampaignError: The file is not TOML, or the key set is not JSON.
         OSError: A file can't be read.
     """
-    content = _toml(name, read)
+    content = _parse_toml(name, read)
     signed = content.get("signed")
     if isinstance(signed, dict) and isinstance(signed.get("keys"), str):
         try:
@@ -198,29 +198,29 @@ def read_panel(name: str, read: Callable[[str], bytes]) -> dict[str, Any]:
     return content
 
 
-def _toml(name: str, read: Callable[[str], bytes]) -> dict[str, Any]:
+def _parse_toml(name: str, read: Callable[[str], bytes]) -> dict[str, Any]:
     try:
         return tomllib.loads(read(name).decode())
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise CampaignError(f"{name} must be TOML in UTF-8 ({error})") from None
 
 
-def _table(name: str, content: Mapping[str, Any], part: str) -> dict[str, Any]:
+def _get_table(name: str, content: Mapping[str, Any], part: str) -> dict[str, Any]:
     found = content.get(part, {})
     if not isinstance(found, dict):
         raise CampaignError(f"{name}: {part} must be a table (got {found!r})")
     return found
 
 
-def _instructions(read: Callable[[str], bytes], about: _About, task: TaskType) -> str:
+def _read_instructions(read: Callable[[str], bytes], about: _CampaignPart, task: TaskType) -> str:
     if about.instructions is not None:
         if about.text is not None:
             raise CampaignError("campaign.text and campaign.instructions cannot be combined")
-        return _text(read, about.instructions)
+        return _read_text(read, about.instructions)
     return template_text(about.text or task.texts[0])
 
 
-def _quiz(about: _About, task: TaskType) -> Sequence[bytes]:
+def _get_quiz(about: _CampaignPart, task: TaskType) -> Sequence[bytes]:
     if about.quiz is None:
         return ()
     if not task.written:
@@ -228,7 +228,7 @@ def _quiz(about: _About, task: TaskType) -> Sequence[bytes]:
     return quiz_lines(about.quiz)
 
 
-def _text(read: Callable[[str], bytes], name: str) -> str:
+def _read_text(read: Callable[[str], bytes], name: str) -> str:
     return read_markdown(name, read(name))
 
 
@@ -263,9 +263,9 @@ def read_items(name: str, lines: Iterable[bytes], task: TaskType) -> Iterator[It
         if not line.strip():
             continue
         try:
-            item = _item(json.loads(line), task)
+            item = _parse_item(json.loads(line), task)
         except (ValueError, RecursionError) as error:
-            raise CampaignError(f"{name}, line {number}: {_reason(error)}") from None
+            raise CampaignError(f"{name}, line {number}: {_format_reason(error)}") from None
         if item.key in known:
             raise CampaignError(f"{name}, line {number}: duplicate 'key' {item.key!r}; keys must be unique")
         known.add(item.key)
@@ -274,17 +274,17 @@ def read_items(name: str, lines: Iterable[bytes], task: TaskType) -> Iterator[It
         raise CampaignError(f"{name}: the file contains no items")
 
 
-def _reason(error: Exception) -> str:
+def _format_reason(error: Exception) -> str:
     return str(error) if isinstance(error, CampaignError) else f"an item must be a JSON object ({error})"
 
 
-def _item(raw: object, task: TaskType) -> ItemDefinition:
+def _parse_item(raw: object, task: TaskType) -> ItemDefinition:
     if not isinstance(raw, dict):
         raise CampaignError(f"an item must be a JSON object (got {type(raw).__name__})")
-    key = _short("key", raw.get("key"), _LONGEST_KEY)
+    key = _parse_short_text("key", raw.get("key"), _LONGEST_KEY)
     is_quiz = QUIZ.name in raw and bool(task.written)
     task = QUIZ if is_quiz else task
-    image = _short("image", raw["image"], 200) if "image" in raw else ""
+    image = _parse_short_text("image", raw["image"], 200) if "image" in raw else ""
     if bool(image) != task.needs_image:
         needs = "must" if task.needs_image else "must not"
         raise CampaignError(f"{key}: an item of the task type {task.name} {needs} have an 'image'")
@@ -293,21 +293,23 @@ def _item(raw: object, task: TaskType) -> ItemDefinition:
         payload = task.payload(rest)
     except CampaignError as error:
         raise CampaignError(f"{key}: {error}") from None
-    training = _training(key, raw, task)
+    training = _parse_training(key, raw, task)
     return ItemDefinition(
         training=training,
         is_quiz=is_quiz,
         explanation=checked_text("explanation", raw["explanation"]) if "explanation" in raw else "",
         key=key,
         image=image,
-        group=_short("group", raw["group"], _LONGEST_KEY) if "group" in raw else "",
-        category=_short("category", raw["category"], _LONGEST_CATEGORY) if "category" in raw else "",
+        group=_parse_short_text("group", raw["group"], _LONGEST_KEY) if "group" in raw else "",
+        category=_parse_short_text("category", raw["category"], _LONGEST_CATEGORY)
+        if "category" in raw
+        else "",
         payload=payload,
-        expected=_expected(key, raw["expected"], task, payload) if "expected" in raw else {},
+        expected=_parse_expected(key, raw["expected"], task, payload) if "expected" in raw else {},
     )
 
 
-def _training(key: str, raw: Mapping[str, Any], task: TaskType) -> bool:
+def _parse_training(key: str, raw: Mapping[str, Any], task: TaskType) -> bool:
     found = raw.get("training", False)
     if not isinstance(found, bool):
         raise CampaignError(f"{key}: 'training' must be true or false (got {found!r})")
@@ -320,7 +322,7 @@ def _training(key: str, raw: Mapping[str, Any], task: TaskType) -> bool:
     return found
 
 
-def _expected(key: str, value: object, task: TaskType, payload: Mapping[str, Any]) -> dict[str, Any]:
+def _parse_expected(key: str, value: object, task: TaskType, payload: Mapping[str, Any]) -> dict[str, Any]:
     must = f"{key}: 'expected' must be a JSON object: an answer in terms of the item"
     if not isinstance(value, Mapping) or not value:
         raise CampaignError(must)
@@ -331,7 +333,7 @@ def _expected(key: str, value: object, task: TaskType, payload: Mapping[str, Any
     return dict(value)
 
 
-def _short(name: str, value: object, most: int) -> str:
+def _parse_short_text(name: str, value: object, most: int) -> str:
     value = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
     if not isinstance(value, str) or not 0 < len(value) <= most or not value.isprintable():
         raise CampaignError(f"{name!r} must be a printable text of 1 to {most} characters (got {value!r})")

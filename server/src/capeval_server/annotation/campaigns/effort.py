@@ -129,14 +129,14 @@ def measured_agreement(campaign: Campaign) -> Agreement | None:
     for item, choice in newest.values():
         votes.setdefault(item, []).append(int(choice in task.result.yes))
     if ends_by_pair(campaign, options_of(campaign)):
-        votes = _of_pairs(campaign, votes)
+        votes = _group_by_pair(campaign, votes)
     try:
         return estimated_agreement(list(votes.values()))
     except MismatchError:
         return None
 
 
-def _of_pairs(campaign: Campaign, votes: dict[int, list[int]]) -> dict[int, list[int]]:
+def _group_by_pair(campaign: Campaign, votes: dict[int, list[int]]) -> dict[int, list[int]]:
     """Return the majorities of the items' answers, 1 or 0, by pair; ties are omitted."""
     of_pairs: dict[str | int, list[int]] = {}
     for key, group in items_of(campaign).filter(pk__in=votes).values_list("pk", "group"):

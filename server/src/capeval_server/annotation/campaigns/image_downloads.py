@@ -91,13 +91,13 @@ def read_addresses(name: str, content: bytes) -> list[ImageDownload]:
             raise CampaignError(
                 f"{name}, line {line}: duplicate 'image' {image!r}; file names must be unique"
             )
-        if problem := _problem_of(address):
+        if problem := _find_problem(address):
             raise CampaignError(f"{name}, line {line}: 'address' {problem}")
         wanted[image] = ImageDownload(name=image, address=address)
     return list(wanted.values())
 
 
-def _problem_of(address: str) -> str:
+def _find_problem(address: str) -> str:
     if not address.isprintable() or " " in address or len(address) > _LONGEST_ADDRESS:
         return f"must be a URL of at most {_LONGEST_ADDRESS:,} characters"
     if not address.startswith("https://"):
@@ -125,7 +125,7 @@ def fetch_images(wanted: Sequence[ImageDownload], folder: Path) -> Iterator[Imag
             yield ImageDownloadResult(name=one.name, outcome="there already")
             continue
         try:
-            content = _content(one.address)
+            content = _download(one.address)
             check_picture(one.name, content)
         except CampaignError as error:
             yield ImageDownloadResult(
@@ -147,7 +147,7 @@ def summary(found: Sequence[ImageDownloadResult]) -> str:
     return "; ".join(f"{name}: {counts[name]}" for name in ("fetched", "there already", "failed"))
 
 
-def _content(address: str) -> bytes:
+def _download(address: str) -> bytes:
     """Download the content at a URL. Redirects are validated like the URL itself.
 
     Raises:
@@ -157,10 +157,10 @@ def _content(address: str) -> bytes:
     deadline = time.monotonic() + _SECONDS
     for _ in range(_MOST_REDIRECTS + 1):
         # The query of a URL may be a secret, so messages don't contain it.
-        if problem := _problem_of(address):
+        if problem := _find_problem(address):
             raise HostUnreachableError(f"the address of {urlsplit(address).hostname} {problem}")
         connection = safe_client.opened(address, deadline - time.monotonic())
-        with _until(connection, deadline):
+        with _end_at(connection, deadline):
             connection.request(
                 "GET",
                 safe_client.target_of(address),
@@ -191,7 +191,7 @@ def _read(answer: http.client.HTTPResponse, deadline: float) -> bytes:
 
 
 @contextmanager
-def _until(connection: safe_client.PublicHTTPConnection, deadline: float) -> Iterator[None]:
+def _end_at(connection: safe_client.PublicHTTPConnection, deadline: float) -> Iterator[None]:
     """End a connection at a deadline, even if its host still sends single bytes."""
     late = threading.Event()
 

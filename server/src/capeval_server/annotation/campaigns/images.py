@@ -54,7 +54,7 @@ def add_images(
         if digest in known:
             raise CampaignError(f"{name}: the image is the same as {known[digest]}")
         known[digest] = name
-        picture = _picture(name, content)
+        picture = _load_picture(name, content)
         files = {size: _store(digest, size, picture, stored) for size in (SMALL, LARGE)}
         rows.append(
             Image(
@@ -80,10 +80,10 @@ def check_picture(name: str, content: bytes) -> None:
     Raises:
         CampaignError: The image is not accepted.
     """
-    _picture(name, content)
+    _load_picture(name, content)
 
 
-def _picture(name: str, content: bytes) -> Picture:
+def _load_picture(name: str, content: bytes) -> Picture:
     """Return the first frame of an image, upright and without metadata."""
     from PIL import Image as Pillow
     from PIL import ImageOps, UnidentifiedImageError

@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 _State = Campaign.State
-_WAYS: dict[str, tuple[str, ...]] = {
+_TRANSITIONS: dict[str, tuple[str, ...]] = {
     _State.DRAFT: (_State.PILOT, _State.OPEN),
     _State.PILOT: (_State.OPEN, _State.DRAFT),
     _State.OPEN: (_State.PAUSED, _State.CLOSING, _State.CLOSED),
@@ -96,8 +96,8 @@ def change_state(user: User | None, campaign: Campaign, state: str, *, reason: s
     with held(campaign) as now:
         if state == now.state:
             return now
-        if state not in _WAYS[now.state]:
-            ways = " or ".join(_WAYS[now.state])
+        if state not in _TRANSITIONS[now.state]:
+            ways = " or ".join(_TRANSITIONS[now.state])
             raise CampaignError(f"a campaign that is {now.state} can only become {ways} (got {state!r})")
         if now.state == _State.CLOSED and not reason.strip():
             raise CampaignError("'reason' is required to reopen a closed campaign")
@@ -175,11 +175,11 @@ def set_quality(user: User | None, campaign: Campaign, changes: Mapping[str, Any
         if changed:
             now.settings = after
             now.save(update_fields=["settings"])
-            record(user, now.challenge, f"{_quality_of(now)}{', '.join(changed)}")
+            record(user, now.challenge, f"{_quality_prefix(now)}{', '.join(changed)}")
     return now
 
 
-def _quality_of(campaign: Campaign) -> str:
+def _quality_prefix(campaign: Campaign) -> str:
     return f"changed the quality settings of the campaign {campaign.slug}: "
 
 
@@ -188,10 +188,10 @@ def quality_changes(campaign: Campaign) -> list[Action]:
 
     The `what` of each contains the old and the new values.
     """
-    rows = Action.objects.filter(challenge=campaign.challenge, what__startswith=_quality_of(campaign))
+    rows = Action.objects.filter(challenge=campaign.challenge, what__startswith=_quality_prefix(campaign))
     found = list(rows.order_by("-time", "-pk"))
     for one in found:
-        one.what = one.what.removeprefix(_quality_of(campaign))
+        one.what = one.what.removeprefix(_quality_prefix(campaign))
     return found
 
 

@@ -146,7 +146,7 @@ def pace_of(campaign: Campaign) -> Pace:
     to_go = slots.filter(filled_by=None).count()
     counted = Response.objects.filter(item__campaign=campaign, filled_slot__isnull=False)
     by_day = counted.annotate(day=_DAY).values_list("day").order_by("day")
-    recent, hours = _recent(counted)
+    recent, hours = _count_recent(counted)
     work = Response.objects.filter(item__campaign=campaign, item__is_training=False)
     timed = work.filter(events__has_key="seconds").order_by("-pk")
     seconds = [events["seconds"] for events in timed.values_list("events", flat=True)[:_TIMED]]
@@ -155,13 +155,13 @@ def pace_of(campaign: Campaign) -> Pace:
         to_go=to_go,
         recent=recent,
         recent_hours=hours,
-        days_left=_days_left(to_go, recent, hours),
+        days_left=_estimate_days_left(to_go, recent, hours),
         seconds=float(median(seconds)) if seconds else None,
         timed=len(seconds),
     )
 
 
-def _recent(counted: QuerySet[Response]) -> tuple[int, int]:
+def _count_recent(counted: QuerySet[Response]) -> tuple[int, int]:
     """Return the number of recent answers, and the hours since the first of them."""
     now = database_time()
     late = counted.filter(received__gt=now - timedelta(days=PACE_DAYS))
@@ -172,7 +172,7 @@ def _recent(counted: QuerySet[Response]) -> tuple[int, int]:
     return late.count(), hours if hours < _DAY_HOURS else _DAY_HOURS * ceil(hours / _DAY_HOURS)
 
 
-def _days_left(to_go: int, recent: int, hours: int) -> float | None:
+def _estimate_days_left(to_go: int, recent: int, hours: int) -> float | None:
     if recent < FEWEST_TO_FORECAST:
         return None
     days = to_go * hours / recent / _DAY_HOURS
@@ -188,13 +188,13 @@ def progress_of(campaign: Campaign) -> CampaignProgress:
     numbers = slots.aggregate(counted=Count("filled_by"), wanted=Count("pk"))
     unfinished = slots.filter(filled_by=None).values("item").distinct().count()
     workers = [one for one in campaign.participations.all() if one.stage != Participation.Stage.INVITED]
-    trusted = [one for one in workers if _works(one) and is_trusted(one, options)]
+    trusted = [one for one in workers if _is_working(one) and is_trusted(one, options)]
     number = items.count()
     return CampaignProgress(
         state=campaign.state,
         items=number,
         finished=number - unfinished,
-        ended=_ended(campaign, options),
+        ended=_count_ended(campaign, options),
         wanted=numbers["wanted"],
         counted=numbers["counted"],
         held=Assignment.objects.filter(item__campaign=campaign, state=Assignment.State.HELD).count(),
@@ -202,12 +202,14 @@ def progress_of(campaign: Campaign) -> CampaignProgress:
         trusted=len(trusted),
         to_review=queue(campaign).count(),
         reported=items.filter(held=True).count(),
-        checks_out=_checks_out(campaign),
-        waiting=tuple(_waiting(campaign, options, [one for one in workers if _works(one)], trusted)),
+        checks_out=_count_held_checks(campaign),
+        waiting=tuple(
+            _explain_waiting(campaign, options, [one for one in workers if _is_working(one)], trusted)
+        ),
     )
 
 
-def _ended(campaign: Campaign, options: CampaignOptions) -> int:
+def _count_ended(campaign: Campaign, options: CampaignOptions) -> int:
     if not (options.curtail or options.confidence):
         return 0
     slots = Count("slots", filter=Q(slots__closed=False))
@@ -215,15 +217,15 @@ def _ended(campaign: Campaign, options: CampaignOptions) -> int:
     return ended.alias(given=slots).filter(given__lt=options.answers).count()
 
 
-def _checks_out(campaign: Campaign) -> int:
+def _count_held_checks(campaign: Campaign) -> int:
     return campaign.items.filter(is_check=True, is_training=False, repeats=None, held=True).count()
 
 
-def _works(participation: Participation) -> bool:
+def _is_working(participation: Participation) -> bool:
     return participation.stage == Participation.Stage.WORKING
 
 
-def _waiting(
+def _explain_waiting(
     campaign: Campaign, options: CampaignOptions, workers: list[Participation], trusted: list[Participation]
 ) -> list[str]:
     """Return the reasons why no worker can be assigned the remaining items.
@@ -241,7 +243,7 @@ def _waiting(
         reasons.append(f"Workers paused for failed checks until their answers are reviewed: {paused:,}.")
     if found["reported"]:
         reasons.append(f"Items on hold after reports or by an organizer: {found['reported']:,}.")
-    checks = _checks_out(campaign)
+    checks = _count_held_checks(campaign)
     if checks:
         reasons.append(f"Checks on hold, for the reasons in the list of items: {checks:,}.")
     if found["for_trusted"] and not any(candidates(one, "free_trusted").exists() for one in trusted):

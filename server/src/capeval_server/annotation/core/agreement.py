@@ -143,17 +143,17 @@ def agreements_of(campaign: Campaign) -> list[QuestionAgreement]:
         answer = dict(zip(task.choices, choices, strict=True))
         answers.setdefault(category, {}).setdefault(item, []).append(answer)
     found = [
-        _agreement(task, category, question, list(items.values()))
+        _measure_agreement(task, category, question, list(items.values()))
         for category, items in sorted(answers.items())
         for question in task.choices
     ]
     if len(answers) > 1:
         every = [item for items in answers.values() for item in items.values()]
-        found += [_agreement(task, "all", question, every) for question in task.choices]
+        found += [_measure_agreement(task, "all", question, every) for question in task.choices]
     return found
 
 
-def _agreement(
+def _measure_agreement(
     task: TaskType, category: str, question: str, items: Sequence[Sequence[Mapping[str, str]]]
 ) -> QuestionAgreement:
     chosen = [[answer[question] for answer in answers] for answers in items if len(answers) > 1]

@@ -51,7 +51,7 @@ class OptionGroup:
 class _Template(Formatter):
     def format_field(self, value: Any, format_spec: str) -> str:
         if format_spec == "time":
-            return _duration(value)
+            return _format_duration(value)
         is_noun = format_spec.replace(" ", "").isalpha()
         return counted(value, format_spec) if is_noun else format(value, format_spec)
 
@@ -76,7 +76,7 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def _duration(seconds: int) -> str:
+def _format_duration(seconds: int) -> str:
     if seconds % 3600 == 0:
         return counted(seconds // 3600, "hour")
     return counted(seconds // 60, "minute") if seconds % 60 == 0 else counted(seconds, "second")

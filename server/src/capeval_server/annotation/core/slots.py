@@ -170,11 +170,13 @@ def _open_slots(
         campaign: Their campaign.
         options: Options of the campaign.
     """
-    slots = _slots_in_order(loaded)
+    slots = _load_slots(loaded)
     over: frozenset[int] = frozenset()
     if options.curtail or options.confidence:
-        kept = {item: _votes(one.answer for one in found[: options.answers]) for item, found in slots.items()}
-        over = _ended(campaign, kept, {item: found[0].group for item, found in slots.items()}).items
+        kept = {
+            item: _get_votes(one.answer for one in found[: options.answers]) for item, found in slots.items()
+        }
+        over = _find_ended(campaign, kept, {item: found[0].group for item, found in slots.items()}).items
     changed, added = [], []
     # Only items with slots: checks have none and must not get any.
     for item in sorted(keys & slots.keys()):
@@ -193,7 +195,7 @@ def _open_slots(
     return {slot.item_id for slot in (*changed, *added)}
 
 
-def _slots_in_order(items: Iterable[int]) -> dict[int, list[Any]]:
+def _load_slots(items: Iterable[int]) -> dict[int, list[Any]]:
     """Return the slots of items, with `answer`, `group` and `is_held`.
 
     The slots of an item are in the order in which they are kept: filled ones, held ones, open ones.
@@ -236,14 +238,14 @@ def ended(campaign: Campaign) -> EarlyStoppedItems:
     filled = Slot.objects.filter(item__in=campaign.items.filter(is_check=False), filled_by__isnull=False)
     for item, answer in filled.values_list("item_id", "filled_by__answer") if groups else ():
         answers[item].append(answer)
-    return _ended(campaign, {item: _votes(given) for item, given in answers.items()}, groups)
+    return _find_ended(campaign, {item: _get_votes(given) for item, given in answers.items()}, groups)
 
 
-def _votes(answers: Iterable[Mapping[str, str] | None]) -> list[int]:
+def _get_votes(answers: Iterable[Mapping[str, str] | None]) -> list[int]:
     return [PAIR_CHOICES[answer["choice"]] for answer in answers if answer is not None]
 
 
-def _ended(
+def _find_ended(
     campaign: Campaign, votes: Mapping[int, Sequence[int]], groups: Mapping[int, str]
 ) -> EarlyStoppedItems:
     """Return the items and pairs that have ended.
@@ -264,7 +266,9 @@ def _ended(
     sure = [
         of_pair
         for of_pair in pairs.values()
-        if is_confident(_on_pair(campaign, [votes[one] for one in of_pair]), level=level, least=least)
+        if is_confident(
+            _count_pair_votes(campaign, [votes[one] for one in of_pair]), level=level, least=least
+        )
     ]
     return EarlyStoppedItems(
         items=frozenset(decided.union(*sure)),
@@ -273,7 +277,7 @@ def _ended(
     )
 
 
-def _on_pair(campaign: Campaign, answers: Sequence[Sequence[int]]) -> list[int]:
+def _count_pair_votes(campaign: Campaign, answers: Sequence[Sequence[int]]) -> list[int]:
     """Return the votes on a pair, given the answers to each of its items.
 
     Answers to the same triplet are not independent of each other, so a triplet has one vote, once its

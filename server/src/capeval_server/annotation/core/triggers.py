@@ -16,7 +16,7 @@ __all__ = ["expected", "install", "present"]
 
 # The models whose rows are never deleted, and the columns that may change under a condition in terms of `OLD`
 # and `NEW`, while all other columns remain the same. None: the rows never change.
-_KEPT: dict[str, tuple[tuple[str, ...], str] | None] = {
+_PROTECTED: dict[str, tuple[tuple[str, ...], str] | None] = {
     "CheckResult": None,
     "Exclusion": (
         ("lifted", "lifted_person_id", "lifted_who", "lifted_reason"),
@@ -36,14 +36,14 @@ _KEPT: dict[str, tuple[tuple[str, ...], str] | None] = {
     "TextVersion": None,
 }
 # The mutable columns of an item.
-_ITEM = ("held", "held_reason", "checks_looked_at", "up_next", "free", "free_trusted")
+_MUTABLE_ITEM_COLUMNS = ("held", "held_reason", "checks_looked_at", "up_next", "free", "free_trusted")
 
 
-def _rules() -> dict[str, tuple[str, bool]]:
+def _list_rules() -> dict[str, tuple[str, bool]]:
     """Return the condition for changes, and whether rows can be deleted, by table."""
     same = "IS NOT DISTINCT FROM" if connection.vendor == "postgresql" else "IS"
     found = {}
-    for name, allowed in {**_KEPT, "Item": (_ITEM, "TRUE")}.items():
+    for name, allowed in {**_PROTECTED, "Item": (_MUTABLE_ITEM_COLUMNS, "TRUE")}.items():
         model: Any = apps.get_model("annotation", name)
         columns = [field.column for field in model._meta.local_concrete_fields]
         condition = "FALSE"
@@ -58,7 +58,7 @@ def expected() -> set[str]:
     """Return the names of all required triggers."""
     return {
         f"{table}_{event}"
-        for table, (_, deletes) in _rules().items()
+        for table, (_, deletes) in _list_rules().items()
         for event in (["kept"] if deletes else ["kept", "not_deleted"])
     }
 
@@ -84,12 +84,14 @@ def install(**_: object) -> None:
         # The tables are of an earlier version and may lack columns.
         return
     with connection.cursor() as cursor:
-        for table, (condition, deletes) in _rules().items():
-            for statement in _statements(connection, table, condition, deletes=deletes):
+        for table, (condition, deletes) in _list_rules().items():
+            for statement in _build_statements(connection, table, condition, deletes=deletes):
                 cursor.execute(statement)
 
 
-def _statements(database: BaseDatabaseWrapper, table: str, condition: str, *, deletes: bool) -> list[str]:
+def _build_statements(
+    database: BaseDatabaseWrapper, table: str, condition: str, *, deletes: bool
+) -> list[str]:
     changed = f"rows of {table} are never changed"
     deleted = f"rows of {table} are never deleted"
     if database.vendor == "postgresql":

@@ -90,13 +90,13 @@ def is_judged(challenge: Challenge) -> bool:
     return Release.objects.filter(campaign__challenge=challenge, campaign__kind__in=kinds).exists()
 
 
-def _questions() -> dict[str, Question]:
+def _get_questions() -> dict[str, Question]:
     """Return the questions of all task types by name; the library's come first."""
     added = (question for task in TASKS.values() for question in task.result.questions)
     return {**QUESTIONS, **{question.name: question for question in added}}
 
 
-def _shown(columns: list[HumanScoreColumn]) -> list[HumanScoreColumn]:
+def _filter_shown(columns: list[HumanScoreColumn]) -> list[HumanScoreColumn]:
     """Omit columns that need another column that is missing, such as M4 without M3."""
     results = [task.result for task in TASKS.values() if isinstance(task.result, RatingResult)]
     needed = {rated.question.name: rated.shown_with for result in results for rated in result.rated}
@@ -110,9 +110,9 @@ def columns_of(challenge: Challenge) -> tuple[HumanScoreColumn, ...]:
     rows = Release.objects.filter(campaign__challenge=challenge, campaign__kind__in=judgment_kinds())
     for release in rows.select_related("campaign").order_by("time", "pk"):
         releases[release.campaign_id] = release
-    columns = [column for release in releases.values() for column in _columns(release)]
-    shown = _shown(columns)
-    order = list(_questions())
+    columns = [column for release in releases.values() for column in _load_columns(release)]
+    shown = _filter_shown(columns)
+    order = list(_get_questions())
     # After adaptive sampling, strengths come before shares of wins, which are not comparable.
     if any(column.is_chosen for column in shown):
         order.remove(WINS.name)
@@ -124,7 +124,7 @@ def columns_of(challenge: Challenge) -> tuple[HumanScoreColumn, ...]:
     )
 
 
-def _columns(release: Release) -> list[HumanScoreColumn]:
+def _load_columns(release: Release) -> list[HumanScoreColumn]:
     folder = folder_of(release)
     # There are no scores if the triplets or pairs compared only one system, or covered too few images.
     if not (folder / "human.csv").exists():
@@ -136,7 +136,7 @@ def _columns(release: Release) -> list[HumanScoreColumn]:
     tied = [each for each in differences if each.p_value >= LEVEL]
     excluded = changed_since(release)
     manifest = json.loads((folder / "manifest.json").read_bytes())
-    found, questions = [], _questions()
+    found, questions = [], _get_questions()
     for question in dict.fromkeys(score.question for score in scores):
         of_question = {score.system: score for score in scores if score.question == question}
         found.append(
@@ -149,14 +149,14 @@ def _columns(release: Release) -> list[HumanScoreColumn]:
                 tied={each.system: each.next for each in tied if each.question == question},
                 missing=tuple(name for name in (HUMAN, RANDOM) if name not in of_question),
                 excluded=excluded,
-                stopped=_stopped(manifest),
+                stopped=_describe_stopping(manifest),
                 is_chosen=bool(manifest.get("next_pairs")),
             )
         )
     return found
 
 
-def _stopped(manifest: Mapping[str, Any]) -> str:
+def _describe_stopping(manifest: Mapping[str, Any]) -> str:
     """Return a note on early stopping from a manifest; older manifests have less data."""
     confidence = manifest.get("confidence")
     if confidence:
@@ -181,11 +181,11 @@ def rows_of(columns: tuple[HumanScoreColumn, ...]) -> tuple[HumanScoreRow, ...]:
         for system in sorted(column.scores, key=lambda name: -column.scores[name].value)
     )
     return tuple(
-        HumanScoreRow(system=system, places=tuple(_place(column, system) for column in columns))
+        HumanScoreRow(system=system, places=tuple(_get_cell(column, system) for column in columns))
         for system in systems
     )
 
 
-def _place(column: HumanScoreColumn, system: str) -> HumanScoreCell | None:
+def _get_cell(column: HumanScoreColumn, system: str) -> HumanScoreCell | None:
     score = column.scores.get(system)
     return None if score is None else HumanScoreCell(score=score, tied=column.tied.get(system))

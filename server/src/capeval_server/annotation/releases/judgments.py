@@ -55,7 +55,7 @@ class CountedJudgments:
             raise CampaignError(f"the task type must be one of {kinds} (got {campaign.kind!r})")
         self._campaign = campaign
         items = campaign.items.filter(is_check=False).select_related("image")
-        self.items = sorted(items, key=lambda item: _by_number(item.key))
+        self.items = sorted(items, key=lambda item: _sort_key(item.key))
         rows = Response.objects.filter(
             item__campaign=campaign, item__is_check=False, filled_slot__isnull=False
         )
@@ -71,7 +71,7 @@ class CountedJudgments:
     @cached_property
     def _pair_numbers(self) -> dict[str, int]:
         """The number of each pair in the plan, by the group of its items."""
-        groups = sorted({_group(item) for item in self.items}, key=_by_number)
+        groups = sorted({_get_group(item) for item in self.items}, key=_sort_key)
         return {group: number for number, group in enumerate(groups)}
 
     @cached_property
@@ -79,7 +79,7 @@ class CountedJudgments:
         """The plan of a vote campaign, as written by `capeval study plan`."""
         pairs: dict[int, Pair] = {}
         for item in self.items:
-            pairs.setdefault(self.pair_of(item), _pair(item))
+            pairs.setdefault(self.pair_of(item), _build_pair(item))
         answers = options_of(self._campaign).answers
         asked = (self.votes.triplet(item.payload, self.pair_of(item), answers) for item in self.items)
         return Plan(
@@ -100,7 +100,7 @@ class CountedJudgments:
 
     def pair_of(self, item: Item) -> int:
         """Return the number in the plan of an item's pair."""
-        return self._pair_numbers[_group(item)]
+        return self._pair_numbers[_get_group(item)]
 
     def ratings(self) -> dict[str, Ratings]:
         """Return the answers of a rating campaign by question; empty for other campaigns."""
@@ -110,9 +110,11 @@ class CountedJudgments:
         items = [item for item in self.items if item.pk in self.counted]
         return {
             rated.question.name: Ratings(
-                image_ids=tuple(item.image.name if item.image else _group(item) for item in items),
+                image_ids=tuple(item.image.name if item.image else _get_group(item) for item in items),
                 captions=tuple(item.payload[caption] for item in items),
-                values=_rows([[rated.number(one.answer) for one in self.counted[item.pk]] for item in items]),
+                values=_pad_rows(
+                    [[rated.number(one.answer) for one in self.counted[item.pk]] for item in items]
+                ),
                 systems=tuple(item.payload["system"] for item in items),
             )
             for rated in self.result.rated
@@ -134,7 +136,7 @@ class CountedJudgments:
         """
         if not isinstance(self.result, RatingResult):
             try:
-                return judge_wins(self._votes(), options)
+                return judge_wins(self._count_votes(), options)
             except MismatchError:
                 return ()
         try:
@@ -145,7 +147,7 @@ class CountedJudgments:
         except MismatchError as error:
             raise CampaignError(f"{self._campaign.slug}: {error}") from None
 
-    def _votes(self) -> PlanVotes:
+    def _count_votes(self) -> PlanVotes:
         """Return the counts of the votes."""
         answers = [
             [PAIR_CHOICES[one.answer["choice"]] for one in self.counted.get(item.pk, [])]
@@ -161,7 +163,7 @@ class CountedJudgments:
         workers: dict[str, set[int]] = {}
         for item in self.items:
             people = {one.participation_id for one in self.counted.get(item.pk, [])}
-            for system in _systems(item):
+            for system in _get_systems(item):
                 workers.setdefault(system, set()).update(people)
         return tuple(
             replace(score, workers=len(workers[score.system]))
@@ -169,27 +171,27 @@ class CountedJudgments:
         )
 
 
-def _by_number(name: str) -> tuple[int, int, str]:
+def _sort_key(name: str) -> tuple[int, int, str]:
     """Return a sort key that sorts numbers numerically, before other names."""
     return (0, int(name), "") if name.isdecimal() else (1, 0, name)
 
 
-def _group(item: Item) -> str:
+def _get_group(item: Item) -> str:
     return item.group or item.key
 
 
-def _systems(item: Item) -> tuple[str, ...]:
+def _get_systems(item: Item) -> tuple[str, ...]:
     """Return the row names of the systems that an item judges."""
     if "system" in item.payload:
         return (item.payload["system"],)
-    pair = _pair(item)
+    pair = _build_pair(item)
     return tuple(row_of(name or "") for name in (pair.first_by, pair.second_by))
 
 
-def _pair(item: Item) -> Pair:
+def _build_pair(item: Item) -> Pair:
     payload = item.payload
     return Pair(
-        image=payload.get("image_id") or (item.image.name if item.image else _group(item)),
+        image=payload.get("image_id") or (item.image.name if item.image else _get_group(item)),
         kind=item.category or "unknown",
         first=payload["first"],
         second=payload["second"],
@@ -198,7 +200,7 @@ def _pair(item: Item) -> Pair:
     )
 
 
-def _rows(rows: Sequence[Sequence[float]]) -> FloatArray:
+def _pad_rows(rows: Sequence[Sequence[float]]) -> FloatArray:
     """Return rows of equal length, padded with NaN for missing answers."""
     most = max(map(len, rows))
     return np.array([[*row, *[np.nan] * (most - len(row))] for row in rows])

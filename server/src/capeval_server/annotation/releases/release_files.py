@@ -59,13 +59,13 @@ _MOST_NAMED = 5
 _INVISIBLE = "one with invisible characters"
 
 
-def _root() -> Path:
+def _get_root() -> Path:
     return Path(settings.RELEASES)
 
 
 def folder_of(release: Release) -> Path:
     """Return the folder that contains the files of a release."""
-    return _root() / release.folder / release.name
+    return _get_root() / release.folder / release.name
 
 
 def freeze(
@@ -109,26 +109,26 @@ def freeze(
         if now.releases.filter(name=name).exists():
             raise CampaignError(f"release {name!r} already exists and cannot change; choose another name")
         _check_complete(now, leave_out=leave_out)
-        rows = list(_counted(now, leave_out=leave_out))
-        refused = [] if judged else _with_invisible(rows, only_empty=without_invisible)
+        rows = list(_iterate_counted(now, leave_out=leave_out))
+        refused = [] if judged else _filter_invisible(rows, only_empty=without_invisible)
         if refused:
             _send_to_review(refused)
         else:
             if judged:
-                target = _frozen_judgments(now, name, place, leave_out=leave_out)
+                target = _freeze_judgments(now, name, place, leave_out=leave_out)
             else:
-                target = _frozen(now, rows, name, place, plans, seed)
-            made = _recorded(user, now, rows, target, seed)
+                target = _freeze_captions(now, rows, name, place, plans, seed)
+            made = _record_release(user, now, rows, target, seed)
     # Raised after the transaction, so that the review requests are kept.
     if refused:
-        raise CampaignError(_refusal(refused))
+        raise CampaignError(_format_refusal(refused))
     return made
 
 
-def _recorded(
+def _record_release(
     user: User | None, campaign: Campaign, rows: list[Response], target: Path, seed: int
 ) -> Release:
-    provenance = _provenance(rows)
+    provenance = _build_provenance(rows)
     with written_whole(target.parent / _PROVENANCE) as file:
         file.write(provenance)
     made = Release.objects.create(
@@ -136,8 +136,8 @@ def _recorded(
         name=target.name,
         folder=target.parent.name,
         manifest={
-            "manifest.json": _sha256((target / "manifest.json").read_bytes()),
-            _PROVENANCE: _sha256(provenance),
+            "manifest.json": _compute_sha256((target / "manifest.json").read_bytes()),
+            _PROVENANCE: _compute_sha256(provenance),
             "seed": seed,
             "texts": sorted({row.texts.number for row in rows}),
             "capeval": __version__,
@@ -153,17 +153,17 @@ def _recorded(
     return made
 
 
-def _caption(row: Response) -> str:
+def _get_caption(row: Response) -> str:
     return str(row.answer[task_named(row.item.campaign.kind).written])
 
 
-def _with_invisible(rows: list[Response], *, only_empty: bool = False) -> list[Response]:
+def _filter_invisible(rows: list[Response], *, only_empty: bool = False) -> list[Response]:
     """Return the answers with invisible characters in their captions.
 
     With `only_empty`, return only those whose captions have no other characters.
     """
-    found = [row for row in rows if find_invisible(_caption(row))]
-    return [row for row in found if not remove_invisible(_caption(row))] if only_empty else found
+    found = [row for row in rows if find_invisible(_get_caption(row))]
+    return [row for row in found if not remove_invisible(_get_caption(row))] if only_empty else found
 
 
 def _send_to_review(rows: list[Response]) -> None:
@@ -172,9 +172,9 @@ def _send_to_review(rows: list[Response]) -> None:
     ReviewRequest.objects.bulk_create(asked, ignore_conflicts=True)
 
 
-def _refusal(rows: list[Response]) -> str:
+def _format_refusal(rows: list[Response]) -> str:
     named = [
-        f"answer {row.pk} of image {row.item.key!r}: {describe_invisible(_caption(row))}"
+        f"answer {row.pk} of image {row.item.key!r}: {describe_invisible(_get_caption(row))}"
         for row in rows[:_MOST_NAMED]
     ]
     more = [f"and {len(rows) - _MOST_NAMED:,} more answers"] if len(rows) > _MOST_NAMED else []
@@ -195,7 +195,7 @@ def _check_name(name: str) -> None:
         )
 
 
-def _sha256(data: bytes) -> str:
+def _compute_sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
@@ -210,7 +210,7 @@ def _check_complete(campaign: Campaign, *, leave_out: bool) -> None:
         raise CampaignError(f"each {what} (missing for {listed(keys)})")
 
 
-def _counted(campaign: Campaign, *, leave_out: bool) -> Iterator[Response]:
+def _iterate_counted(campaign: Campaign, *, leave_out: bool) -> Iterator[Response]:
     """Yield the counted answers, in the order of images and of arrival.
 
     With `leave_out`, images that lack answers are omitted.
@@ -222,7 +222,7 @@ def _counted(campaign: Campaign, *, leave_out: bool) -> Iterator[Response]:
     return rows.order_by("item_id", "pk").iterator()
 
 
-def _image_ids(rows: list[Response]) -> dict[str, int | str]:
+def _get_image_ids(rows: list[Response]) -> dict[str, int | str]:
     """Return the image id of each item key.
 
     The ids are integers, like COCO's, if all keys are numbers.
@@ -232,13 +232,13 @@ def _image_ids(rows: list[Response]) -> dict[str, int | str]:
     return {key: int(key) if numbers else key for key in keys}
 
 
-def _frozen(
+def _freeze_captions(
     campaign: Campaign, rows: list[Response], name: str, place: str, plans: Path | None, seed: int
 ) -> Path:
-    ids = _image_ids(rows)
+    ids = _get_image_ids(rows)
     captions: dict[Any, list[str]] = {}
     for row in rows:
-        caption = _caption(row)
+        caption = _get_caption(row)
         visible = remove_invisible(caption) if find_invisible(caption) else caption
         captions.setdefault(ids[row.item.key], []).append(visible)
     if not captions:
@@ -248,8 +248,8 @@ def _frozen(
     else:
         splits = load_plans(plans, list(captions), seed=seed)
     dataset = build_dataset(captions, splits, seed=seed)
-    target = freeze_dataset(dataset, _root() / place, version=name, description=campaign.title)
-    changed = _with_invisible(rows)
+    target = freeze_dataset(dataset, _get_root() / place, version=name, description=campaign.title)
+    changed = _filter_invisible(rows)
     if changed:
         _record_removed(changed, target / "manifest.json")
     return target
@@ -259,15 +259,15 @@ def _record_removed(rows: list[Response], manifest: Path) -> None:
     """Record the removed invisible characters of each answer in the manifest."""
     removed = []
     for row in rows:
-        caption = _caption(row)
+        caption = _get_caption(row)
         codes = [f"U+{ord(caption[place]):04X}" for place in find_invisible(caption)]
         removed.append({"response": row.pk, "image": row.item.key, "characters": codes})
     write_json({**read_json(manifest), "invisible_removed": removed}, manifest)
 
 
-def _frozen_judgments(campaign: Campaign, name: str, place: str, *, leave_out: bool) -> Path:
+def _freeze_judgments(campaign: Campaign, name: str, place: str, *, leave_out: bool) -> Path:
     """Write the files of `write_results` and their manifest, and return the folder."""
-    target = _root() / place / name
+    target = _get_root() / place / name
     label = f"{campaign.slug} {name}"
     checksums = {}
     paths = write_results(campaign, target, release=label, complete_only=leave_out)
@@ -275,7 +275,7 @@ def _frozen_judgments(campaign: Campaign, name: str, place: str, *, leave_out: b
         paths.append(_write_choices(campaign, target / "next_pairs.json"))
     for path in paths:
         data = path.read_bytes()
-        checksums[path.name] = {"sha256": _sha256(data), "bytes": len(data)}
+        checksums[path.name] = {"sha256": _compute_sha256(data), "bytes": len(data)}
     options, over = options_of(campaign), ended(campaign)
     manifest = {
         "description": campaign.title,
@@ -305,7 +305,7 @@ def _write_choices(campaign: Campaign, path: Path) -> Path:
     return path
 
 
-def _provenance(rows: list[Response]) -> bytes:
+def _build_provenance(rows: list[Response]) -> bytes:
     out = io.StringIO(newline="")
     writer = csv.writer(out)
     writer.writerow(_COLUMNS)
@@ -326,7 +326,7 @@ def verify(release: Release) -> int:
     folder = folder_of(release)
     number = verify_dataset(folder)
     for path in (folder / "manifest.json", folder.parent / _PROVENANCE):
-        if not path.exists() or _sha256(path.read_bytes()) != release.manifest[path.name]:
+        if not path.exists() or _compute_sha256(path.read_bytes()) != release.manifest[path.name]:
             raise CampaignError(
                 f"release {release.name}: {path.name} has changed since the release was frozen"
             )
@@ -363,11 +363,11 @@ def split_file(release: Release, split: str) -> tuple[str, bytes]:
         FormatError: A file of the release was changed.
     """
     verify(release)
-    path = _file(release, split)
+    path = _find_file(release, split)
     return path.name, path.read_bytes()
 
 
-def _file(release: Release, split: str, *, many: bool = False, human: bool = False) -> Path:
+def _find_file(release: Release, split: str, *, many: bool = False, human: bool = False) -> Path:
     """Return the path of a file of a split.
 
     Raises:
@@ -411,20 +411,20 @@ def write_challenge(release: Release, folder: Path) -> Path:
     opens = release.time.replace(microsecond=0)
     definition = {
         "challenge": {"slug": release.campaign.slug, "title": release.campaign.title},
-        "splits": [_split(release, name, folder) for name in names],
-        "phases": [_phase(name, opens) for name in names],
+        "splits": [_define_split(release, name, folder) for name in names],
+        "phases": [_define_phase(name, opens) for name in names],
     }
     path = folder / "challenge.toml"
     path.write_text(tomli_w.dumps(definition), encoding="utf-8")
     return path
 
 
-def _split(release: Release, name: str, folder: Path) -> dict[str, Any]:
+def _define_split(release: Release, name: str, folder: Path) -> dict[str, Any]:
     def copied(path: Path) -> str:
         (folder / path.name).write_bytes(path.read_bytes())
         return path.name
 
-    source = _file(release, name)
+    source = _find_file(release, name)
     references: dict[str, Any] = {
         "name": "references",
         "file": copied(source),
@@ -432,10 +432,10 @@ def _split(release: Release, name: str, folder: Path) -> dict[str, Any]:
     }
     found = [references]
     if (source.parent / f"captions_{name}_many.json").exists():
-        many = copied(_file(release, name, many=True))
+        many = copied(_find_file(release, name, many=True))
         found.append({**references, "name": "many", "file": many, "partial": True})
     if (source.parent / f"human_{name}.json").exists():
-        references["human"] = copied(_file(release, name, human=True))
+        references["human"] = copied(_find_file(release, name, human=True))
     return {
         "name": name,
         "results": f"captions_{name}_<alg>_results.json",
@@ -444,7 +444,7 @@ def _split(release: Release, name: str, folder: Path) -> dict[str, Any]:
     }
 
 
-def _phase(name: str, opens: datetime) -> dict[str, Any]:
+def _define_phase(name: str, opens: datetime) -> dict[str, Any]:
     return {
         "name": name,
         "opens": opens,

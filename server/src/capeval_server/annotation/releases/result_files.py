@@ -82,7 +82,7 @@ def _write_ratings(judged: CountedJudgments, folder: Path) -> list[Path]:
     paths = []
     for question, ratings in judged.ratings().items():
         paths.append(folder / f"ratings-{question.lower()}.csv")
-        _write(paths[-1], *_rating_rows(ratings))
+        _write(paths[-1], *_build_rating_rows(ratings))
     return paths
 
 
@@ -91,20 +91,23 @@ def _write_votes(judged: CountedJudgments, folder: Path) -> list[Path]:
     write_plan(plan, folder)
     pairs_path, triplets_path = plan_files(folder)
     rows = [
-        (*votes.row(plan, number, judged.pair_of(item), response.answer["choice"]), *_about(response))
+        (
+            *votes.row(plan, number, judged.pair_of(item), response.answer["choice"]),
+            *_get_vote_columns(response),
+        )
         for number, item in enumerate(judged.items)
         for response in judged.counted.get(item.pk, [])
     ]
-    _write(folder / votes.file, (votes.numbered, "choice", *_ABOUT), rows)
+    _write(folder / votes.file, (votes.numbered, "choice", *_VOTE_COLUMNS), rows)
     if not plan.triplets:
         triplets_path.unlink()
     return [path for path in (pairs_path, triplets_path, folder / votes.file) if path.exists()]
 
 
-_ABOUT = ("worker", "mirrored", "seconds", "received")
+_VOTE_COLUMNS = ("worker", "mirrored", "seconds", "received")
 
 
-def _about(response: Response) -> tuple[object, ...]:
+def _get_vote_columns(response: Response) -> tuple[object, ...]:
     return (
         response.participation.worker.pseudonym,
         int(response.assignment.mirrored),
@@ -113,7 +116,7 @@ def _about(response: Response) -> tuple[object, ...]:
     )
 
 
-def _rating_rows(ratings: Ratings) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
+def _build_rating_rows(ratings: Ratings) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
     raters = tuple(f"rating_{number + 1}" for number in range(ratings.values.shape[1]))
     rows: list[tuple[object, ...]] = [
         (image, caption, *("" if np.isnan(value) else f"{value:g}" for value in values), system)

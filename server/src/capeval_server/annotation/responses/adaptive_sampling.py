@@ -27,7 +27,7 @@ __all__ = ["ComparedSystems", "Replayed", "choose", "latest_choice", "replay"]
 
 # Maximum difference between a share and its replay, for rounding errors.
 _ROUNDING = 1e-9
-_NOBODY: Mapping[str, Sequence[int]] = {"participations": (), "responses": ()}
+_NO_EXCLUSIONS: Mapping[str, Sequence[int]] = {"participations": (), "responses": ()}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,29 +86,29 @@ def latest_choice(campaign: Campaign) -> list[ComparedSystems]:
     return sorted(found, key=lambda each: -each.percent)
 
 
-def _items(campaign: Campaign) -> QuerySet[Item]:
+def _list_items(campaign: Campaign) -> QuerySet[Item]:
     """Return the items that can be chosen: all except checks."""
     return campaign.items.filter(is_check=False)
 
 
 def choose(campaign: Campaign) -> NextPairs | None:
     """Choose the next items; None if all were chosen. The caller holds the campaign."""
-    left = _left(campaign)
+    left = _group_free_items(campaign)
     if not left:
         return None
     options = options_of(campaign)
     before = campaign.next_pairs.order_by("number").last()
-    systems, pairs = _compared(campaign) if before is None else _as_before(before)
+    systems, pairs = _list_compared(campaign) if before is None else _get_pairs(before)
     number = 1 if before is None else before.number + 1
-    last, left_out = _seen(campaign)
+    last, left_out = _read_exclusions(campaign)
     tally = _Tally(campaign, systems, left_out)
-    for answer in _answers(campaign):
+    for answer in _iterate_answers(campaign):
         tally.see(answer)
-    going_on = [pair in left for pair in _named(systems, pairs)]
+    going_on = [pair in left for pair in _name_pairs(systems, pairs)]
     shares = next_shares(np.array(tally.wins), pairs, going_on=going_on, floor=options.next_pairs_floor)
     numbers = next_numbers(shares, options.next_pairs, seed=options.seed, choice=number)
     chosen = [
-        left.get(pair, [])[:wanted] for pair, wanted in zip(_named(systems, pairs), numbers, strict=True)
+        left.get(pair, [])[:wanted] for pair, wanted in zip(_name_pairs(systems, pairs), numbers, strict=True)
     ]
     keys = [key for of_pair in chosen for key in of_pair]
     lock_items(keys)
@@ -128,7 +128,7 @@ def choose(campaign: Campaign) -> NextPairs | None:
     )
 
 
-def _sorted(one: str, other: str) -> tuple[str, str]:
+def _sort_names(one: str, other: str) -> tuple[str, str]:
     return (one, other) if one <= other else (other, one)
 
 
@@ -136,46 +136,46 @@ def _sorted(one: str, other: str) -> tuple[str, str]:
 _COMPARED = (KT("payload__first_by"), KT("payload__second_by"))
 
 
-def _left(campaign: Campaign) -> dict[tuple[str, str], list[int]]:
+def _group_free_items(campaign: Campaign) -> dict[tuple[str, str], list[int]]:
     """Return the free items that were not chosen yet, by the systems they compare."""
     found: dict[tuple[str, str], list[int]] = {}
-    rows = _items(campaign).filter(free__gt=0, up_next=False).order_by("free", "rank")
+    rows = _list_items(campaign).filter(free__gt=0, up_next=False).order_by("free", "rank")
     for key, one, other in rows.values_list("pk", *_COMPARED):
-        found.setdefault(_sorted(one, other), []).append(key)
+        found.setdefault(_sort_names(one, other), []).append(key)
     return found
 
 
-def _compared(campaign: Campaign) -> tuple[list[str], list[tuple[int, int]]]:
+def _list_compared(campaign: Campaign) -> tuple[list[str], list[tuple[int, int]]]:
     """Return the systems of a campaign, and the compared pairs by system numbers."""
-    rows = _items(campaign).order_by().values_list(*_COMPARED).distinct()
-    names = {_sorted(one, other) for one, other in rows}
+    rows = _list_items(campaign).order_by().values_list(*_COMPARED).distinct()
+    names = {_sort_names(one, other) for one, other in rows}
     systems = sorted({name for pair in names for name in pair})
     place = {name: number for number, name in enumerate(systems)}
     return systems, [(place[one], place[other]) for one, other in sorted(names)]
 
 
-def _as_before(choice: NextPairs) -> tuple[list[str], list[tuple[int, int]]]:
+def _get_pairs(choice: NextPairs) -> tuple[list[str], list[tuple[int, int]]]:
     """Return the systems and pairs of an earlier choice, which items never change."""
     return choice.systems, [(one, other) for one, other in (pair["systems"] for pair in choice.pairs)]
 
 
-def _named(systems: Sequence[str], pairs: Sequence[tuple[int, int]]) -> list[tuple[str, str]]:
+def _name_pairs(systems: Sequence[str], pairs: Sequence[tuple[int, int]]) -> list[tuple[str, str]]:
     return [(systems[one], systems[other]) for one, other in pairs]
 
 
-def _seen(campaign: Campaign) -> tuple[int, dict[str, list[int]]]:
+def _read_exclusions(campaign: Campaign) -> tuple[int, dict[str, list[int]]]:
     """Return the newest answer's key, and the excluded participations and answers."""
     answers = Response.objects.filter(item__campaign=campaign)
     last = answers.aggregate(last=Max("pk"))["last"] or 0
     workers = campaign.participations.filter(stage__in=EXCLUDED).order_by("pk")
     excluded = answers.filter(exclusions__lifted=None, exclusions__isnull=False)
-    rejected = answers.filter(pk__in=_rejected(answers))
+    rejected = answers.filter(pk__in=_list_rejected(answers))
     alone = {*excluded.values_list("pk", flat=True), *rejected.values_list("pk", flat=True)}
     alone |= set(answers.exclude(redacted="").values_list("pk", flat=True))
     return last, {"participations": list(workers.values_list("pk", flat=True)), "responses": sorted(alone)}
 
 
-def _rejected(answers: QuerySet[Response]) -> list[int]:
+def _list_rejected(answers: QuerySet[Response]) -> list[int]:
     """Return the keys of the answers that are rejected by their latest review."""
     rows = Review.objects.filter(response__in=answers).order_by("pk").values_list("response", "verdict")
     latest = dict(rows)
@@ -195,7 +195,7 @@ class _Answer(NamedTuple):
     choice: str | None
 
 
-def _answers(campaign: Campaign) -> Iterator[_Answer]:
+def _iterate_answers(campaign: Campaign) -> Iterator[_Answer]:
     """Yield all revisions of the answers that may count, in order of arrival."""
     rows = Response.objects.filter(item__campaign=campaign, may_count=True).order_by("pk")
     columns = ("pk", "assignment", "participation", "item", "item__group")
@@ -241,7 +241,7 @@ class _Tally:
         if answer.choice not in PAIR_CHOICES:
             self.removed += times
             return
-        pair = (answer.group or answer.item, *_sorted(answer.one, answer.other))
+        pair = (answer.group or answer.item, *_sort_names(answer.one, answer.other))
         self._score(pair, -1)
         sign = PAIR_CHOICES[answer.choice] * (1 if answer.one <= answer.other else -1)
         votes = self._votes.setdefault(pair, {}).setdefault(answer.item, [0, 0])
@@ -255,12 +255,12 @@ class _Tally:
         _, one, other = pair
         if not of_items or one == other:
             return
-        winner = _sign(sum(_sign(total) if self._once else total for _, total in of_items))
+        winner = _get_sign(sum(_get_sign(total) if self._once else total for _, total in of_items))
         self.wins[self._place[one]][self._place[other]] += times * (1 + winner) / 2
         self.wins[self._place[other]][self._place[one]] += times * (1 - winner) / 2
 
 
-def _sign(number: int) -> int:
+def _get_sign(number: int) -> int:
     return (number > 0) - (number < 0)
 
 
@@ -269,9 +269,9 @@ def replay(campaign: Campaign) -> Iterator[Replayed]:
     options = options_of(campaign)
     answers: list[_Answer] = []
     chosen: set[int] = set()
-    tally, position = _Tally(campaign, (), _NOBODY), 0
+    tally, position = _Tally(campaign, (), _NO_EXCLUSIONS), 0
     for number, choice in enumerate(campaign.next_pairs.order_by("number"), 1):
-        answers = answers or list(_answers(campaign))
+        answers = answers or list(_iterate_answers(campaign))
         if tally.about != (choice.systems, choice.left_out):
             tally, position = _Tally(campaign, choice.systems, choice.left_out), 0
         while position < len(answers) and answers[position].key <= choice.last_response:
@@ -280,14 +280,14 @@ def replay(campaign: Campaign) -> Iterator[Replayed]:
         differs = [] if choice.number == number else [f"its number must be {number}"]
         if not tally.removed and tally.wins != choice.wins:
             differs.append("the wins differ")
-        differs += _differing_numbers(choice, options)
-        differs += _differing_items(campaign, choice, chosen)
+        differs += _compare_numbers(choice, options)
+        differs += _compare_items(campaign, choice, chosen)
         yield Replayed(choice=choice, differs=tuple(differs), removed=tally.removed)
 
 
-def _differing_numbers(choice: NextPairs, options: CampaignOptions) -> Iterator[str]:
+def _compare_numbers(choice: NextPairs, options: CampaignOptions) -> Iterator[str]:
     """Yield the differences between a choice and the numbers computed from its wins."""
-    _, pairs = _as_before(choice)
+    _, pairs = _get_pairs(choice)
     going_on = [pair["going_on"] for pair in choice.pairs]
     stored = np.array([pair["share"] for pair in choice.pairs])
     shares = next_shares(np.array(choice.wins), pairs, going_on=going_on, floor=options.next_pairs_floor)
@@ -298,14 +298,14 @@ def _differing_numbers(choice: NextPairs, options: CampaignOptions) -> Iterator[
         yield "the numbers of items differ"
 
 
-def _differing_items(campaign: Campaign, choice: NextPairs, chosen: set[int]) -> Iterator[str]:
+def _compare_items(campaign: Campaign, choice: NextPairs, chosen: set[int]) -> Iterator[str]:
     """Yield the problems of the items of a choice, and add the items to `chosen`."""
     for pair in choice.pairs:
         first, second = (choice.systems[number] for number in pair["systems"])
         keys = pair["items"]
-        rows = _items(campaign).filter(pk__in=keys).values_list(*_COMPARED)
+        rows = _list_items(campaign).filter(pk__in=keys).values_list(*_COMPARED)
         if len(keys) > pair["number"] or len(set(keys) - chosen) < len(keys):
             yield f"too many items of {first} and {second}, or items chosen before"
-        if [_sorted(one, other) for one, other in rows] != [_sorted(first, second)] * len(keys):
+        if [_sort_names(one, other) for one, other in rows] != [_sort_names(first, second)] * len(keys):
             yield f"items of {first} and {second} compare different systems"
         chosen.update(keys)

@@ -56,18 +56,18 @@ __all__ = [
 ]
 
 _State = Assignment.State
-_GIVING = (Campaign.State.OPEN, Campaign.State.PILOT)
+_ASSIGNING = (Campaign.State.OPEN, Campaign.State.PILOT)
 # Maximum number of expired leases that a request for work ends, to make room for new assignments.
 _EXPIRED_AT_ONCE = 100
 # Maximum number of choices of adaptive sampling per request: each choice reads all answers.
 _CHOICES_AT_ONCE = 10
-_NOT_GIVING = {
+_CAMPAIGN_MESSAGES = {
     Campaign.State.DRAFT: "This campaign is not open yet.",
     Campaign.State.PAUSED: "This campaign is paused: there is no work now.",
     Campaign.State.CLOSING: "This campaign is closing: there is no new work.",
     Campaign.State.CLOSED: "This campaign is closed.",
 }
-_NOT_WORKING = {
+_STAGE_MESSAGES = {
     Participation.Stage.INVITED: "Please read the instructions and agree to take part first.",
     Participation.Stage.PAUSED: "Your work is paused until an organizer has reviewed it.",
     Participation.Stage.BLOCKED: "You can no longer take part in this study.",
@@ -76,9 +76,9 @@ _NOT_WORKING = {
     ),
     Participation.Stage.WITHDREW: "You have withdrawn from this campaign.",
 }
-_TRAINED = "Please read the feedback on your training answers, then continue."
+_FEEDBACK_WAITS = "Please read the feedback on your training answers, then continue."
 _NOTHING_LEFT = "There is no work for you now."
-_AVOIDED_TRAINING = "There is no training for you now without images that have a content warning."
+_NO_TRAINING = "There is no training for you now without images that have a content warning."
 _NEW_TEXTS = "The instructions were changed: please read them and agree to them first."
 
 
@@ -113,10 +113,10 @@ def work(participation: Participation) -> AssignmentBatch:
     """Return the assignments that a worker holds, or assign a new batch."""
     expire(participation.campaign)
     _choose_next(participation)
-    found = _work(participation)
+    found = _assign_work(participation)
     # The chosen items may have been assigned to other workers in the meantime.
     while found.why == _NOTHING_LEFT and _choose_next(participation):
-        found = _work(participation)
+        found = _assign_work(participation)
     return found
 
 
@@ -129,7 +129,7 @@ def _choose_next(participation: Participation) -> bool:
         Whether there are chosen items for the worker now.
     """
     campaign = participation.campaign
-    if not options_of(campaign).next_pairs or not _can_be_given(participation):
+    if not options_of(campaign).next_pairs or not _can_receive_batch(participation):
         return False
     left = candidates(participation, "free")
     chosen = left.filter(up_next=True)
@@ -145,21 +145,21 @@ def _choose_next(participation: Participation) -> bool:
     return chosen.exists()
 
 
-def _can_be_given(participation: Participation) -> bool:
+def _can_receive_batch(participation: Participation) -> bool:
     """Return whether the worker's stage and campaign allow a new batch."""
     now = Participation.objects.select_related("campaign").get(pk=participation.pk)
     return (
         now.stage == Participation.Stage.WORKING
-        and now.campaign.state in _GIVING
+        and now.campaign.state in _ASSIGNING
         and not now.assignments.filter(state=_State.HELD).exists()
     )
 
 
-def _work(participation: Participation) -> AssignmentBatch:
+def _assign_work(participation: Participation) -> AssignmentBatch:
     with transaction.atomic():
         now = lock_participation(participation)
         session = open_session(now)
-        why = _why_no_work(now, session)
+        why = _explain_no_work(now, session)
         if why:
             return AssignmentBatch(assignments=[], why=why)
         options = options_of(now.campaign)
@@ -169,25 +169,25 @@ def _work(participation: Participation) -> AssignmentBatch:
             return AssignmentBatch(assignments=[], why=str(Session.Outcome.COMPLETED.label))
         # Asking for work is activity, like loading the page.
         renew_leases(now, options, database_time())
-        held = _taken_back(now, options, needed)
+        held = _resume_batch(now, options, needed)
         if held:
             return AssignmentBatch(assignments=held)
-        if now.campaign.state not in _GIVING:
-            return AssignmentBatch(assignments=[], why=_NOT_GIVING[Campaign.State(now.campaign.state)])
+        if now.campaign.state not in _ASSIGNING:
+            return AssignmentBatch(assignments=[], why=_CAMPAIGN_MESSAGES[Campaign.State(now.campaign.state)])
         if now.stage == Participation.Stage.TRAINING:
-            return _train(now, options, needed)
-        given = _give(now, options, needed)
+            return _assign_training(now, options, needed)
+        given = _assign_batch(now, options, needed)
         return AssignmentBatch(assignments=given, why="" if given else _NOTHING_LEFT)
 
 
-def _why_no_work(participation: Participation, session: Session | None) -> str:
+def _explain_no_work(participation: Participation, session: Session | None) -> str:
     """Return the reason why a worker gets no work at all, not even held items, or ""."""
     if session is not None and participation.stage == Participation.Stage.BLOCKED:
         end(session, Session.Outcome.FAILED_CHECKS)
     if session is not None and session.outcome:
         return str(Session.Outcome(session.outcome).label)
-    if participation.stage in _NOT_WORKING:
-        return _NOT_WORKING[Participation.Stage(participation.stage)]
+    if participation.stage in _STAGE_MESSAGES:
+        return _STAGE_MESSAGES[Participation.Stage(participation.stage)]
     return "" if has_agreed(participation) else _NEW_TEXTS
 
 
@@ -196,25 +196,27 @@ def has_work(participation: Participation) -> bool:
     if participation.assignments.filter(state=_State.HELD).exists():
         return True
     if participation.stage == Participation.Stage.TRAINING:
-        return participation.campaign.state in _GIVING
-    if participation.stage != Participation.Stage.WORKING or participation.campaign.state not in _GIVING:
+        return participation.campaign.state in _ASSIGNING
+    if participation.stage != Participation.Stage.WORKING or participation.campaign.state not in _ASSIGNING:
         return False
     trusted = is_trusted(participation, options_of(participation.campaign))
     names = ("free_trusted", "free") if trusted else ("free",)
     return any(candidates(participation, name).exists() for name in names)
 
 
-def _train(participation: Participation, options: CampaignOptions, needed: int | None) -> AssignmentBatch:
+def _assign_training(
+    participation: Participation, options: CampaignOptions, needed: int | None
+) -> AssignmentBatch:
     """Assign the next training attempt, unless the worker still has to end the latest."""
     if finished_try(participation) is not None:
-        return AssignmentBatch(assignments=[], why=_TRAINED)
-    made = _assigned(participation, [(item, None) for item in next_items(participation)], options)
+        return AssignmentBatch(assignments=[], why=_FEEDBACK_WAITS)
+    made = _create_assignments(participation, [(item, None) for item in next_items(participation)], options)
     if not made and not graded_items(participation.campaign).exists():
         # All practice items are on hold, or have a content warning while the worker avoids warnings.
         participation.stage = Participation.Stage.WORKING
         participation.save(update_fields=["stage"])
-        made = _give(participation, options, needed)
-    nothing = _AVOIDED_TRAINING if participation.avoids_warnings else _NOTHING_LEFT
+        made = _assign_batch(participation, options, needed)
+    nothing = _NO_TRAINING if participation.avoids_warnings else _NOTHING_LEFT
     return AssignmentBatch(assignments=made, why="" if made else nothing)
 
 
@@ -234,7 +236,7 @@ def expire(campaign: Campaign) -> int:
     return number
 
 
-def _taken_back(
+def _resume_batch(
     participation: Participation, options: CampaignOptions, needed: int | None
 ) -> list[Assignment]:
     """Return the held items of the worker's latest batch.
@@ -257,12 +259,12 @@ def _taken_back(
     most = len(found) if needed is None or found[0].item.is_training else needed
     held = [one for one in found if one.state == _State.HELD]
     lost = [one for one in found if one.state == _State.EXPIRED][: max(0, most - len(held))]
-    if lost and participation.campaign.state in _GIVING:
-        _take_again(participation, lost, database_time(), options)
+    if lost and participation.campaign.state in _ASSIGNING:
+        _renew_expired(participation, lost, database_time(), options)
     return [one for one in found if one.state == _State.HELD][:most]
 
 
-def _take_again(
+def _renew_expired(
     participation: Participation, lost: list[Assignment], now: datetime, options: CampaignOptions
 ) -> None:
     items = {item.pk: item for item in lock_items(one.item_id for one in lost)}
@@ -281,19 +283,23 @@ def _take_again(
     recount(items)
 
 
-def _give(participation: Participation, options: CampaignOptions, needed: int | None) -> list[Assignment]:
+def _assign_batch(
+    participation: Participation, options: CampaignOptions, needed: int | None
+) -> list[Assignment]:
     """Assign a new batch, at most as large as the session needs.
 
     The batch is empty if there is no work for the worker.
     """
     size = options.batch if needed is None else min(options.batch, needed)
     trusted = is_trusted(participation, options)
-    check = _check_due(participation, options)
-    repeat = _repeat_due(participation, options) if size > (check is not None) else None
+    check = _find_due_check(participation, options)
+    repeat = _find_due_repeat(participation, options) if size > (check is not None) else None
     uncounted = [item for item in (check, repeat) if item is not None]
     wanted = size - len(uncounted)
     chosen_only = options.next_pairs > 0
-    items = _choose(participation, wanted, trusted=trusted, chosen_only=chosen_only) if wanted else []
+    items = (
+        _lock_free_items(participation, wanted, trusted=trusted, chosen_only=chosen_only) if wanted else []
+    )
     if wanted and not items:
         return []
     pilot = participation.campaign.state == Campaign.State.PILOT
@@ -302,14 +308,14 @@ def _give(participation: Participation, options: CampaignOptions, needed: int | 
         (item, slots.get(item.pk)) for item in items if pilot or item.pk in slots
     ]
     for item in uncounted:
-        place = _drawn(options, participation, f"place {item.pk}") % (len(chosen) + 1)
+        place = _draw(options, participation, f"place {item.pk}") % (len(chosen) + 1)
         chosen.insert(place, (item, None))
-    made = _assigned(participation, chosen, options)
+    made = _create_assignments(participation, chosen, options)
     recount(item.pk for item in items)
     return made
 
 
-def _assigned(
+def _create_assignments(
     participation: Participation, chosen: Sequence[tuple[Item, Slot | None]], options: CampaignOptions
 ) -> list[Assignment]:
     now = database_time()
@@ -321,7 +327,7 @@ def _assigned(
             item=item,
             slot=slot,
             lease_until=now + timedelta(seconds=options.lease_seconds),
-            mirrored=_mirrored(participation, item, slot, options),
+            mirrored=_is_mirrored(participation, item, slot, options),
             batch=participation.batch,
             place=place,
             opened=now,
@@ -331,7 +337,9 @@ def _assigned(
     return Assignment.objects.bulk_create(made)
 
 
-def _mirrored(participation: Participation, item: Item, slot: Slot | None, options: CampaignOptions) -> bool:
+def _is_mirrored(
+    participation: Participation, item: Item, slot: Slot | None, options: CampaignOptions
+) -> bool:
     """Return whether to mirror the sides.
 
     Every other slot is mirrored, so each text is on the left in half of the votes.
@@ -340,11 +348,13 @@ def _mirrored(participation: Participation, item: Item, slot: Slot | None, optio
         return False
     if item.repeats_id is not None:
         return not participation.assignments.get(item=item.repeats_id).mirrored
-    number = _drawn(options, participation, item.key) if slot is None else slot.number
+    number = _draw(options, participation, item.key) if slot is None else slot.number
     return (number % 2 == 1) == item.mirrors_odd
 
 
-def _choose(participation: Participation, number: int, *, trusted: bool, chosen_only: bool) -> list[Item]:
+def _lock_free_items(
+    participation: Participation, number: int, *, trusted: bool, chosen_only: bool
+) -> list[Item]:
     """Lock and return items with a free slot that the worker was never assigned.
 
     Items with the fewest missing answers come first.
@@ -365,13 +375,13 @@ def _choose(participation: Participation, number: int, *, trusted: bool, chosen_
         found += rows.select_for_update(skip_locked=True, no_key=True)[: number - len(found)]
     for name in names if not found else ():
         # Other requests had locked all items: wait for one of them, which may still be free.
-        found = _awaited(left[name])
+        found = _wait_for_item(left[name])
         if found:
             break
     return found
 
 
-def _awaited(left: QuerySet[Item]) -> list[Item]:
+def _wait_for_item(left: QuerySet[Item]) -> list[Item]:
     """Wait for the lock of the first item that still matches, and return the item.
 
     An item that no longer matches is unlocked: otherwise it would be locked before items with lower keys. The
@@ -399,7 +409,7 @@ def candidates(participation: Participation, name: str) -> QuerySet[Item]:
     return participation.unwarned(rows.filter(~Exists(had)).order_by(name, "rank"))
 
 
-def _drawn(options: CampaignOptions, participation: Participation, what: object) -> int:
+def _draw(options: CampaignOptions, participation: Participation, what: object) -> int:
     """Return a number derived from the campaign's seed, the worker and its use."""
     return drawn(options.seed, participation.pk, participation.batch, what)
 
@@ -417,7 +427,7 @@ def _is_due(participation: Participation, options: CampaignOptions, what: str, e
     return place == 1 + drawn(options.seed, participation.pk, number, what) % (stretch - 1)
 
 
-def _check_due(participation: Participation, options: CampaignOptions) -> Item | None:
+def _find_due_check(participation: Participation, options: CampaignOptions) -> Item | None:
     """Return a check that the worker was never assigned, if one is due."""
     if not _is_due(participation, options, "check", options.check_every) or _was_checked(participation):
         return None
@@ -435,7 +445,7 @@ def _was_checked(participation: Participation) -> bool:
     return latest.filter(item__is_training=False, item__repeats=None).exists()
 
 
-def _repeat_due(participation: Participation, options: CampaignOptions) -> Item | None:
+def _find_due_repeat(participation: Participation, options: CampaignOptions) -> Item | None:
     """Return the repetition of an item that the worker answered before, if one is due."""
     campaign = participation.campaign
     if not task_named(campaign.kind).has_sides or campaign.state == Campaign.State.PILOT:
@@ -452,13 +462,13 @@ def _repeat_due(participation: Participation, options: CampaignOptions) -> Item 
     number = earlier.count()
     if not number:
         return None
-    first = Item.objects.filter(pk=earlier[_drawn(options, participation, "repeat") % number])
+    first = Item.objects.filter(pk=earlier[_draw(options, participation, "repeat") % number])
     found = participation.unwarned(first).first()
-    repeat = None if found is None else _repeat_of(found)
+    repeat = None if found is None else _get_repeat(found)
     return None if repeat is None or repeat.held else repeat
 
 
-def _repeat_of(item: Item) -> Item:
+def _get_repeat(item: Item) -> Item:
     """Return the repetition of an item; create it if needed."""
     names = ("key", "group", "category", "image_id", "payload", "rank", "mirrors_odd")
     same = {name: getattr(item, name) for name in names}
@@ -528,14 +538,14 @@ def set_aside(assignment: Assignment, state: str, reason: str = "") -> None:
         now = Assignment.objects.get(pk=assignment.pk)
         if now.state == state:
             return
-        _end(now, state, reason)
+        _end_assignment(now, state, reason)
         settle([assignment.item_id], participation.campaign)
         # A worker who returns an item stops working.
         if state == _State.SKIPPED:
             _renew(participation)
 
 
-def _end(assignment: Assignment, state: str, reason: str = "") -> None:
+def _end_assignment(assignment: Assignment, state: str, reason: str = "") -> None:
     if assignment.state not in (_State.HELD, _State.EXPIRED):
         raise AssignmentError(f"this item is already {assignment.state}")
     assignment.state, assignment.reason = state, reason
@@ -557,7 +567,7 @@ def report(assignment: Assignment, reason: str, note: str = "") -> Report:
         known = Report.objects.filter(assignment=now).first()
         if known is not None:
             return known
-        _end(now, _State.REPORTED)
+        _end_assignment(now, _State.REPORTED)
         made = Report.objects.create(
             assignment=now, item=item, reason=reason, note=note, time=database_time()
         )

@@ -74,7 +74,7 @@ def avoid_warnings(participation: Participation, *, avoid: bool) -> Participatio
         now.avoids_warnings = avoid
         now.save(update_fields=["avoids_warnings"])
         held = now.assignments.filter(state__in=(_State.HELD, _State.EXPIRED), item__is_training=False)
-        for one in _warned(held).order_by("item") if avoid else ():
+        for one in _filter_warned(held).order_by("item") if avoid else ():
             set_aside(one, _State.RETURNED, _AVOIDED)
     return now
 
@@ -86,10 +86,10 @@ def note_shown(held: Assignment) -> None:
 
 def warned_of(participation: Participation) -> ContentWarningCounts:
     """Count a worker's assigned images with a content warning."""
-    given = _warned(participation.assignments.all())
+    given = _filter_warned(participation.assignments.all())
     return ContentWarningCounts(**given.aggregate(given=Count("pk"), shown=Count("warned_shown")))
 
 
-def _warned(assignments: QuerySet[Assignment]) -> QuerySet[Assignment]:
+def _filter_warned(assignments: QuerySet[Assignment]) -> QuerySet[Assignment]:
     """Filter the assignments of images that currently have a content warning."""
     return assignments.filter(item__image__isnull=False).exclude(item__image__warning="")

@@ -26,7 +26,7 @@ __all__ = ["take_out_failed"]
 
 # Minimum number of other checks, and minimum share of passed ones, of a reliable worker. Workers with a
 # smaller share are soon paused.
-_LEAST_OTHERS, _GOOD = 3, 0.8
+_LEAST_OTHERS, _RELIABLE_SHARE = 3, 0.8
 _WHO = "the server"
 
 
@@ -45,10 +45,10 @@ def take_out_failed(context: AnswerContext) -> None:
     before = rows.filter(pk__in=failed.values("response__item")).exclude(pk=item.pk)
     found = before.select_for_update(skip_locked=True, no_key=True).order_by("pk")
     for check in ([] if item.held else [item]) + list(found):
-        _take_out_if_failed(context.campaign, check, options)
+        _hold_if_failed(context.campaign, check, options)
 
 
-def _take_out_if_failed(campaign: Campaign, item: Item, options: CampaignOptions) -> None:
+def _hold_if_failed(campaign: Campaign, item: Item, options: CampaignOptions) -> None:
     """Put a check on hold if too few reliable workers passed it. Its row is locked.
 
     Results from before a review that released the check don't count again.
@@ -57,7 +57,7 @@ def _take_out_if_failed(campaign: Campaign, item: Item, options: CampaignOptions
     passed = dict(results.values_list("response__participation", "passed")[item.checks_looked_at :])
     if len(passed) < options.check_pass_answers or all(passed.values()):
         return
-    of_good = [passed[worker] for worker in _good_workers(item, passed)]
+    of_good = [passed[worker] for worker in _list_reliable_workers(item, passed)]
     number, failed = len(of_good), of_good.count(False)
     if number < options.check_pass_answers or number - failed >= options.check_pass_share * number:
         return
@@ -68,7 +68,7 @@ def _take_out_if_failed(campaign: Campaign, item: Item, options: CampaignOptions
     Action.objects.create(challenge=campaign.challenge, who=_WHO, what=what)
 
 
-def _good_workers(item: Item, workers: Iterable[int]) -> list[int]:
+def _list_reliable_workers(item: Item, workers: Iterable[int]) -> list[int]:
     """Return the reliable workers: those with enough passes among their other checks.
 
     Checks on hold are ignored.
@@ -84,4 +84,4 @@ def _good_workers(item: Item, workers: Iterable[int]) -> list[int]:
         .values_list("response__participation")
         .annotate(passed=Count("pk", filter=Q(passed=True)), of=Count("pk"))
     )
-    return [worker for worker, passed, of in rows if of >= _LEAST_OTHERS and passed >= _GOOD * of]
+    return [worker for worker, passed, of in rows if of >= _LEAST_OTHERS and passed >= _RELIABLE_SHARE * of]

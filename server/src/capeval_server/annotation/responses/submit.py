@@ -47,7 +47,7 @@ _SURPLUS = (
 _PAID = ", and is paid for like any other"
 _STORED = "Thank you. Your answer is stored."
 # States of a campaign in which a late answer can still count.
-_COUNTING = (Campaign.State.OPEN, Campaign.State.PAUSED, Campaign.State.CLOSING)
+_STILL_COUNTING = (Campaign.State.OPEN, Campaign.State.PAUSED, Campaign.State.CLOSING)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +96,7 @@ def submit(assignment: Assignment, given: SubmittedAnswer) -> AnswerOutcome:
     """
     with transaction.atomic():
         context = open_context(assignment, given.key)
-        known = _known(context, given)
+        known = _find_known(context, given)
         if known is not None:
             return known
         if given.revision > 1:
@@ -107,10 +107,10 @@ def submit(assignment: Assignment, given: SubmittedAnswer) -> AnswerOutcome:
         _end_assignment(context, response)
         counts = _settle(context, response, counts=counts)
         renew_leases(context.participation, context.options, context.now)
-    return _outcome(response, counts=counts)
+    return _build_outcome(response, counts=counts)
 
 
-def _known(context: AnswerContext, given: SubmittedAnswer) -> AnswerOutcome | None:
+def _find_known(context: AnswerContext, given: SubmittedAnswer) -> AnswerOutcome | None:
     """Return the outcome if this answer, or another one of its revision, is stored."""
     number = 0
     if context.may_be_known:
@@ -119,7 +119,7 @@ def _known(context: AnswerContext, given: SubmittedAnswer) -> AnswerOutcome | No
         if same is not None:
             if same.assignment_id != context.assignment.pk:
                 raise RepeatedKeyError("the idempotency key was already used for another item")
-            return _outcome(same, counts=_fills_slot(same))
+            return _build_outcome(same, counts=_fills_slot(same))
         latest = answers.filter(assignment=context.assignment).latest("revision")
         number = latest.revision
         if given.revision <= number:
@@ -182,7 +182,7 @@ def _fill(context: AnswerContext, response: Response) -> bool:
     elif context.assignment.state == _State.HELD:
         slot = context.assignment.slot
     if slot is None:
-        slot = _free_slot(context, response)
+        slot = _find_free_slot(context, response)
     # All answers of workers who are blocked or have withdrawn are excluded.
     if slot is None or slot.closed or context.participation.stage in EXCLUDED:
         return False
@@ -191,11 +191,11 @@ def _fill(context: AnswerContext, response: Response) -> bool:
     return True
 
 
-def _free_slot(context: AnswerContext, response: Response) -> Slot | None:
+def _find_free_slot(context: AnswerContext, response: Response) -> Slot | None:
     """Return a slot for a late answer; None if it can't count."""
     item = context.item
     late = context.assignment.state not in (_State.HELD, _State.SUBMITTED)
-    if not response.may_count or not late or item.held or context.campaign.state not in _COUNTING:
+    if not response.may_count or not late or item.held or context.campaign.state not in _STILL_COUNTING:
         return None
     trusted = is_trusted(context.participation, context.options)
     return first_free([item], trusted=trusted).get(item.pk)
@@ -220,13 +220,13 @@ def _judge(context: AnswerContext, response: Response) -> None:
             take_out_failed(context)
         return
     if task.reviewed and response.may_count:
-        reasons = sorted(_reasons_for_review(context, response) | find_flags(context, response))
+        reasons = sorted(_list_review_reasons(context, response) | find_flags(context, response))
         ReviewRequest.objects.bulk_create(
             ReviewRequest(response=response, reason=reason, time=context.now) for reason in reasons
         )
 
 
-def _reasons_for_review(context: AnswerContext, response: Response) -> set[str]:
+def _list_review_reasons(context: AnswerContext, response: Response) -> set[str]:
     participation, options = context.participation, context.options
     kept = any("reason" in finding for finding in response.rules.get("findings", ()))
     found = {KEPT} if kept else set()
@@ -271,7 +271,7 @@ def _fills_slot(response: Response) -> bool:
     return Slot.objects.filter(filled_by__assignment=response.assignment_id).exists()
 
 
-def _outcome(response: Response, *, counts: bool) -> AnswerOutcome:
+def _build_outcome(response: Response, *, counts: bool) -> AnswerOutcome:
     # The outcome must not reveal that an answer was to a check or in a pilot.
     if counts or not response.may_count:
         return AnswerOutcome(response=response, outcome="stored", text=_STORED)

@@ -32,7 +32,7 @@ KNOWN = "the same as a caption known elsewhere"
 UNLIKE = "unlike the other captions of its image"
 
 # Random captions of different images in COCO hardly ever share this proportion of their words.
-_ALIKE = 0.8
+_SIMILAR = 0.8
 # Maximum number of the worker's latest captions to compare with, so that the response time stays bounded.
 _MOST_EARLIER = 500
 _AT_ONCE = 5000
@@ -45,7 +45,7 @@ def find_flags(context: AnswerContext, response: Response) -> set[str]:
         return set()
     (words,) = tokenize([response.answer[part]])
     found = {REPEATED} if _is_repeated(context, part, words) else set()
-    known = KnownCaption.objects.filter(campaign=context.campaign, digest=_digest(words))
+    known = KnownCaption.objects.filter(campaign=context.campaign, digest=_hash_words(words))
     return found | ({KNOWN} if known.filter(key__in=("", context.item.key)).exists() else set())
 
 
@@ -59,11 +59,11 @@ def _is_repeated(context: AnswerContext, part: str, words: Sequence[str]) -> boo
     mine = set(words)
     # Texts of only punctuation are not similar to anything.
     return bool(mine) and any(
-        len(mine & other) >= _ALIKE * len(mine | other) for other in map(set, tokenize(earlier))
+        len(mine & other) >= _SIMILAR * len(mine | other) for other in map(set, tokenize(earlier))
     )
 
 
-def _digest(words: Sequence[str]) -> str:
+def _hash_words(words: Sequence[str]) -> str:
     return hashlib.sha256(" ".join(words).encode()).hexdigest()
 
 
@@ -84,7 +84,7 @@ def add_known(campaign: Campaign, captions: Iterable[tuple[str, str]]) -> int:
     for start in range(0, len(pairs), _AT_ONCE):
         some = pairs[start : start + _AT_ONCE]
         tokens = tokenize([text for _, text in some])
-        rows = {(key, _digest(words)) for (key, _), words in zip(some, tokens, strict=True) if words}
+        rows = {(key, _hash_words(words)) for (key, _), words in zip(some, tokens, strict=True) if words}
         made = (KnownCaption(campaign=campaign, key=key, digest=digest) for key, digest in sorted(rows))
         KnownCaption.objects.bulk_create(made, ignore_conflicts=True)
     return campaign.known.count() - before

@@ -64,11 +64,11 @@ class BlockEffect:
     releases: tuple[str, ...]
 
 
-def _who(user: User | None) -> str:
+def _get_name(user: User | None) -> str:
     return COMMAND_LINE if user is None else user.username
 
 
-def _checked_note(name: str, text: str, *, needed: bool = True) -> str:
+def _validate_note(name: str, text: str, *, needed: bool = True) -> str:
     text = text.strip()
     if (needed and not text) or len(text) > LONGEST_NOTE or "\0" in text:
         raise CampaignError(f"'{name}' must be a text of at most {LONGEST_NOTE} characters, and not empty")
@@ -99,7 +99,7 @@ def review(user: User, response: Response, verdict: str, *, reason: str = "", no
         )
     if (verdict == Review.Verdict.REJECTED) != bool(reason):
         raise CampaignError("'reason' is required to reject an answer, and not allowed otherwise")
-    note = _checked_note("note", note, needed=False)
+    note = _validate_note("note", note, needed=False)
     author = response.participation.worker
     if user.pk in (author.user_id, author.account_id):
         raise CampaignError("you cannot review your own answers")
@@ -115,12 +115,12 @@ def review(user: User, response: Response, verdict: str, *, reason: str = "", no
             note=note,
             time=database_time(),
         )
-        _settle(participation, response)
+        _update_slot(participation, response)
         judge_again(participation)
     return made
 
 
-def _settle(participation: Participation, response: Response) -> None:
+def _update_slot(participation: Participation, response: Response) -> None:
     """Update the slots after a change of whether an answer counts.
 
     An answer that no longer counts is removed from its slot; one that counts again fills a free slot, if any.
@@ -140,10 +140,10 @@ def effect_of_blocking(participation: Participation) -> BlockEffect:
     """Return the expected effect of blocking a worker."""
     slots = Slot.objects.filter(filled_by__participation=participation)
     items = slots.values("item").distinct().count()
-    return BlockEffect(answers=slots.count(), items=items, releases=_releases_of(participation))
+    return BlockEffect(answers=slots.count(), items=items, releases=_list_releases(participation))
 
 
-def _releases_of(participation: Participation) -> tuple[str, ...]:
+def _list_releases(participation: Participation) -> tuple[str, ...]:
     found = Release.objects.filter(responses__response__participation=participation)
     return tuple(found.distinct().order_by("time", "pk").values_list("name", flat=True))
 
@@ -157,7 +157,7 @@ def block(user: User | None, participation: Participation, reason: str) -> tuple
     Raises:
         CampaignError: The worker is already blocked or has withdrawn, or the reason is empty.
     """
-    reason = _checked_note("reason", reason)
+    reason = _validate_note("reason", reason)
     with transaction.atomic():
         now = lock_participation(participation)
         if now.stage == Participation.Stage.WITHDREW:
@@ -169,7 +169,7 @@ def block(user: User | None, participation: Participation, reason: str) -> tuple
             participation=now,
             reason=reason,
             person=user,
-            who=_who(user),
+            who=_get_name(user),
             time=database_time(),
         )
         now.stage = Participation.Stage.BLOCKED
@@ -192,7 +192,7 @@ def take_out(participation: Participation) -> BlockEffect:
     items = empty(of_worker, trusted_only=options.reopened_for == "trusted")
     settle(items, participation.campaign, voted=True)
     pull(participation.campaign, participation.assignments.all())
-    return BlockEffect(answers=answers, items=len(items), releases=_releases_of(participation))
+    return BlockEffect(answers=answers, items=len(items), releases=_list_releases(participation))
 
 
 def lift(user: User | None, exclusion: Exclusion, reason: str) -> int:
@@ -204,7 +204,7 @@ def lift(user: User | None, exclusion: Exclusion, reason: str) -> int:
     Raises:
         CampaignError: The block is already lifted, the worker has withdrawn, or the reason is empty.
     """
-    reason = _checked_note("reason", reason)
+    reason = _validate_note("reason", reason)
     if exclusion.participation is None:
         raise CampaignError("only the block of a worker can be lifted")
     with transaction.atomic():
@@ -213,12 +213,12 @@ def lift(user: User | None, exclusion: Exclusion, reason: str) -> int:
             raise CampaignError("this worker has withdrawn from the campaign and can't come back")
         found = Exclusion.objects.filter(pk=exclusion.pk, lifted=None)
         if not found.update(
-            lifted=database_time(), lifted_person=user, lifted_who=_who(user), lifted_reason=reason
+            lifted=database_time(), lifted_person=user, lifted_who=_get_name(user), lifted_reason=reason
         ):
             raise CampaignError("this block has already been lifted")
         # A worker who was blocked before consent has yet to agree.
         agreed = now.consented_to_id is not None
-        now.stage = _stage_before(now) if agreed else Participation.Stage.INVITED
+        now.stage = _get_former_stage(now) if agreed else Participation.Stage.INVITED
         now.save(update_fields=["stage"])
         mine = countable().filter(participation=now, filled_slot=None, item__held=False)
         responses = list(mine.select_related("assignment__slot").order_by("item_id"))
@@ -230,7 +230,7 @@ def lift(user: User | None, exclusion: Exclusion, reason: str) -> int:
     return len(filled)
 
 
-def _stage_before(participation: Participation) -> str:
+def _get_former_stage(participation: Participation) -> str:
     """Return the stage of an unblocked worker: the training, if they had no work yet."""
     worked = participation.assignments.filter(item__is_training=False).exists()
     return Participation.Stage.WORKING if worked else enrollment.first_stage(participation.campaign)
@@ -267,7 +267,7 @@ def redact(user: User | None, response: Response, reason: str) -> None:
     Raises:
         CampaignError: The text is already removed, or the reason is empty.
     """
-    reason = _checked_note("reason", reason)
+    reason = _validate_note("reason", reason)
     with transaction.atomic():
         participation = lock_participation(response.participation)
         lock_voted([response.item_id], participation.campaign)
@@ -275,7 +275,7 @@ def redact(user: User | None, response: Response, reason: str) -> None:
         emptied = {"answer": nothing, "rules": nothing, "events": nothing, "redacted": reason}
         if not Response.objects.filter(pk=response.pk, redacted="").update(**emptied):
             raise CampaignError("the text of this answer has already been removed")
-        _settle(participation, response)
+        _update_slot(participation, response)
         campaign = participation.campaign
         what = f"removed the text of an answer ({response.digest[:12]}) in the campaign {campaign.slug}"
         record(user, campaign.challenge, f"{what}: {reason}")
@@ -296,7 +296,7 @@ def hold(user: User | None, item: Item, *, held: bool, reason: str = "") -> tupl
     Raises:
         CampaignError: The reason is too long.
     """
-    reason = _checked_note("reason", reason, needed=False)
+    reason = _validate_note("reason", reason, needed=False)
     with transaction.atomic():
         campaign = Campaign.objects.get(pk=item.campaign_id)
         both = campaign.items.filter(Q(pk=item.pk) | Q(repeats=item.pk))

@@ -51,12 +51,12 @@ class WithdrawalEffect:
 def effect_of_withdrawing(participation: Participation) -> WithdrawalEffect:
     """Return the expected effect of a worker's withdrawal."""
     return WithdrawalEffect(
-        removed=_removable(participation).count(),
+        removed=_list_removable(participation).count(),
         frozen=participation.responses.filter(releases__isnull=False).distinct().count(),
     )
 
 
-def _removable(participation: Participation) -> QuerySet[Response]:
+def _list_removable(participation: Participation) -> QuerySet[Response]:
     return participation.responses.filter(releases=None, redacted="")
 
 
@@ -76,14 +76,14 @@ def withdraw(user: User | None, participation: Participation, *, by_worker: bool
         AssignmentError: The worker has already withdrawn.
     """
     with transaction.atomic():
-        others = _locked_others(participation)
+        others = _lock_others(participation)
         now = lock_participation(participation)
         check_here(now)
         effect = effect_of_withdrawing(now)
         who = f"worker {now.worker}" if by_worker else COMMAND_LINE if user is None else user.username
         _exclude(now, None if by_worker else user, who)
         _remove_texts(now)
-        _forget(now, others)
+        _detach_identity(now, others)
         what = f"withdrew the worker {now.worker} from the campaign {now.campaign.slug}"
         counts = f"{effect.removed} answers removed, {effect.frozen} in frozen releases"
         Action.objects.create(
@@ -95,7 +95,7 @@ def withdraw(user: User | None, participation: Participation, *, by_worker: bool
     return effect
 
 
-def _locked_others(participation: Participation) -> list[Participation]:
+def _lock_others(participation: Participation) -> list[Participation]:
     """Lock all participations of the worker in order, and return the other ones."""
     while True:
         worker = Participation.objects.values("worker").get(pk=participation.pk)["worker"]
@@ -127,13 +127,13 @@ def _exclude(participation: Participation, user: User | None, who: str) -> None:
 
 
 def _remove_texts(participation: Participation) -> None:
-    _removable(participation).update(answer={}, rules={}, events={}, redacted=_REASON)
+    _list_removable(participation).update(answer={}, rules={}, events={}, redacted=_REASON)
     Draft.objects.filter(assignment__participation=participation).delete()
     Report.objects.filter(assignment__participation=participation).exclude(note="").update(note="")
     participation.assignments.exclude(reason="").update(reason="")
 
 
-def _forget(participation: Participation, others: list[Participation]) -> None:
+def _detach_identity(participation: Participation, others: list[Participation]) -> None:
     """Detach the person's identity from the pseudonym.
 
     The work in other campaigns continues under a new pseudonym that can't be linked to the old one, which
@@ -141,7 +141,10 @@ def _forget(participation: Participation, others: list[Participation]) -> None:
     """
     worker = participation.worker
     Departure.objects.bulk_create(
-        (Departure(campaign=participation.campaign, digest=digest) for digest in _digests(participation)),
+        (
+            Departure(campaign=participation.campaign, digest=digest)
+            for digest in _iterate_digests(participation)
+        ),
         ignore_conflicts=True,
     )
     known = {"user": worker.user, "account": worker.account, "digest": worker.digest}
@@ -155,7 +158,7 @@ def _forget(participation: Participation, others: list[Participation]) -> None:
         worker.identities.all().delete()
 
 
-def _digests(participation: Participation) -> Iterator[str]:
+def _iterate_digests(participation: Participation) -> Iterator[str]:
     worker, campaign = participation.worker, participation.campaign
     if worker.user_id is not None:
         yield departure_digest(campaign, f"user {worker.user_id}")

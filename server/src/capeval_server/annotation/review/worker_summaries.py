@@ -102,18 +102,18 @@ def summaries_of(campaign: Campaign) -> list[WorkerSummary]:
     Answers of blocked workers are included, so that a block can be judged. Pilot answers are not.
     """
     task, options = task_named(campaign.kind), options_of(campaign)
-    answers = list(_answers(campaign, task))
+    answers = list(_load_answers(campaign, task))
     of_workers: dict[int, list[_Answer]] = {}
     for one in answers:
         of_workers.setdefault(one.worker, []).append(one)
-    agreed = _agreement(answers) if task.choices else {}
+    agreed = _measure_agreement(answers) if task.choices else {}
     likeness = {} if task.choices else captions_of(campaign).means()
-    checks = _checks(campaign)
+    checks = _count_checks(campaign)
     repeats = repeats_of(campaign)
-    usual = _median(answers)
+    usual = _compute_median(answers)
     workers = campaign.participations.select_related("worker").exclude(stage=Participation.Stage.INVITED)
     return [
-        _summary(
+        _summarize(
             one,
             task,
             of_workers.get(one.pk, []),
@@ -129,7 +129,7 @@ def summaries_of(campaign: Campaign) -> list[WorkerSummary]:
     ]
 
 
-def _summary(
+def _summarize(
     participation: Participation,
     task: TaskType,
     given: Sequence[_Answer],
@@ -138,8 +138,8 @@ def _summary(
     checks: Proportion,
     **known: Any,
 ) -> WorkerSummary:
-    left = _left(task, given) if task.has_sides else _NONE
-    seconds = _median(given)
+    left = _count_left(task, given) if task.has_sides else _NONE
+    seconds = _compute_median(given)
     return WorkerSummary(
         participation=participation,
         counted=sum(one.counts for one in given),
@@ -153,13 +153,13 @@ def _summary(
     )
 
 
-def _median(answers: Iterable[_Answer]) -> tuple[float, int] | None:
+def _compute_median(answers: Iterable[_Answer]) -> tuple[float, int] | None:
     """Return the median time and the number of answers; None if no time was measured."""
     seconds = [one.seconds for one in answers if one.seconds is not None]
     return (float(median(seconds)), len(seconds)) if seconds else None
 
 
-def _answers(campaign: Campaign, task: TaskType) -> Iterable[_Answer]:
+def _load_answers(campaign: Campaign, task: TaskType) -> Iterable[_Answer]:
     """Yield the newest answer of each assignment, without pilot answers and checks."""
     questions = tuple(task.choices)
     given = Response.objects.filter(item__campaign=campaign, may_count=True, redacted="")
@@ -184,7 +184,7 @@ def _answers(campaign: Campaign, task: TaskType) -> Iterable[_Answer]:
         )
 
 
-def _agreement(answers: Sequence[_Answer]) -> dict[int, Proportion]:
+def _measure_agreement(answers: Sequence[_Answer]) -> dict[int, Proportion]:
     """Return the share of each worker's answers that agree with the majority.
 
     Each question of an item counts as one answer.
@@ -203,7 +203,7 @@ def _agreement(answers: Sequence[_Answer]) -> dict[int, Proportion]:
     }
 
 
-def _checks(campaign: Campaign) -> dict[int, Proportion]:
+def _count_checks(campaign: Campaign) -> dict[int, Proportion]:
     """Return the share of passed checks of each worker, without training items."""
     results = CheckResult.objects.filter(
         response__item__campaign=campaign, response__item__is_training=False
@@ -226,7 +226,7 @@ def repeats_of(campaign: Campaign, *workers: Participation) -> dict[int, tuple[P
         that were for the same side as before.
     """
     task = task_named(campaign.kind)
-    sides = _sides(task)
+    sides = _list_side_answers(task)
     given = Response.objects.filter(item__campaign=campaign, redacted="")
     if workers:
         given = given.filter(participation__in=workers)
@@ -249,14 +249,14 @@ def repeats_of(campaign: Campaign, *workers: Participation) -> dict[int, tuple[P
     }
 
 
-def _sides(task: TaskType) -> list[dict[str, Any]]:
+def _list_side_answers(task: TaskType) -> list[dict[str, Any]]:
     """Return the answers that choose a side; empty for task types that have none."""
     if not task.has_sides or not set(SIDES) <= set(task.choices["choice"].labels):
         return []
     return [task.answer({}, {"choice": side}, mirrored=False) for side in SIDES]
 
 
-def _left(task: TaskType, answers: Iterable[_Answer]) -> Proportion:
+def _count_left(task: TaskType, answers: Iterable[_Answer]) -> Proportion:
     """Return the share of answers for the left side, among the answers for a side."""
     if not {"left", "right"} <= set(task.choices["choice"].labels):
         return Proportion(number=0, of=0)

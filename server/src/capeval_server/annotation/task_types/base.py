@@ -167,14 +167,14 @@ class TaskType(ABC):
         Raises:
             AnswerError: The expected answer is not a possible answer.
         """
-        possible = self._possible(payload)
+        possible = self._list_possible(payload)
         for name, value in expected.items():
             if name not in possible:
                 raise AnswerError(f"unknown part {name!r} (allowed: {', '.join(possible)})")
             if value not in possible[name]:
                 raise AnswerError(f"{name!r} must be one of {', '.join(possible[name])} (got {value!r})")
 
-    def _possible(self, payload: Mapping[str, Any]) -> dict[str, list[str]]:
+    def _list_possible(self, payload: Mapping[str, Any]) -> dict[str, list[str]]:
         """Return the possible stored values of each multiple-choice question."""
         found: dict[str, list[str]] = {name: [] for name in self.choices}
         for labels in zip_longest(*(each.labels for each in self.choices.values())):
@@ -258,22 +258,22 @@ def register(kind: _Kind) -> _Kind:
         ValueError: The class lacks an attribute or a text, or the name of a text is taken.
         DuplicateNameError: The name of the task type is taken.
     """
-    made = _checked(kind)
+    made = _validate(kind)
     TASKS.add({made.name: made}, kind.__module__)
     return kind
 
 
-def _adopt(_: EntryPoint, kind: object) -> None:
+def _register_entry_point(_: EntryPoint, kind: object) -> None:
     # The module may have registered its class with the decorator.
     if not any(type(task) is kind for task in TASKS.registered()):
         register(cast(type[TaskType], kind))
 
 
-TASKS: Registry[TaskType] = Registry("task type", PluginGroup(GROUP, _adopt))
+TASKS: Registry[TaskType] = Registry("task type", PluginGroup(GROUP, _register_entry_point))
 """The task types by name. Task types of other distributions are imported when first needed."""
 
 
-def _checked(kind: type[TaskType]) -> TaskType:
+def _validate(kind: type[TaskType]) -> TaskType:
     """Return an instance of a task type after validating its declaration."""
     if not (isinstance(kind, type) and issubclass(kind, TaskType)):
         raise TypeError(f"{kind!r} must be a subclass of TaskType")

@@ -34,7 +34,7 @@ _SCALE = {str(number): float(number) for number in range(1, 6)}
 _PENALTIES = ("0", "0.1", "0.2", "0.3", "0.4", "0.5")
 
 
-class _OfACaption(TaskType):
+class _CaptionTask(TaskType):
     """Base class: an image and one caption, by `system`, which no browser receives."""
 
     answers = 3
@@ -57,7 +57,7 @@ class _OfACaption(TaskType):
         return {"caption": payload["caption"]}
 
 
-class _BesideAPerson(OneQuestion):
+class _ComparisonTask(OneQuestion):
     """Base class: a candidate by `system`, and a person's caption, in random order."""
 
     answers = 3
@@ -89,7 +89,7 @@ class _BesideAPerson(OneQuestion):
 
 
 @register
-class M1(_BesideAPerson):
+class M1(_ComparisonTask):
     """Whether a caption is better than or equal to a person's."""
 
     name = "m1"
@@ -117,7 +117,7 @@ class M1(_BesideAPerson):
 
 
 @register
-class M2(_OfACaption, OneQuestion):
+class M2(_CaptionTask, OneQuestion):
     """Whether a person wrote a caption."""
 
     name = "m2"
@@ -130,7 +130,7 @@ class M2(_OfACaption, OneQuestion):
 
 
 @register
-class M3(_OfACaption, OneQuestion):
+class M3(_CaptionTask, OneQuestion):
     """How correct a caption is."""
 
     name = "m3"
@@ -152,7 +152,7 @@ class M3(_OfACaption, OneQuestion):
 
 
 @register
-class M4(_OfACaption, OneQuestion):
+class M4(_CaptionTask, OneQuestion):
     """How detailed a caption is. Only meaningful with M3.
 
     Captions of wrong images can be detailed, too.
@@ -177,7 +177,7 @@ class M4(_OfACaption, OneQuestion):
 
 
 @register
-class M5(_BesideAPerson):
+class M5(_ComparisonTask):
     """Whether a caption has the same meaning as a person's; no image is shown."""
 
     name = "m5"
@@ -194,14 +194,14 @@ class M5(_BesideAPerson):
     }
 
 
-def _thumb(answer: Mapping[str, str]) -> float:
+def _compute_thumb(answer: Mapping[str, str]) -> float:
     precision, recall = (np.array([float(answer[name])]) for name in ("precision", "recall"))
     penalties = (-np.array([float(answer[name])]) for name in ("fluency", "conciseness", "inclusive"))
     return float(thumb_score(precision, recall, *penalties)[0])
 
 
 @register
-class RatingTask(_OfACaption):
+class RatingTask(_CaptionTask):
     """Precision, recall and penalties of a caption, as in THumB (Kasai et al. 2022)."""
 
     name = "rating"
@@ -211,7 +211,7 @@ class RatingTask(_OfACaption):
         (
             RatedQuestion(question=QUESTIONS["P"], number=lambda answer: float(answer["precision"])),
             RatedQuestion(question=QUESTIONS["R"], number=lambda answer: float(answer["recall"])),
-            RatedQuestion(question=QUESTIONS["THumB"], number=_thumb),
+            RatedQuestion(question=QUESTIONS["THumB"], number=_compute_thumb),
         )
     )
     choices: ClassVar[Mapping[str, ChoiceQuestion]] = {

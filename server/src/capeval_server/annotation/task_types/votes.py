@@ -47,7 +47,7 @@ class PairVotes(TaskResult):
             image: Name of the part of a line that contains the image's name.
         """
         for number, pair in enumerate(plan.pairs):
-            yield {"key": str(number), "group": str(number), image: str(pair.image), **_of_pair(pair)}
+            yield {"key": str(number), "group": str(number), image: str(pair.image), **_build_item(pair)}
 
     def triplet(self, payload: Mapping[str, Any], pair: int, judgments: int) -> Triplet | None:  # noqa: ARG002
         """Return the question of an item in the plan; None if the pair is the question.
@@ -108,7 +108,7 @@ class TripletVotes(PairVotes):
                 "reference": triplet.reference,
                 image: str(pair.image),
                 "on_the_left": triplet.on_the_left,
-                **_of_pair(pair),
+                **_build_item(pair),
             }
 
     def triplet(self, payload: Mapping[str, Any], pair: int, judgments: int) -> Triplet:
@@ -144,7 +144,7 @@ class TripletVotes(PairVotes):
         return count_votes(plan, answers, complete_only=True)
 
 
-def _of_pair(pair: Pair) -> dict[str, str]:
+def _build_item(pair: Pair) -> dict[str, str]:
     found = {
         _FIRST: pair.first,
         _SECOND: pair.second,

@@ -64,7 +64,7 @@ def describe_invisible(text: str) -> str:
     For example: `U+202E RIGHT-TO-LEFT OVERRIDE after 'A dog'`. The result is empty if the text has none.
     """
     places = find_invisible(text)
-    named = [f"{name_of(text[place])} {_context(text, place)}" for place in places[:_MOST_NAMED]]
+    named = [f"{name_of(text[place])} {_describe_context(text, place)}" for place in places[:_MOST_NAMED]]
     more = [f"and {len(places) - _MOST_NAMED:,} more"] if len(places) > _MOST_NAMED else []
     return "; ".join([*named, *more])
 
@@ -74,7 +74,7 @@ def name_of(character: str) -> str:
     return f"U+{ord(character):04X} {unicodedata.name(character, 'CONTROL CHARACTER')}"
 
 
-def _context(text: str, place: int) -> str:
+def _describe_context(text: str, place: int) -> str:
     before = remove_invisible(text[:place])
     return f"after {before[-_LONGEST_CONTEXT:]!r}" if before else "at the start"
 

@@ -98,9 +98,9 @@ class RuleSettings:
             OptionError: A rule or a level is unknown, or a list is not a list of texts.
         """
         levels = {name: level for name, level in raw.items() if name not in _LISTS}
-        known = [*_texts("known_words", raw), *keywords]
+        known = [*_read_texts("known_words", raw), *keywords]
         words = tokenize(known) if known else []
-        listed = _texts("blocked_words", raw)
+        listed = _read_texts("blocked_words", raw)
         phrases = tokenize(listed) if listed else []
         return cls(
             levels=levels,
@@ -113,7 +113,7 @@ class RuleSettings:
         return self.levels.get(rule.name, rule.level)
 
 
-def _texts(name: str, raw: Mapping[str, Any]) -> list[str]:
+def _read_texts(name: str, raw: Mapping[str, Any]) -> list[str]:
     """Return a list of texts from the settings; empty if it is missing."""
     found: Any = raw.get(name, [])
     fine = isinstance(found, list) and len(found) <= _MOST_LISTED
@@ -173,7 +173,7 @@ class RuleViolation:
     message: str
 
 
-def _matched(pattern: re.Pattern[str], group: int = 0) -> Callable[[TokenizedText], str]:
+def _match(pattern: re.Pattern[str], group: int = 0) -> Callable[[TokenizedText], str]:
     def finds(written: TokenizedText) -> str:
         match = pattern.search(written.text)
         return match.group(group).strip() if match else ""
@@ -181,43 +181,43 @@ def _matched(pattern: re.Pattern[str], group: int = 0) -> Callable[[TokenizedTex
     return finds
 
 
-def _empty(written: TokenizedText) -> str:
+def _find_empty(written: TokenizedText) -> str:
     return "" if written.text.strip() else "nothing"
 
 
-def _too_long(written: TokenizedText) -> str:
+def _find_too_long(written: TokenizedText) -> str:
     return f"{len(written.text):,}" if len(written.text) > LONGEST_CAPTION else ""
 
 
-def _too_few(written: TokenizedText) -> str:
+def _find_too_few(written: TokenizedText) -> str:
     return str(len(written.words)) if len(written.words) < _FEWEST_WORDS else ""
 
 
-def _short(written: TokenizedText) -> str:
+def _find_short(written: TokenizedText) -> str:
     return str(len(written.words)) if _FEWEST_WORDS <= len(written.words) < _LEAST_WORDS else ""
 
 
-def _there_is(written: TokenizedText) -> str:
+def _find_there_is(written: TokenizedText) -> str:
     begins = tuple(written.words[:2])
     return " ".join(begins) if begins in (("there", "is"), ("there", "are"), ("there", "'s")) else ""
 
 
-def _picture_of(written: TokenizedText) -> str:
+def _find_picture_of(written: TokenizedText) -> str:
     match = _PICTURE_OF.match(written.text)
     return match.group().strip() if match else ""
 
 
-def _blocked_words(written: TokenizedText) -> str:
+def _find_blocked_words(written: TokenizedText) -> str:
     text = f" {' '.join(written.words)} "
     return next((phrase for phrase in written.settings.blocklist if f" {phrase} " in text), "")
 
 
-def _language(written: TokenizedText) -> str:
-    return "" if not written.words or _classify()(written.text)[0] == "en" else "another language"
+def _find_language(written: TokenizedText) -> str:
+    return "" if not written.words or _load_classifier()(written.text)[0] == "en" else "another language"
 
 
-def _unknown_words(written: TokenizedText) -> str:
-    known = _dictionary()
+def _find_unknown_words(written: TokenizedText) -> str:
+    known = _load_dictionary()
     unknown = [
         word
         for word in written.words
@@ -227,7 +227,7 @@ def _unknown_words(written: TokenizedText) -> str:
 
 
 @cache
-def _classify() -> Callable[[str], tuple[str, float]]:
+def _load_classifier() -> Callable[[str], tuple[str, float]]:
     try:
         from py3langid import classify
     except ImportError as error:
@@ -236,7 +236,7 @@ def _classify() -> Callable[[str], tuple[str, float]]:
 
 
 @cache
-def _dictionary() -> Any:
+def _load_dictionary() -> Any:
     try:
         from spellchecker import SpellChecker
     except ImportError as error:
@@ -244,20 +244,20 @@ def _dictionary() -> Any:
     return SpellChecker()
 
 
-_ALL = (
+_RULES = (
     TextRule(
         name="empty",
         level="block",
         message="Please write a sentence.",
         why="An empty answer describes nothing. An image that can't be described can be reported or skipped.",
-        finds=_empty,
+        finds=_find_empty,
     ),
     TextRule(
         name="too-long",
         level="block",
         message=f"The sentence must have at most {LONGEST_CAPTION} characters (it has {{0}}).",
         why="The longest of 247,654 captions of COCO and nocaps have 250 characters.",
-        finds=_too_long,
+        finds=_find_too_long,
     ),
     TextRule(
         name="invisible",
@@ -275,7 +275,7 @@ _ALL = (
         level="block",
         message=f"The sentence must have at least {_FEWEST_WORDS} words (it has {{0}}).",
         why="Two words are a label, not a description.",
-        finds=_too_few,
+        finds=_find_too_few,
     ),
     TextRule(
         name="there-is",
@@ -286,21 +286,21 @@ _ALL = (
             " because its page rejected them. Such beginnings add the same words to captions of different"
             " images."
         ),
-        finds=_there_is,
+        finds=_find_there_is,
     ),
     TextRule(
         name="picture-of",
         level="block",
         message="Please do not write '{0}': describe what is in the image.",
         why="nocaps asks for this. The words would apply to every image.",
-        finds=_picture_of,
+        finds=_find_picture_of,
     ),
     TextRule(
         name="address",
         level="block",
         message="Please don't include web or email addresses ('{0}').",
         why="Captions are published. Addresses of sites and people don't describe an image.",
-        finds=_matched(_ADDRESS),
+        finds=_match(_ADDRESS),
     ),
     TextRule(
         name="short",
@@ -310,35 +310,35 @@ _ALL = (
             "COCO and nocaps ask for eight words. About one caption in a hundred is shorter, and some of"
             " these are fine, so a reason is enough."
         ),
-        finds=_short,
+        finds=_find_short,
     ),
     TextRule(
         name="several-sentences",
         level="confirm",
         message="Please write one sentence.",
         why="The task is one sentence. One caption in a thousand has several.",
-        finds=_matched(_SENTENCE_END),
+        finds=_match(_SENTENCE_END),
     ),
     TextRule(
         name="error-report",
         level="confirm",
         message="Does the image not load? Then please report it instead of writing ('{0}').",
         why="nocaps asks not to use the field to report errors. Reports put the image on hold.",
-        finds=_matched(_ERROR_REPORT),
+        finds=_match(_ERROR_REPORT),
     ),
     TextRule(
         name="language",
         level="confirm",
         message="Is this sentence in English? If so, keep it.",
         why="Captions are to be in English. 4 to 6 of 10,000 are mistaken for another language.",
-        finds=_language,
+        finds=_find_language,
     ),
     TextRule(
         name="blocklist",
         level="confirm",
         message="Please leave out '{0}', or give a reason for it.",
         why="The organizers listed words that captions should not have.",
-        finds=_blocked_words,
+        finds=_find_blocked_words,
     ),
     TextRule(
         name="name",
@@ -348,21 +348,21 @@ _ALL = (
             "COCO and nocaps ask for no names of people. 2 to 3 % of captions contain a capital letter"
             " inside. Many are correct, such as 'British' or 'Wii'."
         ),
-        finds=_matched(_NAME, group=1),
+        finds=_match(_NAME, group=1),
     ),
     TextRule(
         name="quotation",
         level="hint",
         message="Please do not describe what a person might say.",
         why="COCO and nocaps ask for this. Quotation marks can also enclose text in the image.",
-        finds=_matched(_QUOTATION),
+        finds=_match(_QUOTATION),
     ),
     TextRule(
         name="other-times",
         level="hint",
         message="Describe only what you can see, not what happened before or may happen next ('{0}').",
         why="COCO and nocaps ask for this. The past and the future are guesses, which differ between people.",
-        finds=_matched(_OTHER_TIMES),
+        finds=_match(_OTHER_TIMES),
     ),
     TextRule(
         name="unknown-words",
@@ -372,14 +372,14 @@ _ALL = (
             "nocaps asks to avoid spelling errors. 3 to 5 % of captions contain a word that is not in the"
             " dictionary; most of these are misspelled."
         ),
-        finds=_unknown_words,
+        finds=_find_unknown_words,
     ),
 )
 
-RULES: Mapping[str, TextRule] = MappingProxyType({rule.name: rule for rule in _ALL})
+RULES: Mapping[str, TextRule] = MappingProxyType({rule.name: rule for rule in _RULES})
 """The rules by name, in the order in which they are shown."""
 
-_ALONE = ("empty", "too-few-words")
+_EXCLUSIVE = ("empty", "too-few-words")
 
 
 def prepare() -> None:
@@ -387,8 +387,8 @@ def prepare() -> None:
 
     Later verdicts in the same process are fast.
     """
-    _classify()("a dog")
-    _dictionary()
+    _load_classifier()("a dog")
+    _load_dictionary()
 
 
 def count_words(text: str) -> int:
@@ -415,19 +415,19 @@ def check_captions(
     # Tokenizing a text that is too long would take time for no use.
     words = tokenize([text if len(text) <= LONGEST_CAPTION else "" for text in texts])
     return [
-        _findings(TokenizedText(text=text, words=tokens, settings=settings))
+        _find_violations(TokenizedText(text=text, words=tokens, settings=settings))
         for text, tokens in zip(texts, words, strict=True)
     ]
 
 
-def _findings(written: TokenizedText) -> tuple[RuleViolation, ...]:
+def _find_violations(written: TokenizedText) -> tuple[RuleViolation, ...]:
     found: list[RuleViolation] = []
     for rule in RULES.values():
         level = written.settings.level(rule)
         what = "" if level == "off" else rule.finds(written)
         if what:
             found.append(RuleViolation(rule=rule.name, level=level, message=rule.message.format(what)))
-        if (what and rule.name in _ALONE) or (
+        if (what and rule.name in _EXCLUSIVE) or (
             rule.name == "too-long" and len(written.text) > LONGEST_CAPTION
         ):
             break

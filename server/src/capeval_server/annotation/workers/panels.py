@@ -142,7 +142,7 @@ def set_panel(user: User | None, campaign: Campaign, content: Mapping[str, Any])
         try:
             wanted = PanelSettings.model_validate(content)
             kept = before.settings["codes"] if before else {}
-            drawn = {name: _new_code() for name in _Outcome.values}
+            drawn = {name: _generate_code() for name in _Outcome.values}
             codes = {**drawn, **kept, **wanted.codes}
             made = PanelSettings.model_validate({**wanted.model_dump(), "codes": codes})
         except ValidationError as error:
@@ -156,7 +156,7 @@ def set_panel(user: User | None, campaign: Campaign, content: Mapping[str, Any])
     return made
 
 
-def _new_code() -> str:
+def _generate_code() -> str:
     # Letters and digits that look alike are omitted.
     return "C" + "".join(secrets.choice("ABCDEFGHJKLMNPQRSTUVWXYZ23456789") for _ in range(9))
 
@@ -190,7 +190,7 @@ def enter(campaign: Campaign, query: Mapping[str, str]) -> Participation:
     settings = panel_settings(campaign)
     if campaign.state == Campaign.State.DRAFT:
         raise NotFoundError
-    participant, study, session = _ids(settings, query)
+    participant, study, session = _read_ids(settings, query)
     if settings.studies and study not in settings.studies:
         raise EntryError("this link belongs to a study that is not part of this campaign")
     check_not_left(campaign, f"panel {settings.name} {participant}")
@@ -215,11 +215,11 @@ def enter(campaign: Campaign, query: Mapping[str, str]) -> Participation:
     return found
 
 
-def _ids(settings: PanelSettings, query: Mapping[str, str]) -> tuple[str, str, str]:
+def _read_ids(settings: PanelSettings, query: Mapping[str, str]) -> tuple[str, str, str]:
     names = (settings.participant, settings.study, settings.session)
     given: Mapping[str, Any] = query
     if settings.signed is not None:
-        given = _claims(settings.signed, query.get(settings.signed.parameter, ""))
+        given = _decode_claims(settings.signed, query.get(settings.signed.parameter, ""))
         if any(name in query and query[name] != given.get(name) for name in names):
             raise EntryError("the parameters of the link don't match its signature")
     for name in names:
@@ -236,7 +236,7 @@ def _is_id(value: object) -> bool:
     return value.isascii() and value.isprintable() and not set(value) & set(" {}")
 
 
-def _claims(signature: Signature, token: str) -> Mapping[str, Any]:
+def _decode_claims(signature: Signature, token: str) -> Mapping[str, Any]:
     """Validate a token, and return the ids in it.
 
     Raises:

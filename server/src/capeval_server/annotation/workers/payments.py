@@ -96,7 +96,7 @@ def payments_csv(user: User | None, campaign: Campaign) -> str:
 def lines(campaign: Campaign) -> Iterator[PaymentRow]:
     """Yield the payment rows of a campaign, by worker and session in order of arrival."""
     options = options_of(campaign)
-    answers = _answers(campaign)
+    answers = _load_answers(campaign)
     workers = campaign.participations.select_related("worker").prefetch_related("sessions")
     identities: dict[int, Identity] = {}
     for identity in Identity.objects.filter(worker__participations__campaign=campaign).order_by("pk"):
@@ -105,7 +105,7 @@ def lines(campaign: Campaign) -> Iterator[PaymentRow]:
         mine = answers.get(one.pk, [])
         sessions = sorted(one.sessions.all(), key=lambda session: session.pk)
         if not sessions and mine:
-            yield _line(one, None, None, mine, options)
+            yield _build_row(one, None, None, mine, options)
         for place, session in enumerate(sessions):
             until = sessions[place + 1].entered if place + 1 < len(sessions) else None
             within = [
@@ -113,10 +113,10 @@ def lines(campaign: Campaign) -> Iterator[PaymentRow]:
                 for answer in mine
                 if session.entered <= answer.received and (until is None or answer.received < until)
             ]
-            yield _line(one, session, identities.get(one.worker_id), within, options)
+            yield _build_row(one, session, identities.get(one.worker_id), within, options)
 
 
-def _answers(campaign: Campaign) -> dict[int, list[_Answer]]:
+def _load_answers(campaign: Campaign) -> dict[int, list[_Answer]]:
     """Return the first answers to the items, by participation."""
     verdicts = Review.objects.filter(response__assignment=OuterRef("assignment")).order_by("-pk")
     rows = Response.objects.filter(item__campaign=campaign, revision=1)
@@ -129,7 +129,7 @@ def _answers(campaign: Campaign) -> dict[int, list[_Answer]]:
     return found
 
 
-def _line(
+def _build_row(
     participation: Participation,
     session: Session | None,
     identity: Identity | None,
@@ -146,13 +146,13 @@ def _line(
         outcome=session.outcome if session else participation.stage,
         answers=len(answers),
         rejected=sum(answer.rejected for answer in answers),
-        seconds=_seconds(answers, options),
+        seconds=_sum_seconds(answers, options),
         amount=str(len(answers) * Decimal(rate)) if rate else "",
         currency=options.currency,
     )
 
 
-def _seconds(answers: list[_Answer], options: CampaignOptions) -> int:
+def _sum_seconds(answers: list[_Answer], options: CampaignOptions) -> int:
     """Return the total time of all batches, in seconds.
 
     Each batch counts at most as the longest lease, because the work after that time is unknown.

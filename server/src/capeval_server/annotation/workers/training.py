@@ -129,7 +129,7 @@ def next_items(participation: Participation) -> QuerySet[Item]:
     if not graded.exists() or _has_passed(participation, options):
         return left.exclude(pk__in=graded.values("pk"))
     left = left.filter(pk__in=graded.values("pk"))
-    if _tries(participation) >= options.training_tries or left.count() < options.training_items:
+    if _count_attempts(participation) >= options.training_tries or left.count() < options.training_items:
         return left.none()
     return left[: options.training_items]
 
@@ -143,19 +143,19 @@ def _has_passed(participation: Participation, options: CampaignOptions) -> bool:
     return tries.filter(right__gte=options.training_right).exists()
 
 
-def _given(participation: Participation) -> QuerySet[Assignment]:
+def _list_training(participation: Participation) -> QuerySet[Assignment]:
     return participation.assignments.filter(item__is_training=True)
 
 
-def _tries(participation: Participation) -> int:
-    return _given(participation).values("batch").distinct().count()
+def _count_attempts(participation: Participation) -> int:
+    return _list_training(participation).values("batch").distinct().count()
 
 
 def finished_try(participation: Participation) -> TrainingAttempt | None:
     """Return the worker's latest attempt of the training if it is completed, or None."""
     if participation.stage != _Stage.TRAINING:
         return None
-    mine = _given(participation).filter(batch=participation.batch).order_by("place")
+    mine = _list_training(participation).filter(batch=participation.batch).order_by("place")
     given = list(mine.select_related("item__image"))
     if not given or any(one.state in (_State.HELD, _State.EXPIRED) for one in given):
         return None
@@ -172,11 +172,11 @@ def finished_try(participation: Participation) -> TrainingAttempt | None:
         again=not enough and there_is_more,
         practice=practice,
         more=enough and there_is_more,
-        items=[_explained(participation.campaign, one, right=one.pk in right) for one in given],
+        items=[_build_feedback(participation.campaign, one, right=one.pk in right) for one in given],
     )
 
 
-def _explained(campaign: Campaign, given: Assignment, *, right: bool) -> TrainingFeedback:
+def _build_feedback(campaign: Campaign, given: Assignment, *, right: bool) -> TrainingFeedback:
     task = task_of(given.item, campaign)
     latest = given.responses.select_related("texts").order_by("revision").last() if task.written else None
     written = "" if latest is None else str(latest.answer.get(task.written, ""))
@@ -188,13 +188,13 @@ def _explained(campaign: Campaign, given: Assignment, *, right: bool) -> Trainin
         held=given.item.held,
         right=right,
         written=written,
-        findings=_found(latest, given.item, written),
+        findings=_list_violations(latest, given.item, written),
         expected=task.in_words(given.item.payload, given.item.expected, mirrored=given.mirrored),
         explanation=given.item.explanation,
     )
 
 
-def _found(response: Response | None, item: Item, written: str) -> tuple[RuleViolation, ...]:
+def _list_violations(response: Response | None, item: Item, written: str) -> tuple[RuleViolation, ...]:
     """Return the broken rules of a sentence, by the rules at the time of the answer."""
     return () if response is None or not written else look(response.texts, item, written).findings
 
@@ -231,14 +231,14 @@ def pause_if_failing(participation: Participation, options: CampaignOptions) -> 
     """
     if not options.pause_failed or participation.stage != _Stage.WORKING:
         return
-    checks = _checks(participation).order_by("pk").values_list("passed", flat=True)
+    checks = _list_checks(participation).order_by("pk").values_list("passed", flat=True)
     latest = list(checks[participation.checks_looked_at :])[-options.pause_of :]
     if latest.count(False) >= options.pause_failed:
         participation.stage = _Stage.PAUSED
         participation.save(update_fields=["stage"])
 
 
-def _checks(participation: Participation) -> QuerySet[CheckResult]:
+def _list_checks(participation: Participation) -> QuerySet[CheckResult]:
     mine = CheckResult.objects.filter(response__participation=participation)
     return mine.filter(response__item__is_training=False)
 
@@ -256,7 +256,7 @@ def resume(user: User | None, participation: Participation, reason: str) -> Part
         if now.stage != _Stage.PAUSED:
             raise CampaignError(f"only a paused worker can be resumed (got {now.stage!r})")
         now.stage = _Stage.WORKING
-        now.checks_looked_at = _checks(now).count()
+        now.checks_looked_at = _list_checks(now).count()
         now.save(update_fields=["stage", "checks_looked_at"])
         what = f"resumed the worker {now.worker} in the campaign {now.campaign.slug}: {reason.strip()}"
         record(user, now.campaign.challenge, what)

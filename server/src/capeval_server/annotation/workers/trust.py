@@ -52,7 +52,7 @@ def trust_warnings(campaign: Campaign) -> list[str]:
     items = campaign.items.filter(is_check=False).count()
     checks = campaign.items.filter(is_check=True, is_training=False, repeats=None).count()
     reviewed = task_named(campaign.kind).reviewed
-    judged = _most_judged(options, max(items - 1, 0), checks, reviewed=reviewed)
+    judged = _estimate_judged(options, max(items - 1, 0), checks, reviewed=reviewed)
     if judged >= options.trust_answers:
         return []
     reviews = (
@@ -67,7 +67,7 @@ def trust_warnings(campaign: Campaign) -> list[str]:
     ]
 
 
-def _most_judged(options: CampaignOptions, answers: int, checks: int, *, reviewed: bool) -> int:
+def _estimate_judged(options: CampaignOptions, answers: int, checks: int, *, reviewed: bool) -> int:
     """Return the expected number of judged answers among N answers.
 
     These are the expected number of reviews and the maximum number of checks.
