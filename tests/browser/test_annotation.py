@@ -295,7 +295,7 @@ def test_the_lease_is_lost_while_somebody_types(browser: Browser, server: Server
     with page.expect_response("**/answer/") as answered:
         field.press("Enter")
     text = answered.value.json()["text"]
-    assert "Your answer is stored. It came after the item was given to somebody else" in text
+    assert "Your answer is stored. It arrived after the item was assigned to someone else" in text
     lines = stored(server, "stolen")
     assert "1 False a cart stands in a street" in lines
     assert sum("True" in line for line in lines) == 14

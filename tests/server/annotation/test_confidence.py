@@ -293,7 +293,7 @@ def test_the_audit_finds_a_pair_that_has_ended_and_waits_for_answers() -> None:
     slot.save()
     Item.objects.filter(pk=slot.item_id).update(free=1)
     (finding,) = audit(campaign)
-    assert finding.rule.startswith("an item that has ended")
+    assert finding.rule.startswith("an item that ended early")
     slot.closed = True
     slot.save()
     Item.objects.filter(pk=slot.item_id).update(free=0)
@@ -370,11 +370,11 @@ def test_the_columns_say_by_which_rule_answers_ended(
     stopped = {" ".join(column.notes) for column in columns_of(challenge)}
     shown = client.get("/small/judgments/").content.decode()
     if confidence:
-        assert all("had a probability of 0.95, after 5 votes" in text for text in stopped)
+        assert all("had a probability of 0.95, after at least 5 votes" in text for text in stopped)
         assert "had a probability of 0.95" in shown
     elif curtail:
-        assert all("could not change a winner" in text for text in stopped)
-        assert "could not change a winner" in shown
+        assert all("could not change its winner" in text for text in stopped)
+        assert "could not change its winner" in shown
     else:
         assert stopped == {""}
 

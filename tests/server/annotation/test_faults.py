@@ -31,7 +31,7 @@ def test_a_slot_is_refilled_and_the_first_worker_comes_back(clock: Clock) -> Non
     assert answer(hold(second)).outcome == "stored"
     late = answer(held)
     assert late.outcome == "surplus"
-    assert "Your answer is stored. It came after" in late.text
+    assert "Your answer is stored. It arrived after" in late.text
     assert (counted(campaign), Response.objects.count()) == (1, 2)
     check(campaign)
 

@@ -184,7 +184,7 @@ def test_a_panel_that_is_not_what_it_must_be() -> None:
         ({"redirect": "http://x.org/{code}"}, "must begin with https"),
         ({"redirect": "https://x.org/"}, "contain {code} once"),
         ({"codes": {"other": "CODE1"}}, "unknown outcome 'other'"),
-        ({"codes": {"completed": "CODE1", "returned": "CODE1"}}, "must differ"),
+        ({"codes": {"completed": "CODE1", "returned": "CODE1"}}, "must be unique"),
         ({"codes": {"completed": "<b>"}}, "panel.codes.completed"),
         ({"signed": {"audience": AUDIENCE, "keys": {}}}, "JSON Web Key Set"),
         ({"signed": {"audience": AUDIENCE, "keys": {"keys": ["x"]}}}, "JSON Web Key Set"),
@@ -297,7 +297,7 @@ def test_what_a_worker_may_not_say_of_the_end() -> None:
         with pytest.raises(AssignmentError):
             session_end.finish(worker, outcome)
     (token,) = enrollment.invite(None, campaign, 1)
-    with pytest.raises(AssignmentError, match="came from a panel"):
+    with pytest.raises(AssignmentError, match="workers from a panel"):
         session_end.finish(enrollment.invited(campaign, token), "returned")
     session_end.finish(worker, "returned")
     session_end.finish(worker, "unsuitable")
@@ -443,7 +443,7 @@ def test_the_body_of_a_panel_is_described_and_checked() -> None:
         ({"answers": 5, "more": 1}, "more"),
         ({"answers": 5, "redirect": "http://x.org/{code}"}, "must begin with https"),
         ({"answers": 5, "signed": {"audience": AUDIENCE, "keys": {}}}, "JSON Web Key Set"),
-        ({"answers": 5, "codes": {"completed": "CODE1", "returned": "CODE1"}}, "must differ"),
+        ({"answers": 5, "codes": {"completed": "CODE1", "returned": "CODE1"}}, "must be unique"),
     ]
     for more, message in wrong:
         refused = staff.ask("PUT", place, {"name": "prolific", **more}, 422)
@@ -467,9 +467,9 @@ def test_who_withdrew_is_not_known_any_more_and_does_not_come_back() -> None:
     left = Worker.objects.get(pk=worker.worker_id)
     assert not left.identities.exists()
     assert list(worker.sessions.values_list("study", "session", "outcome")) == [(None, None, "withdrew")]
-    with pytest.raises(AssignmentError, match="you have left"):
+    with pytest.raises(AssignmentError, match="you have withdrawn"):
         panels.enter(campaign, ids(session="s9"))
-    with pytest.raises(AssignmentError, match="you have left"):
+    with pytest.raises(AssignmentError, match="you have withdrawn"):
         panels.entered(campaign, panels.token_of(worker))
     assert panels.enter(elsewhere, ids()) == there
     assert assignment.work(there).assignments
@@ -530,12 +530,12 @@ def test_who_is_signed_in_is_the_person_who_works(challenge: Challenge) -> None:
         browser.get(f"/annotate/{campaign.slug}/enter/", ids(user.username))
         assert browser.get(f"/annotate/{campaign.slug}/").status_code == status
     # Nobody works twice, by a panel and as a user.
-    with pytest.raises(AssignmentError, match="you take part in this campaign already"):
+    with pytest.raises(AssignmentError, match="you already take part in this campaign"):
         enrollment.check_apart(enrollment.enter_as_user(bob, campaign))
     assert moderation.link_account(None, panels.enter(campaign, ids("carl")), bob) is None
-    with pytest.raises(AssignmentError, match="you take part in this campaign already"):
+    with pytest.raises(AssignmentError, match="you already take part in this campaign"):
         enrollment.check_apart(panels.enter(campaign, ids("carl")))
-    with pytest.raises(CampaignError, match="came by a link or from a panel"):
+    with pytest.raises(CampaignError, match="from a link or a panel"):
         moderation.link_account(None, enrollment.enter_as_user(ann, campaign), bob)
 
 

@@ -78,8 +78,8 @@ def test_a_surplus_answer_is_paid_for_only_with_pay(clock: Clock, pay: str) -> N
     answer(hold(second))
     late = answer(held, key="late")
     assert late.outcome == "surplus"
-    paid = "Your answer is stored, and is paid for like any other. It came after"
-    assert (paid if pay else "Your answer is stored. It came after") in late.text
+    paid = "Your answer is stored, and is paid for like any other. It arrived after"
+    assert (paid if pay else "Your answer is stored. It arrived after") in late.text
     # The same answer, sent again.
     assert answer(held, key="late").text == late.text
 

@@ -227,7 +227,7 @@ def test_items_are_shown_again_and_a_check_is_taken_out_by_several_processes(mad
     given, items, different, why = made.python(SHOWN_AGAIN, slug).strip().split(" ", 3)
     assert int(given) == int(different) >= 24
     assert 1 <= int(items) <= 30
-    assert why.endswith("good workers failed this check")
+    assert why.endswith("reliable workers failed this check")
     assert made.python(END, "[]", slug).split() == ["360"]
 
 
@@ -388,7 +388,7 @@ def leave(worker):
     withdrawal.withdraw(None, worker, by_worker=True)
 def run(do, worker):
     try: do(worker)
-    except AssignmentError as error: assert "you have left" in str(error)
+    except AssignmentError as error: assert "you have withdrawn" in str(error)
     except Exception: wrong.append(traceback.format_exc())
     finally: connection.close()
 crowd = [threading.Thread(target=run, args=(do, worker)) for do in (work, leave) for worker in mine]

@@ -131,7 +131,7 @@ def test_images_that_lack_captions_are_named_or_left_out() -> None:
         release_files.freeze(None, campaign, "1.0")
     release = release_files.freeze(None, campaign, "1.0", leave_out=True)
     assert release.responses.count() == 2
-    with pytest.raises(CampaignError, match="no answer of .* counts yet"):  # noqa: RUF043
+    with pytest.raises(CampaignError, match="campaign .* has no counted answers yet"):  # noqa: RUF043
         release_files.freeze(None, make(), "1.0", leave_out=True)
 
 

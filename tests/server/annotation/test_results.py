@@ -403,7 +403,7 @@ def test_ratings_are_those_of_thumb(tmp_path: Path) -> None:
 
 def test_what_cannot_be_written_is_named(tmp_path: Path) -> None:
     campaign = triplets(tmp_path)
-    with pytest.raises(CampaignError, match="no answer of judge-triplet counts yet"):
+    with pytest.raises(CampaignError, match="judge-triplet has no counted answers yet"):
         write_results(campaign, tmp_path)
     campaign.kind = "write"
     with pytest.raises(CampaignError, match=r"the task type must be one of triplet, .* \(got 'write'\)"):

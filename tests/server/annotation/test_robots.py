@@ -96,12 +96,12 @@ def test_the_audit_finds_each_changed_row() -> None:
     item = Item.objects.filter(campaign=campaign, free__gt=0)[0]
     filled = Slot.objects.exclude(filled_by=None)[0]
     changes: list[tuple[Any, dict[str, Any], str]] = [
-        (item, {"free": 0}, "the numbers of free slots"),
-        (item, {"free_trusted": 7}, "the numbers of free slots"),
-        (workers[0], {"answered": 9}, "the numbers of answers of each worker"),
-        (workers[1], {"fine": 9}, "the numbers of judged answers"),
+        (item, {"free": 0}, "the counts of free slots"),
+        (item, {"free_trusted": 7}, "the counts of free slots"),
+        (workers[0], {"answered": 9}, "the counts of answers of each worker"),
+        (workers[1], {"fine": 9}, "the counts of judged answers"),
         (workers[0], {"stage": "blocked"}, "a blocked worker"),
-        (workers[0], {"batch": 99}, "a worker must hold items of the latest batch"),
+        (workers[0], {"batch": 99}, "a worker must hold items of only the latest batch"),
         (filled, {"closed": True, "filled_by": None}, "an item must have as many slots"),
     ]
     for row, change, rule in changes:

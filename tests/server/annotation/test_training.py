@@ -168,9 +168,9 @@ def test_items_of_the_training_in_a_file() -> None:
     (read,) = read_items("items.jsonl", [json.dumps({**item, **plain}).encode()], task_named("triplet"))
     assert (read.training, read.explanation, read.expected) == (True, WHY, {"choice": "first"})
     wrong: list[tuple[dict[str, Any], str]] = [
-        ({"training": True}, "beside 'expected'"),
+        ({"training": True}, "requires 'expected'"),
         ({**plain, "training": "yes"}, "must be true or false"),
-        ({**plain, "training": False}, "beside 'training'"),
+        ({**plain, "training": False}, "requires 'training'"),
         ({**plain, "explanation": ""}, "'explanation' must be a text"),
         ({**plain, "explanation": 1}, "'explanation' must be a text"),
     ]
@@ -201,8 +201,8 @@ def test_three_failed_of_the_last_ten_checks_pause_until_somebody_looks() -> Non
     assert until_paused(careless, 3) == [True, False, False, True, False, False, True]
     careless.refresh_from_db()
     assert careless.stage == "paused"
-    assert "paused until somebody" in assignment.work(careless).why
-    assert "1 workers are paused" in str(progress_of(campaign).waiting)
+    assert "paused until an organizer" in assignment.work(careless).why
+    assert "Workers paused for failed checks" in str(progress_of(campaign).waiting)
     before = counted(campaign)
     staff, place = user_program("staff", is_staff=True), f"campaigns/{campaign.slug}/workers"
     resumed = f"{place}/{careless.worker.pseudonym}/resume"

@@ -143,7 +143,7 @@ def test_nothing_of_who_left_is_stored_later() -> None:
             what()
     assert OWN not in all_rows()
     assert assignment.work(worker).why == "You have withdrawn from this campaign."
-    with pytest.raises(CampaignError, match="has left the campaign"):
+    with pytest.raises(CampaignError, match="has withdrawn from the campaign"):
         moderation.block(None, worker, "spam")
     with pytest.raises(CampaignError, match="can't come back"):
         moderation.lift(None, worker.exclusions.get(), "a mistake")
@@ -152,7 +152,7 @@ def test_nothing_of_who_left_is_stored_later() -> None:
 def test_who_left_does_not_begin_again_under_another_name() -> None:
     campaign, other = make(answers=1), make(answers=1)
     withdrawal.withdraw(None, member(campaign, "wanda"))
-    with pytest.raises(AssignmentError, match="you have left"):
+    with pytest.raises(AssignmentError, match="you have withdrawn"):
         member(campaign, "wanda")
     assert assignment.work(member(other, "wanda")).assignments
     assert assignment.work(member(campaign, "willi")).assignments

@@ -79,7 +79,7 @@ def test_answers_are_never_changed_or_deleted_but_for_a_redaction() -> None:
     assert counted(campaign) == 0
     what = "removed the text of an answer"
     assert Action.objects.filter(what__startswith=what, what__endswith="asked to").count() == 1
-    with pytest.raises(CampaignError, match="removed already"):
+    with pytest.raises(CampaignError, match="already been removed"):
         moderation.redact(None, response, "again")
     with pytest.raises(IntegrityError, match="never changed"), transaction.atomic():
         Response.objects.filter(pk=response.pk).update(redacted="another reason")
@@ -391,11 +391,11 @@ def test_blocking_frees_slots_for_trusted_workers_and_lifting_restores_what_is_f
     filled = assignment.work(good).assignments
     assert len(filled) == 2
     answer(filled[0])
-    with pytest.raises(CampaignError, match="blocked already"):
+    with pytest.raises(CampaignError, match="already blocked"):
         moderation.block(None, bad, "again")
     # One slot is filled and one is held by another.
     assert moderation.lift(None, exclusion, "a mistake") == 2
-    with pytest.raises(CampaignError, match="lifted already"):
+    with pytest.raises(CampaignError, match="already been lifted"):
         moderation.lift(None, exclusion, "again")
     assert counted(campaign) == 2 + 1 + 2
     assert Exclusion.objects.get().lifted_who == "the command line"

@@ -244,12 +244,12 @@ def test_a_campaign_file_names_a_quiz(tmp_path: Path) -> None:
     ("line", "message"),
     [
         ({"quiz": "A dog.", "expected": {"choice": "breaks"}}, "'quiz' requires 'training'"),
-        ({"quiz": "A dog.", "training": True}, "'training' must stand beside 'expected'"),
+        ({"quiz": "A dog.", "training": True}, "'training' requires 'expected'"),
         ({"quiz": "A dog.", "training": True, "expected": {"choice": "no"}}, "one of breaks, keeps"),
         ({"quiz": " ", "training": True, "expected": {"choice": "keeps"}}, "'quiz' must be a text"),
         ({"quiz": "A dog.", "image": "a.jpg"}, "must not have an 'image'"),
         ({"quiz": "A dog.", "keywords": []}, "unknown part 'keywords'"),
-        ({"image": "a.jpg", "training": True}, "'training' must stand beside 'expected'"),
+        ({"image": "a.jpg", "training": True}, "'training' requires 'expected'"),
     ],
 )
 def test_a_wrong_line_of_a_quiz(line: dict[str, Any], message: str) -> None:

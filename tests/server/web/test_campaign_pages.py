@@ -315,7 +315,7 @@ def test_without_a_challenge(olga: Someone, challenge: Challenge) -> None:
         ({"items": b"[1]"}, "items", "line 1: an item must be a JSON object"),
         ({"items": b'{"key": "0"}'}, "items", "line 1: 0: an item of the task type write must have an"),
         ({"items": b'{"key": "0", "image": "x.jpg"}'}, "pictures", "missing file"),
-        ({"pictures": b"no zip"}, "pictures", "must be a zip"),
+        ({"pictures": b"no zip"}, "pictures", "must be a valid zip"),
         ({"pictures": zipped({"0.jpg": b"no picture"})}, "pictures", "0.jpg: a picture must be JPEG"),
         ({"pictures": zipped({"a/0.jpg": b"", "b/0.jpg": b""})}, "pictures", "must be unique"),
         ({"challenge": "invented"}, "challenge", "Select a valid choice"),
@@ -611,7 +611,7 @@ def test_blocking_shows_what_it_would_do_and_is_undone(campaign: Campaign, olga:
     assert "2 answers excluded" in see(olga, place)
     assert "2 answers in this release have since been rejected" in see(olga, f"{ROOT}releases/")
     sent = olga.do(f"{place}block/", 422, reason="again")
-    assert "blocked already" in sent.content.decode()
+    assert "already blocked" in sent.content.decode()
     olga.do(f"{place}lift/", reason="a mistake")
     assert counted(campaign) == 6
     page = see(olga, place)
