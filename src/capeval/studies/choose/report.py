@@ -16,21 +16,27 @@ if TYPE_CHECKING:
 __all__ = ["report"]
 
 # The largest number of classes with its own column.
-_MOST_CLASSES = 6
+_MAX_CLASSES = 6
 
 
 def report(study: ChoiceStudy) -> StudyReport:
     """Return statistics of each set, exclusions, images, class counts, and a figure."""
     return StudyReport(
-        tables={"statistics": _statistics(study), "excluded": _excluded(study.chosen)},
-        long_tables={"images": lambda: _images(study), "classes": lambda: _classes(study)},
-        figures={"classes": lambda: _figure(study)},
+        tables={
+            "statistics": _build_statistics_table(study),
+            "excluded": _build_exclusion_table(study.chosen),
+        },
+        long_tables={
+            "images": lambda: _build_image_table(study),
+            "classes": lambda: _build_class_table(study),
+        },
+        figures={"classes": lambda: _plot_classes(study)},
     )
 
 
-def _statistics(study: ChoiceStudy) -> Grid:
+def _build_statistics_table(study: ChoiceStudy) -> Grid:
     sizes = sorted({size for each in study.statistics.values() for size in each.by_classes})
-    sizes = [size for size in sizes if size <= _MOST_CLASSES]
+    sizes = [size for size in sizes if size <= _MAX_CLASSES]
     rows = []
     for name, each in study.statistics.items():
         images = [each.by_classes.get(size, 0) for size in sizes]
@@ -52,20 +58,20 @@ def _statistics(study: ChoiceStudy) -> Grid:
     return Grid(columns=(*head, *counted, "More"), rows=tuple(rows))
 
 
-def _excluded(chosen: Chosen) -> Grid:
+def _build_exclusion_table(chosen: Chosen) -> Grid:
     rows = [(Cell(value=reason), Cell(value=images)) for reason, images in chosen.excluded.items()]
     rows.append((Cell(value="candidates"), Cell(value=len(chosen.candidates))))
     rows.append((Cell(value="chosen for more than six classes"), Cell(value=chosen.complex_images)))
     return Grid(columns=("Reason", "Images"), rows=tuple(rows))
 
 
-def _images(study: ChoiceStudy) -> Grid:
+def _build_image_table(study: ChoiceStudy) -> Grid:
     ids = study.annotations.image_ids
     rows = tuple((Cell(value=ids[position]),) for position in study.chosen.positions.tolist())
     return Grid(columns=("ImageID",), rows=rows)
 
 
-def _classes(study: ChoiceStudy) -> Grid:
+def _build_class_table(study: ChoiceStudy) -> Grid:
     counts = [study.class_counts(name).tolist() for name in study.positions]
     rows = tuple(
         (Cell(value=name), *(Cell(value=each[place]) for each in counts))
@@ -74,7 +80,7 @@ def _classes(study: ChoiceStudy) -> Grid:
     return Grid(columns=("Class", *study.positions), rows=rows)
 
 
-def _figure(study: ChoiceStudy) -> Figure:
+def _plot_classes(study: ChoiceStudy) -> Figure:
     from capeval.report.figures import Curve, lines
 
     curves = {}

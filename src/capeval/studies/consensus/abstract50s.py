@@ -17,9 +17,9 @@ from capeval.tokenizers import Tokenizer
 __all__ = ["ClassifiedPairs", "classified"]
 
 # The weight of a triplet's vote relative to words, in nats; chosen on the pairs with a certain class.
-_VOTE = 0.5
+_VOTE_WEIGHT = 0.5
 # A word's frequency in an image's references is smoothed with this many sentences of all images.
-_PRIOR = 8.0
+_PRIOR_SIZE = 8.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,15 +56,15 @@ def classified(pairs: Sequence[Pair]) -> ClassifiedPairs:
     rows: dict[ImageId, list[int]] = {}
     for row, pair in enumerate(words):
         rows.setdefault(pair.image, []).append(row)
-    shared = {image: _shared(image, [words[row] for row in places]) for image, places in rows.items()}
+    shared = {image: _find_shared(image, [words[row] for row in places]) for image, places in rows.items()}
     fit = _Fit({image: words[places[0]].references for image, places in rows.items()})
     kinds, sure, recovered = [""] * len(pairs), 0, 0
     for image, (one, two) in rows.items():
-        guess = _guess(image, words[one], words[two], shared[image], fit)
-        strange = [_elsewhere(words[row], image, shared) for row in (one, two)]
+        guess = _compare_fits(image, words[one], words[two], shared[image], fit)
+        is_foreign = [_is_elsewhere(words[row], image, shared) for row in (one, two)]
         right = one if guess > 0 else two
-        if strange[0] != strange[1]:
-            known = two if strange[0] else one
+        if is_foreign[0] != is_foreign[1]:
+            known = two if is_foreign[0] else one
             sure, recovered = sure + 1, recovered + (known == right)
             right = known
         kinds[right], kinds[one + two - right] = "HC", "HI"
@@ -89,12 +89,12 @@ class _Fit:
         fit = 0.0
         for word in set(sentence.split()):
             usual = max(self._all[word], 0.5) / self._total
-            here = (self._counts[image][word] + _PRIOR * usual) / (self._sizes[image] + _PRIOR)
+            here = (self._counts[image][word] + _PRIOR_SIZE * usual) / (self._sizes[image] + _PRIOR_SIZE)
             fit += float(np.log(here / usual))
         return fit
 
 
-def _shared(image: ImageId, pairs: Sequence[Pair]) -> str:
+def _find_shared(image: ImageId, pairs: Sequence[Pair]) -> str:
     common = set.intersection(*({pair.first, pair.second} for pair in pairs))
     if len(pairs) != 2 or len(common) != 1:
         raise MismatchError(
@@ -104,19 +104,19 @@ def _shared(image: ImageId, pairs: Sequence[Pair]) -> str:
     return common.pop()
 
 
-def _other(pair: Pair, shared: str) -> str:
+def _get_other(pair: Pair, shared: str) -> str:
     return pair.second if pair.first == shared else pair.first
 
 
-def _elsewhere(pair: Pair, image: ImageId, shared: Mapping[ImageId, str]) -> bool:
+def _is_elsewhere(pair: Pair, image: ImageId, shared: Mapping[ImageId, str]) -> bool:
     """Return whether the candidate that is not shared belongs to another image."""
     other = shared[image]
-    sentence = _other(pair, other)
+    sentence = _get_other(pair, other)
     return any(text == sentence for name, text in shared.items() if name != image)
 
 
-def _guess(image: ImageId, one: Pair, two: Pair, shared: str, fit: _Fit) -> float:
+def _compare_fits(image: ImageId, one: Pair, two: Pair, shared: str, fit: _Fit) -> float:
     """Return a number above 0 if both candidates of the first pair fit the image."""
     margins = [sum(p.votes) if p.first == shared else -sum(p.votes) for p in (one, two)]
-    fits = [fit.of(_other(pair, shared), image) for pair in (one, two)]
-    return fits[0] - fits[1] + _VOTE * (margins[1] - margins[0])
+    fits = [fit.of(_get_other(pair, shared), image) for pair in (one, two)]
+    return fits[0] - fits[1] + _VOTE_WEIGHT * (margins[1] - margins[0])

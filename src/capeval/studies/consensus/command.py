@@ -93,12 +93,12 @@ def run(
     answers.check(data)
     prepare_needs([contender.metric for contender in PAPER_CONTENDERS])
     with Steps((1 + len(options.counts)) * options.draws) as steps:
-        make = partial(_own, answers) if answers.are_given else _published
+        make = partial(_study_own, answers) if answers.are_given else _study_published
         study = make(data, options, checkpoint, steps)
     show(report(study), output)
 
 
-def _published(
+def _study_published(
     data: Path, options: ConsensusOptions, checkpoint: Path | None, steps: Steps
 ) -> ConsensusStudy:
     """Run the study on published judgments."""
@@ -112,7 +112,7 @@ def _published(
     return study_pascal50s(preferences, judged, options, checkpoint=checkpoint, progress=steps.next)
 
 
-def _own(
+def _study_own(
     answers: AnswerFiles, data: Path, options: ConsensusOptions, checkpoint: Path | None, steps: Steps
 ) -> ConsensusStudy:
     """Run the study on answers to the user's plan."""

@@ -124,13 +124,13 @@ def study_abstract50s(
         OSError: The checkpoint can't be read or written.
     """
     pairs = classified(pairs).pairs
-    scorer, done = _scorer(options, pairs), _checkpoint(options, checkpoint, pairs)
+    scorer, done = _build_scorer(options, pairs), _open_checkpoint(options, checkpoint, pairs)
     consensus = winners([pair.votes for pair in pairs])
     kinds = [pair.kind for pair in pairs]
     return ConsensusStudy(
         dataset="ABSTRACT-50S",
         options=options,
-        accuracy={"consensus": _accuracies(scorer.differences(), consensus, kinds, options.ties)},
+        accuracy={"consensus": _compute_accuracies(scorer.differences(), consensus, kinds, options.ties)},
         human=split_halves(scorer, options, checkpoint=done, progress=progress),
         agreement={},
         wins={},
@@ -162,7 +162,7 @@ def study_pascal50s(
         OSError: The checkpoint can't be read or written.
     """
     pairwise_pairs = judged_twice(preferences, judged)
-    scorer, done = _scorer(options, preferences), _checkpoint(options, checkpoint, preferences)
+    scorer, done = _build_scorer(options, preferences), _open_checkpoint(options, checkpoint, preferences)
     consensus = winners([pair.votes for pair in preferences])
     pairwise = winners([pair.votes for pair in pairwise_pairs])
     kinds = [pair.kind for pair in preferences]
@@ -172,11 +172,12 @@ def study_pascal50s(
         dataset="PASCAL-50S",
         options=options,
         accuracy={
-            name: _accuracies(differences, chosen, kinds, options.ties) for name, chosen in judgments.items()
+            name: _compute_accuracies(differences, chosen, kinds, options.ties)
+            for name, chosen in judgments.items()
         },
         human={},
-        agreement=_agreement(pairwise_pairs, kinds, consensus, pairwise, options.ties),
-        wins=_wins(pairwise_pairs, {**judgments, **differences}),
+        agreement=_compute_agreement(pairwise_pairs, kinds, consensus, pairwise, options.ties),
+        wins=_compute_wins(pairwise_pairs, {**judgments, **differences}),
         by_references=accuracy_by_references(scorer, consensus, options, checkpoint=done, progress=progress),
     )
 
@@ -211,7 +212,7 @@ def study_plan(
     """
     if votes is None and (pair_votes is None or references is None):
         raise OptionError("votes on triplets, or votes on pairs with references, are required (got neither)")
-    judged = {"consensus": _by_number(votes), "pairwise": _by_number(pair_votes)}
+    judged = {"consensus": _index_by_number(votes), "pairwise": _index_by_number(pair_votes)}
     judged = {name: pairs for name, pairs in judged.items() if pairs}
     numbers = [
         number for number in next(iter(judged.values())) if all(number in one for one in judged.values())
@@ -223,11 +224,11 @@ def study_plan(
     chosen = {name: winners([pair.votes for pair in each]) for name, each in of_judgment.items()}
     kinds = [pair.kind for pair in pairs]
     shown = pairs if references is None else with_references(pairs, references)
-    scorer, done = _scorer(options, shown), _checkpoint(options, checkpoint, [*shown, *pairs])
+    scorer, done = _build_scorer(options, shown), _open_checkpoint(options, checkpoint, [*shown, *pairs])
     differences = scorer.differences()
     human: dict[str, Drawn] = {}
     if votes is not None:
-        halved = scorer if references is None else _scorer(options, pairs)
+        halved = scorer if references is None else _build_scorer(options, pairs)
         human = split_halves(halved, options, checkpoint=done, progress=progress)
     both = len(chosen) == 2
     truth = next(iter(chosen.values()))
@@ -235,20 +236,21 @@ def study_plan(
         dataset=None,
         options=options,
         accuracy={
-            name: _accuracies(differences, winner, kinds, options.ties) for name, winner in chosen.items()
+            name: _compute_accuracies(differences, winner, kinds, options.ties)
+            for name, winner in chosen.items()
         },
         human=human,
-        agreement=_agreement(
+        agreement=_compute_agreement(
             of_judgment["pairwise"], kinds, chosen["consensus"], chosen["pairwise"], options.ties
         )
         if both
         else {},
-        wins=_wins(pairs, {**chosen, **differences}) if "MM" in kinds else {},
+        wins=_compute_wins(pairs, {**chosen, **differences}) if "MM" in kinds else {},
         by_references=accuracy_by_references(scorer, truth, options, checkpoint=done, progress=progress),
     )
 
 
-def _scorer(options: ConsensusOptions, pairs: Sequence[Pair]) -> PairScorer:
+def _build_scorer(options: ConsensusOptions, pairs: Sequence[Pair]) -> PairScorer:
     """Return the pairs, tokenized according to the options."""
     if options.words == "paper":
         return PairScorer(pairs, PAPER_CONTENDERS, tokenizer=PAPER_TOKENIZER)
@@ -256,13 +258,13 @@ def _scorer(options: ConsensusOptions, pairs: Sequence[Pair]) -> PairScorer:
     return PairScorer(pairs, words_as_they_are, tokenizer=Tokenizer())
 
 
-def _checkpoint(options: ConsensusOptions, path: Path | None, pairs: Sequence[Pair]) -> StudyCheckpoint:
+def _open_checkpoint(options: ConsensusOptions, path: Path | None, pairs: Sequence[Pair]) -> StudyCheckpoint:
     """Return the checkpoint of a study with these pairs and options."""
     digest = hashlib.sha256(repr(pairs).encode("utf-8", "surrogatepass")).hexdigest()
     return StudyCheckpoint(path, f"{options.words}; ties {options.ties}; seed {options.seed}; {digest}")
 
 
-def _by_number(votes: PlanVotes | None) -> dict[int, Pair]:
+def _index_by_number(votes: PlanVotes | None) -> dict[int, Pair]:
     return {} if votes is None else dict(zip(votes.numbers, votes.pairs, strict=True))
 
 
@@ -285,7 +287,7 @@ def with_references(pairs: Sequence[Pair], references: Mapping[ImageId, Sequence
     return tuple(replace(pair, references=found[pair.image]) for pair in pairs)
 
 
-def _accuracies(
+def _compute_accuracies(
     differences: Mapping[str, NDArray[np.generic]],
     truth: NDArray[np.generic],
     kinds: Sequence[str | None],
@@ -294,7 +296,7 @@ def _accuracies(
     return {metric: by_class(values, truth, kinds, ties=ties) for metric, values in differences.items()}
 
 
-def _agreement(
+def _compute_agreement(
     pairs: Sequence[Pair],
     kinds: Sequence[str | None],
     consensus: NDArray[np.int64],
@@ -310,7 +312,7 @@ def _agreement(
     return agreement
 
 
-def _wins(pairs: Sequence[Pair], chosen: Mapping[str, NDArray[np.generic]]) -> dict[str, SystemWins]:
+def _compute_wins(pairs: Sequence[Pair], chosen: Mapping[str, NDArray[np.generic]]) -> dict[str, SystemWins]:
     """Return the wins of machines against each other, by judgment and metric."""
     machines = np.array([pair.kind == "MM" for pair in pairs])
     systems = [(pair.first_by or "", pair.second_by or "") for pair in pairs if pair.kind == "MM"]
@@ -351,7 +353,7 @@ def accuracy_by_references(
 
     def draw(count: int, number: int) -> dict[str, dict[str, dict[str, float]]]:
         differences = scorer.differences(scorer.draw(count, seed=options.seed + number))
-        accuracies = _accuracies(differences, truth, kinds, options.ties)
+        accuracies = _compute_accuracies(differences, truth, kinds, options.ties)
         return {
             name: {kind: asdict(part) for kind, part in parts.items()} for name, parts in accuracies.items()
         }
@@ -416,10 +418,10 @@ def judged_twice(preferences: Sequence[Pair], pairs: Sequence[Pair]) -> tuple[Pa
     """
     waiting: dict[tuple[ImageId | None, ...], list[Pair]] = {}
     for pair in pairs:
-        waiting.setdefault(_identity(pair), []).append(pair)
+        waiting.setdefault(_get_pair_key(pair), []).append(pair)
     matching = []
     for place, pair in enumerate(preferences):
-        same = waiting.get(_identity(pair))
+        same = waiting.get(_get_pair_key(pair))
         if not same:
             raise MismatchError(
                 "every pair must have both kinds of judgment"
@@ -429,7 +431,7 @@ def judged_twice(preferences: Sequence[Pair], pairs: Sequence[Pair]) -> tuple[Pa
     return tuple(matching)
 
 
-def _identity(pair: Pair) -> tuple[ImageId | None, ...]:
+def _get_pair_key(pair: Pair) -> tuple[ImageId | None, ...]:
     return (pair.image, pair.kind, " ".join(pair.first.split()), " ".join(pair.second.split()))
 
 

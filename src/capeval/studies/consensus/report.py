@@ -29,39 +29,41 @@ def report(study: ConsensusStudy) -> StudyReport:
     """Return the tables of a study, and its figures of wins and curves, if any."""
     one = len(study.accuracy) == 1
     tables = {
-        "accuracy" if one else f"accuracy-{judgment}": _accuracies(metrics, _published(study))
+        "accuracy" if one else f"accuracy-{judgment}": _build_accuracy_table(metrics, _get_published(study))
         for judgment, metrics in study.accuracy.items()
     }
-    tables["pairs-without-a-winner"] = _ties(study)
+    tables["pairs-without-a-winner"] = _build_tie_table(study)
     figures: dict[str, Callable[[], Figure]] = {}
     if study.human:
-        tables["human-performance"] = _human(study.human)
+        tables["human-performance"] = _build_human_table(study.human)
     if study.agreement:
-        tables["agreement"] = _agreement(study.agreement)
+        tables["agreement"] = _build_agreement_table(study.agreement)
     if study.wins:
-        tables["wins"] = _wins(study.wins, next(iter(study.accuracy)))
+        tables["wins"] = _build_win_table(study.wins, next(iter(study.accuracy)))
         figures["wins"] = partial(win_bars, study.wins)
     if study.by_references:
         curves, counts = study.by_references, study.options.counts
-        tables["accuracy-by-references"] = _curves(curves, counts, lambda one: (one.low, one.high))
-        tables["lowest-and-highest-draw"] = _curves(curves, counts, lambda one: (one.lowest, one.highest))
+        tables["accuracy-by-references"] = _build_curve_table(curves, counts, lambda one: (one.low, one.high))
+        tables["lowest-and-highest-draw"] = _build_curve_table(
+            curves, counts, lambda one: (one.lowest, one.highest)
+        )
         figures["accuracy-by-references"] = partial(accuracy_curves, curves, counts)
     return StudyReport(tables=tables, figures=figures)
 
 
-def _published(study: ConsensusStudy) -> Mapping[str, Mapping[str, float]]:
+def _get_published(study: ConsensusStudy) -> Mapping[str, Mapping[str, float]]:
     """Return the paper's accuracies if the study has the same settings."""
     if study.dataset == "ABSTRACT-50S" and study.options.words == "paper":
         return ABSTRACT50S_ACCURACY.values
     return {}
 
 
-def _accuracies(
+def _build_accuracy_table(
     metrics: Mapping[str, Mapping[str, Accuracy]], published: Mapping[str, Mapping[str, float]]
 ) -> Grid:
     classes = tuple(next(iter(metrics.values())))
     rows = [
-        (Cell(value=name), *(_percent(of_class[kind]) for kind in classes))
+        (Cell(value=name), *(_format_percent(of_class[kind]) for kind in classes))
         for name, of_class in metrics.items()
     ]
     for name, values in published.items():
@@ -70,11 +72,11 @@ def _accuracies(
     return Grid(columns=("Metric", *classes), rows=tuple(rows))
 
 
-def _percent(accuracy: Accuracy) -> Cell:
+def _format_percent(accuracy: Accuracy) -> Cell:
     return Cell(value=100 * accuracy.value, low=100 * accuracy.low, high=100 * accuracy.high, digits=1)
 
 
-def _ties(study: ConsensusStudy) -> Grid:
+def _build_tie_table(study: ConsensusStudy) -> Grid:
     """Return the number of pairs without a winner, by people and by each metric."""
     metrics = next(iter(study.accuracy.values()))
     classes = next(iter(metrics.values()))
@@ -89,7 +91,7 @@ def _ties(study: ConsensusStudy) -> Grid:
     return Grid(columns=("Number of", *classes), rows=rows)
 
 
-def _human(predictors: Mapping[str, Drawn]) -> Grid:
+def _build_human_table(predictors: Mapping[str, Drawn]) -> Grid:
     """Return the accuracy of people and metrics with half of the references."""
     rows = []
     for name, one in predictors.items():
@@ -99,16 +101,16 @@ def _human(predictors: Mapping[str, Drawn]) -> Grid:
     return Grid(columns=("Predictor", "Mean", "Lowest draw", "Highest draw"), rows=tuple(rows))
 
 
-def _agreement(classes: Mapping[str, ClassAgreement]) -> Grid:
+def _build_agreement_table(classes: Mapping[str, ClassAgreement]) -> Grid:
     """Return the agreement between judgments, and between people, by class."""
     rows = tuple(
-        (Cell(value=kind), _percent(agreement.same), Cell(value=agreement.alpha))
+        (Cell(value=kind), _format_percent(agreement.same), Cell(value=agreement.alpha))
         for kind, agreement in classes.items()
     )
     return Grid(columns=("Class", "Consensus = pairwise", "Alpha of pairwise votes"), rows=rows)
 
 
-def _wins(wins: Mapping[str, SystemWins], judgment: str) -> Grid:
+def _build_win_table(wins: Mapping[str, SystemWins], judgment: str) -> Grid:
     rows = tuple(
         (
             Cell(value=name),
@@ -117,14 +119,14 @@ def _wins(wins: Mapping[str, SystemWins], judgment: str) -> Grid:
         )
         for name, won in wins.items()
     )
-    return Grid(columns=("Chosen by", *_systems(wins), f"Pearson with {judgment}"), rows=rows)
+    return Grid(columns=("Chosen by", *_list_systems(wins), f"Pearson with {judgment}"), rows=rows)
 
 
-def _systems(wins: Mapping[str, SystemWins]) -> list[str]:
+def _list_systems(wins: Mapping[str, SystemWins]) -> list[str]:
     return [f"System {system}" for system in next(iter(wins.values())).fractions]
 
 
-def _curves(
+def _build_curve_table(
     curves: Mapping[str, Mapping[str, Sequence[Drawn]]],
     counts: Sequence[int],
     ends: Callable[[Drawn], tuple[float, float]],
@@ -194,12 +196,12 @@ def _draw_curves(panel: Axes, metrics: Mapping[str, Sequence[Drawn]], counts: Se
         bars = np.abs(ends - means[:, None]).T
         panel.errorbar(counts, means, bars, color=color, label=name, marker=".", elinewidth=0.8, capsize=1.5)
     panel.set_xscale("log")
-    places = _spaced(counts)
+    places = _select_ticks(counts)
     panel.set_xticks(places, [str(count) for count in places])
     panel.minorticks_off()
 
 
-def _spaced(counts: Sequence[int]) -> list[int]:
+def _select_ticks(counts: Sequence[int]) -> list[int]:
     """Return the counts, without those with labels too close on a logarithmic axis."""
     places = sorted(set(counts), reverse=True)
     room = 0.07 * math.log(places[0] / places[-1])
@@ -224,7 +226,7 @@ def win_bars(wins: Mapping[str, SystemWins]) -> Figure:
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(7.2, 4.2), layout="constrained")
         panel = figure.subplots()
-        systems = _systems(wins)
+        systems = _list_systems(wins)
         places, width = np.arange(len(systems)), 0.8 / len(wins)
         for turn, (name, won) in enumerate(wins.items()):
             offset = (turn - (len(wins) - 1) / 2) * width

@@ -67,7 +67,7 @@ def run(
     if results:
         if flickr8k or options.against is not None:
             raise OptionError("'--flickr8k' and '--against' can't be combined with RESULTS")
-        show(report_of_systems(_of_systems(references, ratings, results, ready)), output)
+        show(report_of_systems(_correlate_results(references, ratings, results, ready)), output)
         return
     with Steps(4) as steps:
         steps.next("Reading")
@@ -81,7 +81,7 @@ def run(
     show(report(study), output)
 
 
-def _of_systems(
+def _correlate_results(
     references: Path, human: Path, results: Sequence[Path], metrics: Sequence[Metric]
 ) -> tuple[SystemCorrelation, ...]:
     """Return the correlations of corpus scores with the values in human.csv."""

@@ -190,7 +190,7 @@ def score_ratings(
         Candidates({image: [ratings.captions[row] for row in members] for image, members in rows.items()})
     )
     if options.frequencies == "ratings":
-        resolved = _with_frequencies(resolved, tokens, list(rows), ratings)
+        resolved = _count_over_ratings(resolved, tokens, list(rows), ratings)
     order = np.argsort([row for members in rows.values() for row in members])
     statistics = tuple(metric.prepare(tokens).statistics(candidates)[order] for metric in resolved)
     rated = RatedScores(ratings=ratings, metrics=resolved, statistics=statistics)
@@ -198,7 +198,7 @@ def score_ratings(
     return rated
 
 
-def _with_frequencies(
+def _count_over_ratings(
     metrics: Sequence[Metric], tokens: TokenizedReferences, images: Sequence[ImageId], ratings: Ratings
 ) -> tuple[Metric, ...]:
     """Return the metrics, with document frequencies counted over rated captions."""
@@ -234,27 +234,32 @@ def correlate(
             all scores are equal.
     """
     checked_choice("level", level, get_args(Level))
-    study = _Segments(rated, options.raters) if level == "segment" else _Systems(rated)
+    study = (
+        _SegmentCorrelation(rated, options.raters) if level == "segment" else _SystemLevelCorrelation(rated)
+    )
     observed = study(np.ones(len(rated.ratings.image_ids)))
     for name, row in zip(study.names, observed, strict=True):
         if np.isnan(row).any():
             raise MismatchError(
                 f"{name} must have at least two different scores, and ratings two different values"
             )
-    resamples = _resampled(study, rated.ratings.image_ids, options.samples, options.seed)
+    resamples = _resample(study, rated.ratings.image_ids, options.samples, options.seed)
     return Correlations(
         level=level,
         observations=study.observations,
         values={
-            name: _intervals(observed[place], resamples[:, place], options.level, options.seed)
+            name: _compute_intervals(observed[place], resamples[:, place], options.level, options.seed)
             for place, name in enumerate(study.names)
         },
         resamples={name: resamples[:, place] for place, name in enumerate(study.names)},
     )
 
 
-def _resampled(
-    study: _Segments | _Systems, image_ids: Sequence[ImageId], samples: int, seed: int
+def _resample(
+    study: _SegmentCorrelation | _SystemLevelCorrelation,
+    image_ids: Sequence[ImageId],
+    samples: int,
+    seed: int,
 ) -> FloatArray:
     """Return coefficients in resamples of images: samples by scores by coefficients."""
     numbers = {image: number for number, image in enumerate(dict.fromkeys(image_ids))}
@@ -273,7 +278,7 @@ def _resampled(
     return resamples
 
 
-class _Segments:
+class _SegmentCorrelation:
     """Correlations over weighted captions."""
 
     def __init__(self, rated: RatedScores, raters: Raters) -> None:
@@ -292,7 +297,7 @@ class _Segments:
         return np.array([ordered(counts, self._values) for ordered in self._ordered])
 
 
-class _Systems:
+class _SystemLevelCorrelation:
     """Correlations over systems with weighted captions."""
 
     def __init__(self, rated: RatedScores) -> None:
@@ -323,7 +328,9 @@ class _Systems:
         return np.array([OrderedScores(column)(counts, values) for column in scores])
 
 
-def _intervals(observed: FloatArray, resamples: FloatArray, level: float, seed: int) -> dict[str, Interval]:
+def _compute_intervals(
+    observed: FloatArray, resamples: FloatArray, level: float, seed: int
+) -> dict[str, Interval]:
     return {
         name: Resampled(
             name=name, score=float(observed[place]), values=resamples[:, place], seed=seed

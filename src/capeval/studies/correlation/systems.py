@@ -57,11 +57,12 @@ def correlate_systems(
     for each in judged:
         groups.setdefault((each.question, each.release), {})[each.system] = each.value
     return tuple(
-        _correlation(question, release, values, scores) for (question, release), values in groups.items()
+        _correlate_question(question, release, values, scores)
+        for (question, release), values in groups.items()
     )
 
 
-def _correlation(
+def _correlate_question(
     question: str, release: str, values: Mapping[str, float], scores: Mapping[str, Mapping[str, float]]
 ) -> SystemCorrelation:
     systems = tuple(name for name in values if name in scores)

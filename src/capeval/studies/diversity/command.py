@@ -85,16 +85,16 @@ def run(
         raise OptionError("REFERENCES or --coco is required (got neither)")
     within.check(options, annotations)
     if within.within_images:
-        _within_images(paths, within, options.captions, output, coco=coco)
+        _compare_within_images(paths, within, options.captions, output, coco=coco)
         return
     with Steps(len(paths) + coco + 1) as steps:
-        captions_of = _read(paths, steps, coco=coco)
+        captions_of = _read_corpora(paths, steps, coco=coco)
         steps.next("Counting n-grams")
         found = diversity(captions_of, options)
-    show(report(found, _object_counts(annotations, class_names)), output)
+    show(report(found, _read_object_counts(annotations, class_names)), output)
 
 
-def _within_images(
+def _compare_within_images(
     paths: Sequence[Path], within: WithinOptions, captions: int | None, output: Path | None, *, coco: bool
 ) -> None:
     """Measure the diversity of the captions of each image."""
@@ -111,7 +111,7 @@ def _within_images(
     counted = metric.frequencies if isinstance(metric, CiderD) else None
     found = {}
     with Steps(2 * (len(paths) + coco) + (within.training is not None)) as steps:
-        captions_of = _read(paths, steps, coco=coco)
+        captions_of = _read_corpora(paths, steps, coco=coco)
         training = None
         if within.training is not None:
             steps.next(f"Reading {within.training.name}")
@@ -127,7 +127,7 @@ def _within_images(
     show(image_report(found), output)
 
 
-def _read(paths: Sequence[Path], steps: Steps, *, coco: bool) -> dict[str, References]:
+def _read_corpora(paths: Sequence[Path], steps: Steps, *, coco: bool) -> dict[str, References]:
     """Return the captions of COCO val2014, if requested, and of each file."""
     from capeval.datasets import coco as benchmark
     from capeval.datasets.nocaps import load_captions
@@ -142,7 +142,7 @@ def _read(paths: Sequence[Path], steps: Steps, *, coco: bool) -> dict[str, Refer
     return captions_of
 
 
-def _object_counts(paths: Sequence[Path], class_names: Path | None) -> dict[str, ObjectCounts]:
+def _read_object_counts(paths: Sequence[Path], class_names: Path | None) -> dict[str, ObjectCounts]:
     """Return the object counts of each file of annotations."""
     from capeval.datasets.coco_objects import load_coco_objects
     from capeval.datasets.open_images import load_boxes, load_class_names

@@ -32,7 +32,7 @@ ORDERS = (1, 2, 3, 4)
 """The lengths of counted n-grams."""
 
 # Words, and single characters outside of words: punctuation.
-_PLAIN = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*|\S")
+_PLAIN_WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*|\S")
 
 # Punctuation in the COCO Captions paper (section 3), with brackets in the tokenizer's form.
 _PUNCTUATION = frozenset(
@@ -79,12 +79,12 @@ class ObjectCounts:
     @property
     def mean_classes(self) -> float:
         """The mean number of classes per image."""
-        return _mean(self.classes)
+        return _compute_mean(self.classes)
 
     @property
     def mean_instances(self) -> float:
         """The mean number of instances per image."""
-        return _mean(self.instances)
+        return _compute_mean(self.instances)
 
     @property
     def single_class(self) -> float:
@@ -120,13 +120,13 @@ class Corpus:
         if tokenizer is None and options.words == "reference":
             tokenizer = Tokenizer()
         texts = [caption for group in captions.values() for caption in group]
-        tokens = _plain(texts) if tokenizer is None else _tokens(texts, tokenizer)
-        words, caption, run = _flat(tokens, across_punctuation=options.across_punctuation)
+        tokens = _split_plain_words(texts) if tokenizer is None else _tokenize_texts(texts, tokenizer)
+        words, caption, run = _flatten(tokens, across_punctuation=options.across_punctuation)
         self._options = options
         self.counts = captions.counts
         self._caption = caption
         self._lengths = np.bincount(caption, minlength=len(texts))
-        self._ngrams = tuple(_numbered(words, run))
+        self._ngrams = tuple(_number_ngrams(words, run))
 
     def diversity(self) -> Diversity:
         """Count n-grams in random samples of images and of their captions.
@@ -136,17 +136,17 @@ class Corpus:
         """
         images, samples = self._options.images, self._options.samples
         captions = COLLECTED[1] if self._options.captions is None else self._options.captions
-        rich = np.flatnonzero(self.counts >= captions)
-        if len(rich) < images:
+        eligible = np.flatnonzero(self.counts >= captions)
+        if len(eligible) < images:
             raise MismatchError(
-                f"a corpus must have {images:,} images with {captions} captions each (got {len(rich):,})"
+                f"a corpus must have {images:,} images with {captions} captions each (got {len(eligible):,})"
             )
         ends = np.cumsum(self.counts)
         rng = generator(self._options.seed)
         unique, lengths = np.empty((samples, len(ORDERS)), dtype=np.int64), np.empty(samples)
         for sample in range(samples):
             chosen = np.zeros(len(self._lengths), dtype=bool)
-            for image in rng.choice(rich, images, replace=False):
+            for image in rng.choice(eligible, images, replace=False):
                 first = ends[image] - self.counts[image]
                 chosen[first + rng.choice(self.counts[image], captions, replace=False)] = True
             places = chosen[self._caption]
@@ -203,13 +203,13 @@ def count_objects(objects: Objects) -> ObjectCounts:
     )
 
 
-def _plain(texts: Iterable[str]) -> Iterator[list[str | None]]:
+def _split_plain_words(texts: Iterable[str]) -> Iterator[list[str | None]]:
     """Yield words as in the published counts, with None for punctuation."""
     for text in texts:
-        yield [token if token[0].isalnum() else None for token in _PLAIN.findall(text.lower())]
+        yield [token if token[0].isalnum() else None for token in _PLAIN_WORD.findall(text.lower())]
 
 
-def _tokens(texts: Sequence[str], tokenizer: Tokenizer) -> Iterator[list[str | None]]:
+def _tokenize_texts(texts: Sequence[str], tokenizer: Tokenizer) -> Iterator[list[str | None]]:
     """Yield the tokens of a tokenizer, with None for punctuation."""
     keep = tokenizer if tokenizer.kind == "function" else replace(tokenizer, punctuation="keep")
     for tokens in tokenize(texts, keep):
@@ -217,7 +217,7 @@ def _tokens(texts: Sequence[str], tokenizer: Tokenizer) -> Iterator[list[str | N
         yield [None if token in _PUNCTUATION else token for token in tokens if token]
 
 
-def _flat(
+def _flatten(
     captions: Iterable[Sequence[str | None]], *, across_punctuation: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Return all words: the id of each, its caption, and its run of words."""
@@ -242,7 +242,7 @@ def _flat(
     )
 
 
-def _numbered(words: NDArray[np.int64], run: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+def _number_ngrams(words: NDArray[np.int64], run: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
     """Yield the ids of the n-grams that start at each word, for each order.
 
     The id is -1 if the run of words is too short.
@@ -262,5 +262,5 @@ def _numbered(words: NDArray[np.int64], run: NDArray[np.int64]) -> Iterator[NDAr
         yield ngrams
 
 
-def _mean(histogram: NDArray[np.int64]) -> float:
+def _compute_mean(histogram: NDArray[np.int64]) -> float:
     return float(np.arange(len(histogram)) @ histogram / histogram.sum())

@@ -27,9 +27,9 @@ ORDERS = (1, 2, 3, 4)
 """The lengths of the n-grams of Div-n and mBLEU-n."""
 
 
-_TOKENS = Tokenizer(kind="none")
+_WORDS = Tokenizer(kind="none")
 # Added to the number of words, which may be 0, as in the published code.
-_SMALL = 1e-6
+_EPSILON = 1e-6
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -87,69 +87,69 @@ def image_diversity(
     Raises:
         MismatchError: An image has fewer than two captions, or too few.
     """
-    taken = int(captions.counts.min()) if options.captions is None else options.captions
-    least = max(taken, 2)
-    poor = np.flatnonzero(captions.counts < least)
-    if poor.size:
-        images = [captions.image_ids[position] for position in poor.tolist()]
+    used = int(captions.counts.min()) if options.captions is None else options.captions
+    least = max(used, 2)
+    too_few = np.flatnonzero(captions.counts < least)
+    if too_few.size:
+        images = [captions.image_ids[position] for position in too_few.tolist()]
         raise MismatchError(
             f"every image must have at least {least} captions; {first_few(images)} below this number"
         )
-    groups = _tokens(captions, taken, tokenizer)
+    groups = _tokenize_groups(captions, used, tokenizer)
     if frequencies is None:
-        corpus = TokenizedReferences(References(dict(enumerate(groups))), _TOKENS)
+        corpus = TokenizedReferences(References(dict(enumerate(groups))), _WORDS)
         frequencies = DocumentFrequencies.of(corpus, name="captions")
     metric: Metric = (
         CiderD(frequencies=frequencies)
         if options.similarity == "CIDEr-D"
         else Cider(frequencies=frequencies, stem=False)
     )
-    matrices, self_cider_signature = _similarities(groups, metric)
-    mbleu, image_mbleu, mbleu_signature = _mutual_bleu(groups)
+    matrices, self_cider_signature = _compute_similarities(groups, metric)
+    mbleu, image_mbleu, mbleu_signature = _compute_mutual_bleu(groups)
     everything = [text for group in groups for text in group]
     return ImageDiversity(
         image_ids=captions.image_ids,
-        captions=taken,
-        div=np.array([[_div(group, order) for order in ORDERS] for group in groups]),
+        captions=used,
+        div=np.array([[_compute_div(group, order) for order in ORDERS] for group in groups]),
         mbleu=mbleu,
         image_mbleu=image_mbleu,
-        self_cider=_self_cider(matrices),
+        self_cider=_compute_self_cider(matrices),
         words=len({word for text in everything for word in text.split()}),
         distinct=len(set(everything)) / len(everything),
-        novel=None if training is None else _novel(everything, training, tokenizer),
+        novel=None if training is None else _compute_novelty(everything, training, tokenizer),
         signatures={"mBLEU": mbleu_signature, "Self-CIDEr": self_cider_signature},
     )
 
 
-def _tokens(captions: References, count: int, tokenizer: Tokenizer | None) -> list[list[str]]:
+def _tokenize_groups(captions: References, count: int, tokenizer: Tokenizer | None) -> list[list[str]]:
     """Return the first captions of each image, as tokens joined by single spaces."""
     texts = [text for group in captions.values() for text in group[:count]]
     joined = [" ".join(tokens) for tokens in tokenize(texts, tokenizer)]
     return [joined[start : start + count] for start in range(0, len(joined), count)]
 
 
-def _div(group: Sequence[str], order: int) -> float:
+def _compute_div(group: Sequence[str], order: int) -> float:
     """Return the number of different n-grams of an image's captions, per word."""
     rows = [text.split() for text in group]
     ngrams = {
         tuple(words[start : start + order]) for words in rows for start in range(len(words) - order + 1)
     }
-    return len(ngrams) / (_SMALL + sum(map(len, rows)))
+    return len(ngrams) / (_EPSILON + sum(map(len, rows)))
 
 
-def _mutual_bleu(groups: Sequence[Sequence[str]]) -> tuple[FloatArray, FloatArray, Signature]:
+def _compute_mutual_bleu(groups: Sequence[Sequence[str]]) -> tuple[FloatArray, FloatArray, Signature]:
     """Return BLEU of each caption against the others, averaged over positions."""
     corpus, images = [], []
     for place in range(len(groups[0])):
         others = {image: [*group[:place], *group[place + 1 :]] for image, group in enumerate(groups)}
-        prepared = Bleu(orders=ORDERS).prepare(others, tokenizer=_TOKENS)
+        prepared = Bleu(orders=ORDERS).prepare(others, tokenizer=_WORDS)
         scores = prepared.score({image: group[place] for image, group in enumerate(groups)})
         corpus.append([scores.corpus[name] for name in scores.names])
         images.append(np.column_stack([scores.per_image[name] for name in scores.names]))
     return np.mean(corpus, axis=0), np.mean(images, axis=0), prepared.signature()
 
 
-def _similarities(groups: Sequence[Sequence[str]], metric: Metric) -> tuple[FloatArray, Signature]:
+def _compute_similarities(groups: Sequence[Sequence[str]], metric: Metric) -> tuple[FloatArray, Signature]:
     """Return the similarity of each caption, as candidate, to each as reference.
 
     Captions are compared within their images.
@@ -165,13 +165,13 @@ def _similarities(groups: Sequence[Sequence[str]], metric: Metric) -> tuple[Floa
         for place, text in enumerate(group)
     }
     candidates = {key: groups[key // count] for key in references}
-    prepared = metric.prepare(references, tokenizer=_TOKENS)
+    prepared = metric.prepare(references, tokenizer=_WORDS)
     scores = prepared.score(Candidates(candidates))
     table = scores.per_image[metric.names[0]].reshape(len(groups), count, count)
     return np.swapaxes(table, 1, 2), prepared.signature()
 
 
-def _self_cider(matrices: FloatArray) -> FloatArray:
+def _compute_self_cider(matrices: FloatArray) -> FloatArray:
     """Return the evenness of the singular values of the similarities.
 
     It is a logarithm to the base of the number of captions.
@@ -186,7 +186,7 @@ def _self_cider(matrices: FloatArray) -> FloatArray:
     return np.abs(values)
 
 
-def _novel(texts: Sequence[str], training: References, tokenizer: Tokenizer | None) -> float:
+def _compute_novelty(texts: Sequence[str], training: References, tokenizer: Tokenizer | None) -> float:
     """Return the share of different captions that are not training captions.
 
     The denominator is the number of all captions.

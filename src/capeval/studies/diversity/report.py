@@ -62,8 +62,8 @@ def ngram_table(corpora: Mapping[str, Diversity]) -> Grid:
     rows = []
     for name, each in corpora.items():
         counts = [each.unique[:, column].astype(np.float64) for column in range(len(ORDERS))]
-        cells = (_spread(values, digits=0) for values in counts)
-        rows.append((Cell(value=name), *cells, _spread(each.lengths, digits=2)))
+        cells = (_format_spread(values, digits=0) for values in counts)
+        rows.append((Cell(value=name), *cells, _format_spread(each.lengths, digits=2)))
     if all((each.images, each.captions) == COLLECTED for each in corpora.values()):
         for name, published in UNIQUE_NGRAMS.values.items():
             cells = (Cell(value=float(count), digits=0) for count in published)
@@ -126,7 +126,7 @@ def histograms(corpora: Mapping[str, Diversity], objects: Mapping[str, ObjectCou
         return figure
 
 
-def _spread(values: NDArray[np.float64], *, digits: int) -> Cell:
+def _format_spread(values: NDArray[np.float64], *, digits: int) -> Cell:
     mean = float(values.mean())
     if len(values) < 2:
         return Cell(value=mean, digits=digits)

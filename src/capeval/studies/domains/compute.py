@@ -99,7 +99,7 @@ class DomainEvaluator:
     ) -> None:
         resolved = resolve(metrics)
         references = References(references)
-        self._rows = _rows_of(references, domains)
+        self._rows = _group_rows(references, domains)
         self._tokens = TokenizedReferences(references, tokenizer)
         self._keys = metric_keys(resolved)
         counting = [metric for metric in resolved if metric.counts is not None]
@@ -108,10 +108,12 @@ class DomainEvaluator:
         self._prepared = {OVERALL: [metric.prepare(self._tokens) for metric in resolved]}
         for name, rows in self._rows.items():
             self._prepared[name] = (
-                self._within(name, rows) if options.frequencies == "domain" else self._prepared[OVERALL]
+                self._prepare_domain(name, rows)
+                if options.frequencies == "domain"
+                else self._prepared[OVERALL]
             )
 
-    def _within(self, domain: str, rows: Sequence[int]) -> list[Prepared]:
+    def _prepare_domain(self, domain: str, rows: Sequence[int]) -> list[Prepared]:
         """Return a domain's metrics, prepared again if they use the domain's frequencies."""
         within = []
         counted: TokenizedReferences | None = None
@@ -201,7 +203,7 @@ def study_domains(
     return DomainStudy(systems=scored, coco=on_coco)
 
 
-def _rows_of(references: References, domains: Mapping[str, Sequence[ImageId]]) -> dict[str, list[int]]:
+def _group_rows(references: References, domains: Mapping[str, Sequence[ImageId]]) -> dict[str, list[int]]:
     """Return the rows of each domain, in the order of the references."""
     if not domains or OVERALL in domains:
         raise OptionError(

@@ -22,9 +22,12 @@ PEOPLE = "Human (paper)"
 """The row name of human scores."""
 
 # Scores in the paper's tables for each domain, for all images, and for COCO.
-_OF_DOMAIN = ("CIDEr-D", "SPICE")
-_OVERALL = {"table2": _OF_DOMAIN, "table3": ("BLEU-1", "BLEU-4", "METEOR", "ROUGE-L", "CIDEr-D", "SPICE")}
-_OF_COCO = ("BLEU-1", "BLEU-4", "METEOR", "CIDEr-D", "SPICE")
+_DOMAIN_SCORES = ("CIDEr-D", "SPICE")
+_OVERALL_SCORES = {
+    "table2": _DOMAIN_SCORES,
+    "table3": ("BLEU-1", "BLEU-4", "METEOR", "ROUGE-L", "CIDEr-D", "SPICE"),
+}
+_COCO_SCORES = ("BLEU-1", "BLEU-4", "METEOR", "CIDEr-D", "SPICE")
 
 
 def report(
@@ -44,7 +47,7 @@ def report(
     if coco and people:
         coco[PEOPLE] = COCO_HUMAN.values
     names = next(iter(study.systems.values())).corpus[OVERALL]
-    metric = next(name for name in (*_OF_DOMAIN, *names) if name in names)
+    metric = next(name for name in (*_DOMAIN_SCORES, *names) if name in names)
     return StudyReport(
         tables={
             "paper-layout": paper_table(study.systems, layout=options.layout, human=people, coco=coco),
@@ -79,29 +82,31 @@ def paper_table(
         OptionError: The layout is unknown.
     """
     checked_choice("layout", layout, get_args(Layout))
-    domains = _domains(systems)
-    rows = {name: _plain(scores.corpus) for name, scores in systems.items()}
+    domains = _list_domains(systems)
+    rows = {name: _flatten(scores.corpus) for name, scores in systems.items()}
     if human is not None:
-        rows[PEOPLE] = _plain(_comparable(human, systems))
+        rows[PEOPLE] = _flatten(_select_comparable(human, systems))
     for name, scores in (coco or {}).items():
         if name in rows:
             rows[name] |= {("COCO", metric): score for metric, score in scores.items()}
-    wanted = [("COCO", metric) for metric in (_OF_COCO if layout == "table2" else ())]
+    wanted = [("COCO", metric) for metric in (_COCO_SCORES if layout == "table2" else ())]
     for domain in domains:
-        of_domain = _OF_DOMAIN if domain != domains[-1] else _OVERALL[layout]
+        of_domain = _DOMAIN_SCORES if domain != domains[-1] else _OVERALL_SCORES[layout]
         wanted += [(domain, metric) for metric in of_domain]
     shown = [key for key in wanted if any(key in rows[name] for name in systems)]
     if not shown:
         raise MismatchError(
-            f"systems must have at least one score of {', '.join(_OVERALL['table3'])} (got none)"
+            f"systems must have at least one score of {', '.join(_OVERALL_SCORES['table3'])} (got none)"
         )
     best = {key: max(rows[system].get(key, -1.0) for system in systems) for key in shown}
     cells = []
     for name, values in rows.items():
         marked = len(systems) > 1 and name in systems
-        cells.append((Cell(value=name), *(_times_100(values.get(key), best[key], marked) for key in shown)))
+        cells.append(
+            (Cell(value=name), *(_format_score(values.get(key), best[key], marked) for key in shown))
+        )
     columns = ("System", *(f"{domain} {metric}" for domain, metric in shown))
-    return Grid(columns=columns, rows=tuple(cells), notes=_notes(systems, with_people=human is not None))
+    return Grid(columns=columns, rows=tuple(cells), notes=_list_notes(systems, with_people=human is not None))
 
 
 def all_scores(systems: Mapping[str, DomainScores]) -> Grid:
@@ -110,7 +115,7 @@ def all_scores(systems: Mapping[str, DomainScores]) -> Grid:
     Raises:
         MismatchError: There is no system, or systems have different domains, metrics or document frequencies.
     """
-    domains = _domains(systems)
+    domains = _list_domains(systems)
     names = tuple(next(iter(systems.values())).corpus[domains[0]])
     rows = tuple(
         (
@@ -122,7 +127,7 @@ def all_scores(systems: Mapping[str, DomainScores]) -> Grid:
         for name, scores in systems.items()
         for domain in domains
     )
-    return Grid(columns=("System", "Domain", "Images", *names), rows=rows, notes=_notes(systems))
+    return Grid(columns=("System", "Domain", "Images", *names), rows=rows, notes=_list_notes(systems))
 
 
 def bars(
@@ -138,7 +143,7 @@ def bars(
 
     from capeval.report.figures import COLORS, STYLE
 
-    domains = _domains(systems)
+    domains = _list_domains(systems)
     width = 0.8 / len(systems)
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(6.4, 4.2), layout="constrained")
@@ -148,7 +153,7 @@ def bars(
             y = [100 * scores.corpus[domain][metric] for domain in domains]
             drawn = panel.bar(x, y, width * 0.95, color=COLORS[place % len(COLORS)], label=name)
             panel.bar_label(drawn, fmt="%.1f", padding=2, fontsize=8)
-        comparable = _comparable(human or {}, systems)
+        comparable = _select_comparable(human or {}, systems)
         people = [comparable.get(domain, {}).get(metric) for domain in domains]
         for group, score in enumerate(people):
             if score is not None:
@@ -158,13 +163,13 @@ def bars(
                 panel.plot(ends, (100 * score, 100 * score), color="#555555", linestyle="--", label=label)
         names = [f"{domain}\n{next(iter(systems.values())).images[domain]:,} images" for domain in domains]
         panel.set_xticks(range(len(domains)), names)
-        panel.set_title(f"{metric} by domain{_weights_of(systems, metric)}", loc="left")
+        panel.set_title(f"{metric} by domain{_describe_weights(systems, metric)}", loc="left")
         panel.set_ylabel(f"{metric} x 100")
         figure.legend(loc="outside lower center", ncols=3, frameon=False)
         return figure
 
 
-def _domains(systems: Mapping[str, DomainScores]) -> tuple[str, ...]:
+def _list_domains(systems: Mapping[str, DomainScores]) -> tuple[str, ...]:
     if not systems:
         raise MismatchError("a table must have at least one system (got none)")
     kinds = {
@@ -179,7 +184,7 @@ def _domains(systems: Mapping[str, DomainScores]) -> tuple[str, ...]:
     return tuple(next(iter(systems.values())).corpus)
 
 
-def _comparable(
+def _select_comparable(
     people: Mapping[str, Mapping[str, float]], systems: Mapping[str, DomainScores]
 ) -> Mapping[str, Mapping[str, float]]:
     """Return the human scores with the same document frequencies as the systems."""
@@ -191,9 +196,9 @@ def _comparable(
     }
 
 
-def _notes(systems: Mapping[str, DomainScores], *, with_people: bool = False) -> tuple[str, ...]:
+def _list_notes(systems: Mapping[str, DomainScores], *, with_people: bool = False) -> tuple[str, ...]:
     """Return footnotes: the images of document frequencies, and missing scores."""
-    frequencies = _frequencies_note(next(iter(systems.values())), with_people=with_people)
+    frequencies = _describe_frequencies(next(iter(systems.values())), with_people=with_people)
     unscored = (
         f"{name}: {note}" if len(systems) > 1 else note
         for name, scores in systems.items()
@@ -202,7 +207,7 @@ def _notes(systems: Mapping[str, DomainScores], *, with_people: bool = False) ->
     return (*frequencies, *unscored)
 
 
-def _frequencies_note(scores: DomainScores, *, with_people: bool) -> tuple[str, ...]:
+def _describe_frequencies(scores: DomainScores, *, with_people: bool) -> tuple[str, ...]:
     """Return the footnote with the images of document frequencies, if any are used."""
     names = ", ".join(scores.weighted)
     if scores.frequencies == "all":
@@ -216,7 +221,7 @@ def _frequencies_note(scores: DomainScores, *, with_people: bool) -> tuple[str, 
     return ()
 
 
-def _weights_of(systems: Mapping[str, DomainScores], metric: str) -> str:
+def _describe_weights(systems: Mapping[str, DomainScores], metric: str) -> str:
     """Return the title's suffix with the images of document frequencies, if any."""
     scores = next(iter(systems.values()))
     if metric not in scores.weighted:
@@ -225,13 +230,13 @@ def _weights_of(systems: Mapping[str, DomainScores], metric: str) -> str:
     return f" (document frequencies of {images})"
 
 
-def _plain(scores: Mapping[str, Mapping[str, float]]) -> dict[tuple[str, str], float]:
+def _flatten(scores: Mapping[str, Mapping[str, float]]) -> dict[tuple[str, str], float]:
     return {
         (domain, metric): score for domain, of_domain in scores.items() for metric, score in of_domain.items()
     }
 
 
-def _times_100(score: float | None, best: float, marked: bool) -> Cell:
+def _format_score(score: float | None, best: float, marked: bool) -> Cell:
     if score is None:
         return Cell(value=None)
     return Cell(value=100 * score, best=marked and score == best, digits=1)

@@ -109,17 +109,17 @@ class Agreement:
         """
         yes, both = self.yes * self.concentration, self.concentration
         # Probability that an image is still open, by its number of yes votes.
-        going_on, expected = np.ones(1), 0.0
+        still_open, expected = np.ones(1), 0.0
         for taken in range(votes):
-            expected += float(going_on.sum())
+            expected += float(still_open.sum())
             number = np.arange(taken + 1)
             next_is_yes = (yes + number) / (both + taken)
-            after = np.append(going_on * (1 - next_is_yes), 0.0)
-            after[1:] += going_on * next_is_yes
+            after = np.append(still_open * (1 - next_is_yes), 0.0)
+            after[1:] += still_open * next_is_yes
             for k in np.flatnonzero(after).tolist():
                 if ended(k, taken + 1 - k):
                     after[k] = 0.0
-            going_on = after
+            still_open = after
         return expected
 
 
@@ -198,7 +198,7 @@ def forecast(
     """
     checked_integer("images", images, 1)
     votes, questions = options.votes, images * options.systems
-    each = _expected_votes(agreement, options)
+    each = _compute_expected_votes(agreement, options)
     hours = questions * each * prices.seconds / 3600
     value = agreement.majority(votes)
     # An image counts 1, 0, or 1/2 if votes are tied.
@@ -218,7 +218,7 @@ def forecast(
     )
 
 
-def _expected_votes(agreement: Agreement, options: EffortOptions) -> float:
+def _compute_expected_votes(agreement: Agreement, options: EffortOptions) -> float:
     """Return the expected number of votes on a question."""
     votes = options.votes
     if options.confidence is not None:

@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 # Smaller differences are ignored: BLEU of a caption without a match can be this far from 0.
-_SAME = 1e-3
+_TOLERANCE = 1e-3
 
 GAMED_METRICS = (
     Contender(metric=Bleu(orders=(1, 4))),
@@ -68,7 +68,7 @@ class ReferenceCorpus:
         self._frequencies = Counter(
             gram
             for texts in references.values()
-            for gram in {gram for text in texts for n in (1, 4) for gram in _grams(text.split(), n)}
+            for gram in {gram for text in texts for n in (1, 4) for gram in _list_ngrams(text.split(), n)}
         )
         ordered = sorted(self._frequencies, key=lambda gram: (-self._frequencies[gram], gram))
         self.words = [gram[0] for gram in ordered if len(gram) == 1]
@@ -85,7 +85,7 @@ class ReferenceCorpus:
         in CIDEr.
         """
         references_with = Counter(
-            gram for text in self.references[image] for gram in set(_grams(text.split(), n))
+            gram for text in self.references[image] for gram in set(_list_ngrams(text.split(), n))
         )
         return sorted(references_with, key=lambda gram: (-references_with[gram] * self.rarity(gram), gram))
 
@@ -107,68 +107,70 @@ class Attack:
     make: Callable[[ReferenceCorpus, ImageId, list[str]], list[str]]
 
 
-def _grams(words: Sequence[str], n: int) -> list[tuple[str, ...]]:
+def _list_ngrams(words: Sequence[str], n: int) -> list[tuple[str, ...]]:
     return [tuple(words[i : i + n]) for i in range(len(words) - n + 1)]
 
 
-def _filled(part: Sequence[str], length: int) -> list[str]:
+def _repeat(part: Sequence[str], length: int) -> list[str]:
     """Repeat a sequence up to a length."""
     return [part[i % len(part)] for i in range(length)] if part else []
 
 
-def _twice(corpus: ReferenceCorpus, image: ImageId, words: list[str]) -> list[str]:  # noqa: ARG001
+def _repeat_caption(corpus: ReferenceCorpus, image: ImageId, words: list[str]) -> list[str]:  # noqa: ARG001
     return [*words, *words]
 
 
-def _rarest_repeated(corpus: ReferenceCorpus, image: ImageId, words: list[str]) -> list[str]:  # noqa: ARG001
+def _repeat_rarest(corpus: ReferenceCorpus, image: ImageId, words: list[str]) -> list[str]:  # noqa: ARG001
     rarest = max(words, key=lambda word: (corpus.rarity((word,)), word), default="")
-    return [*words, *_filled([rarest] if rarest else [], corpus.length)]
+    return [*words, *_repeat([rarest] if rarest else [], corpus.length)]
 
 
-def _padded(corpus: ReferenceCorpus, image: ImageId, words: list[str]) -> list[str]:  # noqa: ARG001
-    return [*words, *_filled(corpus.words[:5], corpus.length)]
+def _pad(corpus: ReferenceCorpus, image: ImageId, words: list[str]) -> list[str]:  # noqa: ARG001
+    return [*words, *_repeat(corpus.words[:5], corpus.length)]
 
 
-def _stuffed(corpus: ReferenceCorpus, image: ImageId, words: list[str]) -> list[str]:  # noqa: ARG001
+def _stuff(corpus: ReferenceCorpus, image: ImageId, words: list[str]) -> list[str]:  # noqa: ARG001
     return [*words, *(word for phrase in corpus.phrases[:3] for word in phrase)]
 
 
-def _usual_phrases(corpus: ReferenceCorpus, image: ImageId, words: list[str]) -> list[str]:  # noqa: ARG001
+def _use_common_phrases(corpus: ReferenceCorpus, image: ImageId, words: list[str]) -> list[str]:  # noqa: ARG001
     return [word for phrase in corpus.phrases[:3] for word in phrase][: corpus.length] or corpus.words[:1]
 
 
-def _sure_words(corpus: ReferenceCorpus, image: ImageId, words: list[str]) -> list[str]:  # noqa: ARG001
+def _use_sure_words(corpus: ReferenceCorpus, image: ImageId, words: list[str]) -> list[str]:  # noqa: ARG001
     return [gram[0] for gram in corpus.agreed(image, 1)[:3]]
 
 
-def _sure_words_repeated(corpus: ReferenceCorpus, image: ImageId, words: list[str]) -> list[str]:
-    return _filled(_sure_words(corpus, image, words), corpus.length)
+def _repeat_sure_words(corpus: ReferenceCorpus, image: ImageId, words: list[str]) -> list[str]:
+    return _repeat(_use_sure_words(corpus, image, words), corpus.length)
 
 
-def _sure_words_long(corpus: ReferenceCorpus, image: ImageId, words: list[str]) -> list[str]:
-    return _filled(_sure_words(corpus, image, words), 4 * corpus.length)
+def _repeat_sure_words_long(corpus: ReferenceCorpus, image: ImageId, words: list[str]) -> list[str]:
+    return _repeat(_use_sure_words(corpus, image, words), 4 * corpus.length)
 
 
-def _sure_phrase(corpus: ReferenceCorpus, image: ImageId, words: list[str]) -> list[str]:  # noqa: ARG001
+def _repeat_sure_phrase(corpus: ReferenceCorpus, image: ImageId, words: list[str]) -> list[str]:  # noqa: ARG001
     phrases = corpus.agreed(image, 4)
-    return _filled(phrases[0] if phrases else (), corpus.length)
+    return _repeat(phrases[0] if phrases else (), corpus.length)
 
 
-def _all_phrases(corpus: ReferenceCorpus, image: ImageId, words: list[str]) -> list[str]:  # noqa: ARG001
+def _use_sure_phrases(corpus: ReferenceCorpus, image: ImageId, words: list[str]) -> list[str]:  # noqa: ARG001
     return [word for phrase in corpus.agreed(image, 4)[:8] for word in phrase]
 
 
 ATTACKS = (
-    Attack(name="caption twice", knows="caption", make=_twice),
-    Attack(name="caption, then its rarest word repeated", knows="corpus", make=_rarest_repeated),
-    Attack(name="padded with common words", knows="corpus", make=_padded),
-    Attack(name="stuffed with common 4-grams", knows="corpus", make=_stuffed),
-    Attack(name="common 4-grams only (ignores the image)", knows="corpus", make=_usual_phrases),
-    Attack(name="3 sure words", knows="references", make=_sure_words),
-    Attack(name="3 sure words, repeated to usual length", knows="references", make=_sure_words_repeated),
-    Attack(name="3 sure words, repeated to 4x usual length", knows="references", make=_sure_words_long),
-    Attack(name="sure 4-gram, repeated to usual length", knows="references", make=_sure_phrase),
-    Attack(name="8 sure 4-grams, one after the other", knows="references", make=_all_phrases),
+    Attack(name="caption twice", knows="caption", make=_repeat_caption),
+    Attack(name="caption, then its rarest word repeated", knows="corpus", make=_repeat_rarest),
+    Attack(name="padded with common words", knows="corpus", make=_pad),
+    Attack(name="stuffed with common 4-grams", knows="corpus", make=_stuff),
+    Attack(name="common 4-grams only (ignores the image)", knows="corpus", make=_use_common_phrases),
+    Attack(name="3 sure words", knows="references", make=_use_sure_words),
+    Attack(name="3 sure words, repeated to usual length", knows="references", make=_repeat_sure_words),
+    Attack(
+        name="3 sure words, repeated to 4x usual length", knows="references", make=_repeat_sure_words_long
+    ),
+    Attack(name="sure 4-gram, repeated to usual length", knows="references", make=_repeat_sure_phrase),
+    Attack(name="8 sure 4-grams, one after the other", knows="references", make=_use_sure_phrases),
 )
 """Repeated sure words, padding, stuffing, and captions that ignore the image."""
 
@@ -238,13 +240,14 @@ def game(
             image: " ".join(attack.make(corpus, image, text.split())) for image, text in start.items()
         }
         captions.append(gamed_captions)
-    scored = _scored(words, captions, contenders)
+    scored = _score_captions(words, captions, contenders)
     return tuple(
         Gamed(
             attack=attack,
             scores={name: corpus_score for name, (corpus_score, _) in scores.items()},
             better={
-                name: float((each > scored[0][name][1] + _SAME).mean()) for name, (_, each) in scores.items()
+                name: float((each > scored[0][name][1] + _TOLERANCE).mean())
+                for name, (_, each) in scores.items()
             },
             example=next(iter(gamed_captions.values())),
         )
@@ -275,7 +278,7 @@ def study_gaming(
     return game(references, honest)
 
 
-def _scored(
+def _score_captions(
     references: Mapping[ImageId, Sequence[str]],
     captions: Sequence[Mapping[ImageId, str]],
     contenders: Sequence[Contender],

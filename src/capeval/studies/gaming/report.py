@@ -25,15 +25,15 @@ def report(results: Sequence[Gamed]) -> StudyReport:
     """
     return StudyReport(
         tables={
-            "gaming": _scores(results),
-            "gaming-better": _better(results),
-            "gaming-examples": _examples(results),
+            "gaming": _build_score_table(results),
+            "gaming-better": _build_success_table(results),
+            "gaming-examples": _build_example_table(results),
         },
-        figures={"gaming": lambda: _figure(results)},
+        figures={"gaming": lambda: _plot_ratios(results)},
     )
 
 
-def _scores(results: Sequence[Gamed]) -> Grid:
+def _build_score_table(results: Sequence[Gamed]) -> Grid:
     rows = tuple(
         (
             Cell(value=gamed.name),
@@ -45,7 +45,7 @@ def _scores(results: Sequence[Gamed]) -> Grid:
     return Grid(columns=("Captions", "Knows", *results[0].scores), rows=rows)
 
 
-def _better(results: Sequence[Gamed]) -> Grid:
+def _build_success_table(results: Sequence[Gamed]) -> Grid:
     rows = tuple(
         (Cell(value=gamed.name), *(Cell(value=100 * part, digits=1) for part in gamed.better.values()))
         for gamed in results[1:]
@@ -53,12 +53,12 @@ def _better(results: Sequence[Gamed]) -> Grid:
     return Grid(columns=("Above the honest caption (% of images)", *results[0].better), rows=rows)
 
 
-def _examples(results: Sequence[Gamed]) -> Grid:
+def _build_example_table(results: Sequence[Gamed]) -> Grid:
     rows = tuple((Cell(value=gamed.name), Cell(value=gamed.example)) for gamed in results)
     return Grid(columns=("Captions", "Of the first image"), rows=rows)
 
 
-def _figure(results: Sequence[Gamed]) -> Figure:
+def _plot_ratios(results: Sequence[Gamed]) -> Figure:
     honest = results[0].scores
     ratios = [
         [gamed.scores[name] / honest[name] if honest[name] else float("nan") for name in honest]

@@ -87,7 +87,7 @@ def human_performance(
         return (
             leave_one_out(captions, metrics, tokenizer=tokenizer, progress=progress, checkpoint=checkpoint),
         )
-    resolved, pool = _resolved(metrics), _Pool(captions, tokenizer)
+    resolved, pool = _resolve_metrics(metrics), _CaptionPool(captions, tokenizer)
     references: tuple[int | None, ...] = options.references or (None,)
     pool.require(max((k or 1) for k in references) + 1)
     finished = StudyCheckpoint(checkpoint, pool.key(resolved, f"draws of seed {options.seed}"))
@@ -98,10 +98,10 @@ def human_performance(
             progress(f"Draw {draw + 1} of {options.draws}, {'all other' if k is None else k} references")
             end = None if k is None else k + 1
             sums_of[k].append(
-                _summed(finished, f"{draw}/{k}", resolved, lambda: pool.split(order, end))  # noqa: B023
+                _sum_statistics(finished, f"{draw}/{k}", resolved, lambda: pool.split(order, end))  # noqa: B023
             )
     return tuple(
-        _result(resolved, pool, k, sums, pooled=False, seed=options.seed) for k, sums in sums_of.items()
+        _build_result(resolved, pool, k, sums, pooled=False, seed=options.seed) for k, sums in sums_of.items()
     )
 
 
@@ -131,24 +131,24 @@ def leave_one_out(
         OptionError: A metric is unknown, or reads untokenized captions.
         FormatError: The checkpoint belongs to other data or options.
     """
-    resolved, pool = _resolved(metrics), _Pool(captions, tokenizer)
+    resolved, pool = _resolve_metrics(metrics), _CaptionPool(captions, tokenizer)
     pool.require(2)
     finished = StudyCheckpoint(checkpoint, pool.key(resolved, "leave one out"))
     rounds = max(len(texts) for texts in pool.texts)
     sums = []
     for position in range(rounds):
         progress(f"Caption {position + 1} of {rounds}")
-        sums.append(_summed(finished, str(position), resolved, lambda: pool.left_out(position)))  # noqa: B023
-    return _result(resolved, pool, None, sums, pooled=True, seed=None)
+        sums.append(_sum_statistics(finished, str(position), resolved, lambda: pool.left_out(position)))  # noqa: B023
+    return _build_result(resolved, pool, None, sums, pooled=True, seed=None)
 
 
-def _resolved(metrics: Iterable[str | Metric]) -> tuple[Metric, ...]:
+def _resolve_metrics(metrics: Iterable[str | Metric]) -> tuple[Metric, ...]:
     resolved = resolve(metrics)
     require_tokens(resolved)
     return resolved
 
 
-class _Pool:
+class _CaptionPool:
     """Tokenized captions of each image."""
 
     def __init__(self, captions: ReferencesLike, tokenizer: Tokenizer | None) -> None:
@@ -198,7 +198,7 @@ class _Pool:
         return References(others), Candidates(held_out)
 
 
-def _summed(
+def _sum_statistics(
     finished: StudyCheckpoint,
     name: str,
     metrics: Sequence[Metric],
@@ -211,7 +211,7 @@ def _summed(
         tokens = TokenizedReferences(references, WORDS)
         rows = tokens.candidates(candidates)
         with warnings.catch_warnings():
-            # `_result` warns once for all parts.
+            # `_build_result` warns once for all parts.
             warnings.simplefilter("ignore", UnscoredWarning)
             return [Prepared(metric, tokens).statistics(rows).sum(axis=0).tolist() for metric in metrics]
 
@@ -230,9 +230,9 @@ def _warn_unscored(metrics: Sequence[Metric], sums: Sequence[FloatArray]) -> Non
             warnings.warn(f"{candidates} {reason}; {fix}", CapevalWarning, stacklevel=2)
 
 
-def _result(
+def _build_result(
     metrics: Sequence[Metric],
-    pool: _Pool,
+    pool: _CaptionPool,
     references: int | None,
     sums: list[list[FloatArray]],
     *,

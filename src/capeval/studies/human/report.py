@@ -29,32 +29,35 @@ def report(results: Sequence[HumanPerformance], published: Mapping[str, float] |
     published = published or {}
     several = sum(result.references is not None for result in results) > 1
     return StudyReport(
-        tables={"human-performance": _means(results, published), "draws": _draws(results)},
+        tables={
+            "human-performance": _build_means_table(results, published),
+            "draws": _build_draws_table(results),
+        },
         figures={"human-performance": lambda: human_curves(results, published)} if several else {},
     )
 
 
-def _label(result: HumanPerformance) -> str:
+def _get_label(result: HumanPerformance) -> str:
     return "all others" if result.references is None else f"c{result.references}"
 
 
-def _means(results: Sequence[HumanPerformance], published: Mapping[str, float]) -> Grid:
+def _build_means_table(results: Sequence[HumanPerformance], published: Mapping[str, float]) -> Grid:
     rows = []
     for result in results:
         for name, values, digits in (("mean", result.mean, 3), ("spread", result.spread, 4)):
             # The spread of a single draw is NaN.
             cells = (Cell(value=None if np.isnan(v) else float(v), digits=digits) for v in values)
-            rows.append((Cell(value=_label(result)), Cell(value=name), *cells))
+            rows.append((Cell(value=_get_label(result)), Cell(value=name), *cells))
     if published:
         cells = (Cell(value=published.get(name)) for name in results[0].names)
         rows.append((Cell(value="c5"), Cell(value="paper, test set"), *cells))
     return Grid(columns=("References", "", *results[0].names), rows=tuple(rows))
 
 
-def _draws(results: Sequence[HumanPerformance]) -> Grid:
+def _build_draws_table(results: Sequence[HumanPerformance]) -> Grid:
     rows = tuple(
         (
-            Cell(value=_label(result)),
+            Cell(value=_get_label(result)),
             Cell(value=number),
             *(Cell(value=value, digits=4) for value in row.tolist()),
         )

@@ -10,8 +10,8 @@ from capeval.errors import MismatchError
 
 __all__ = ["bradley_terry", "difference_errors", "is_connected"]
 
-_MOST = 200
-_CONVERGED = 1e-12
+_MAX_ITERATIONS = 200
+_TOLERANCE = 1e-12
 
 
 def is_connected(wins: FloatArray) -> bool:
@@ -48,31 +48,31 @@ def bradley_terry(wins: FloatArray) -> FloatArray:
     np.fill_diagonal(games, 0)
     won = table.sum(axis=1) - np.diag(table)
     strengths = np.zeros(len(table))
-    likelihood = _likelihood(strengths, won, games)
-    for _ in range(_MOST):
-        expected = _expected(strengths)
+    likelihood = _log_likelihood(strengths, won, games)
+    for _ in range(_MAX_ITERATIONS):
+        expected = _win_probabilities(strengths)
         slope = won - (games * expected).sum(axis=1)
-        curvature = _curvature(expected, games)
+        curvature = _compute_curvature(expected, games)
         # Strengths are defined up to a constant; adding 1 / n everywhere selects the step with mean 0.
         step = np.linalg.solve(curvature + 1 / len(table), slope)
         # Newton's step can overshoot if the table has few wins.
-        while _likelihood(strengths + step, won, games) < likelihood - 1e-9:
+        while _log_likelihood(strengths + step, won, games) < likelihood - 1e-9:
             step /= 2
         strengths = strengths + step
-        likelihood = _likelihood(strengths, won, games)
-        if np.abs(step).max() < _CONVERGED:
+        likelihood = _log_likelihood(strengths, won, games)
+        if np.abs(step).max() < _TOLERANCE:
             break
-    centerd: FloatArray = strengths - strengths.mean()
-    return centerd
+    centered: FloatArray = strengths - strengths.mean()
+    return centered
 
 
-def _expected(strengths: FloatArray) -> FloatArray:
+def _win_probabilities(strengths: FloatArray) -> FloatArray:
     """Return the win probability of each row's system against each column's."""
     expected: FloatArray = 1 / (1 + np.exp(strengths[None, :] - strengths[:, None]))
     return expected
 
 
-def _curvature(expected: FloatArray, games: FloatArray) -> FloatArray:
+def _compute_curvature(expected: FloatArray, games: FloatArray) -> FloatArray:
     weights = games * expected * (1 - expected)
     curvature: FloatArray = np.diag(weights.sum(axis=1)) - weights
     return curvature
@@ -90,12 +90,14 @@ def difference_errors(wins: FloatArray, strengths: FloatArray) -> FloatArray:
     games = np.asarray(wins, dtype=np.float64) + np.asarray(wins, dtype=np.float64).T
     np.fill_diagonal(games, 0)
     # The mean of the strengths is 0; adding a constant everywhere makes the matrix invertible.
-    covariance = np.linalg.inv(_curvature(_expected(strengths), games) + 1 / len(games)) - 1 / len(games)
+    covariance = np.linalg.inv(
+        _compute_curvature(_win_probabilities(strengths), games) + 1 / len(games)
+    ) - 1 / len(games)
     variances = np.diag(covariance)[:, None] + np.diag(covariance)[None, :] - 2 * covariance
     errors: FloatArray = np.sqrt(np.maximum(variances, 0))
     return errors
 
 
-def _likelihood(strengths: FloatArray, won: FloatArray, games: FloatArray) -> float:
+def _log_likelihood(strengths: FloatArray, won: FloatArray, games: FloatArray) -> float:
     pairs = np.logaddexp(strengths[:, None], strengths[None, :])
     return float(won @ strengths - (games * pairs).sum() / 2)

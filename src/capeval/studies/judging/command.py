@@ -45,7 +45,9 @@ def run(
     from capeval.studies.judging import judge, leaderboard_points
     from capeval.studies.judging.report import report
 
-    columns = [judge(load_ratings(path), question, options) for question, path in _files(ratings).items()]
+    columns = [
+        judge(load_ratings(path), question, options) for question, path in _parse_files(ratings).items()
+    ]
     values = {
         column.question.name: {name: row.interval.score for name, row in column.rows.items()}
         for column in columns
@@ -59,7 +61,7 @@ def run(
     )
 
 
-def _files(texts: Sequence[str]) -> dict[str, Path]:
+def _parse_files(texts: Sequence[str]) -> dict[str, Path]:
     from capeval.errors import OptionError
     from capeval.studies.judging import QUESTIONS
 

@@ -45,7 +45,7 @@ __all__ = [
 HUMAN, RANDOM = "Human", "Random"
 """The rows of every campaign that are not systems: people's captions, and captions of other images."""
 
-_FIRST_POINTS = 5
+_MAX_POINTS = 5
 _Name = TypeVar("_Name", str, ImageId)
 
 
@@ -212,10 +212,12 @@ def judge(
     if not ratings.systems:
         raise MismatchError("answers must have a system for each caption (got none); add a 'system' column")
     question.check(ratings.values)
-    systems, images = _numbered(ratings.systems), _numbered(ratings.image_ids)
+    systems, images = _number_names(ratings.systems), _number_names(ratings.image_ids)
     of_system = np.array([systems[name] for name in ratings.systems])
-    values = _table(ratings, question, of_system, np.array([images[name] for name in ratings.image_ids]))
-    resamples = _resampled(values, options.samples, options.seed)
+    values = _build_value_table(
+        ratings, question, of_system, np.array([images[name] for name in ratings.image_ids])
+    )
+    resamples = _resample_values(values, options.samples, options.seed)
     rows = {}
     for name, number in systems.items():
         resampled = Resampled(
@@ -224,16 +226,16 @@ def judge(
             values=resamples[:, number],
             seed=options.seed,
         )
-        rows[name] = _row(question, ratings.values[of_system == number], resampled, options.level)
+        rows[name] = _build_row(question, ratings.values[of_system == number], resampled, options.level)
     best_first = sorted(rows, key=lambda name: -rows[name].interval.score)
     return HumanColumn(question=question, rows={name: rows[name] for name in best_first})
 
 
-def _numbered(names: Sequence[_Name]) -> dict[_Name, int]:
+def _number_names(names: Sequence[_Name]) -> dict[_Name, int]:
     return {name: number for number, name in enumerate(dict.fromkeys(names))}
 
 
-def _table(
+def _build_value_table(
     ratings: Ratings, question: Question, of_system: NDArray[np.int64], of_image: NDArray[np.int64]
 ) -> FloatArray:
     """Return systems by images: each system's value, or NaN without judgments."""
@@ -254,7 +256,7 @@ def _table(
     return values
 
 
-def _resampled(values: FloatArray, samples: int, seed: int) -> FloatArray:
+def _resample_values(values: FloatArray, samples: int, seed: int) -> FloatArray:
     """Return the value of each system in resamples of the images.
 
     All systems share the resamples.
@@ -274,7 +276,7 @@ def _resampled(values: FloatArray, samples: int, seed: int) -> FloatArray:
     return resamples
 
 
-def _row(question: Question, answers: FloatArray, resampled: Resampled, level: float) -> HumanRow:
+def _build_row(question: Question, answers: FloatArray, resampled: Resampled, level: float) -> HumanRow:
     given = answers[~np.isnan(answers)]
     scale = "nominal" if question.answers else "interval"
     return HumanRow(
@@ -346,7 +348,7 @@ def leaderboard_points(
         raise MismatchError("M1 and M2 must have the same systems")
     systems = [name for name in columns["M1"] if name not in without]
     points = {
-        name: {question: _points(columns[question], name, systems) for question in ("M1", "M2")}
+        name: {question: _compute_points(columns[question], name, systems) for question in ("M1", "M2")}
         for name in systems
     }
     totals = {name: sum(each.values()) for name, each in points.items()}
@@ -361,9 +363,9 @@ def leaderboard_points(
     )
 
 
-def _points(values: Mapping[str, float], name: str, systems: Sequence[str]) -> int:
+def _compute_points(values: Mapping[str, float], name: str, systems: Sequence[str]) -> int:
     better = sum(values[other] > values[name] for other in systems)
-    return max(0, _FIRST_POINTS - better)
+    return max(0, _MAX_POINTS - better)
 
 
 def human_scores(

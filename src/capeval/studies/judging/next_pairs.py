@@ -48,15 +48,15 @@ def next_shares(
         OptionError: `floor` is not between 0 and 1.
     """
     checked_number("floor", floor, 0, 1)
-    open_ = np.ones(len(pairs)) if going_on is None else np.array(going_on, dtype=np.float64)
-    if not open_.any():
-        return open_
-    doubt = _doubts(np.asarray(wins, dtype=np.float64), pairs) * open_
-    even: FloatArray = open_ / open_.sum()
+    is_open = np.ones(len(pairs)) if going_on is None else np.array(going_on, dtype=np.float64)
+    if not is_open.any():
+        return is_open
+    doubt = _compute_doubts(np.asarray(wins, dtype=np.float64), pairs) * is_open
+    even: FloatArray = is_open / is_open.sum()
     return even if not doubt.sum() else floor * even + (1 - floor) * doubt / doubt.sum()
 
 
-def _doubts(wins: FloatArray, pairs: Sequence[tuple[int, int]]) -> FloatArray:
+def _compute_doubts(wins: FloatArray, pairs: Sequence[tuple[int, int]]) -> FloatArray:
     """Return the probability that the weaker system is the stronger one.
 
     It is 0 for two captions of one system.

@@ -15,7 +15,7 @@ def report(columns: Sequence[HumanColumn], standings: Sequence[Standing] = ()) -
     """Return a table for each question, and the points if both M1 and M2 are given."""
     tables = {column.question.name: of_column(column) for column in columns}
     if standings:
-        tables["points"] = _points(standings)
+        tables["points"] = _build_points_table(standings)
     return StudyReport(tables=tables)
 
 
@@ -44,7 +44,7 @@ def of_column(column: HumanColumn) -> Grid:
     )
 
 
-def _points(standings: Sequence[Standing]) -> Grid:
+def _build_points_table(standings: Sequence[Standing]) -> Grid:
     rows = tuple(
         tuple(
             Cell(value=value)

@@ -26,7 +26,7 @@ STRENGTH = Question(
 )
 
 # Names of writers in plans that are not systems.
-_ROWS = {"human": HUMAN, "other": RANDOM}
+_ROW_NAMES = {"human": HUMAN, "other": RANDOM}
 
 
 def row_of(writer: str) -> str:
@@ -34,7 +34,7 @@ def row_of(writer: str) -> str:
 
     Other writers keep their names.
     """
-    return _ROWS.get(writer, writer)
+    return _ROW_NAMES.get(writer, writer)
 
 
 def judge_wins(
@@ -58,17 +58,19 @@ def judge_wins(
         MismatchError: No pair has two systems, a writer is unknown, or there are too few images for
             intervals.
     """
-    played = _Played(votes)
+    played = _ComparedPairs(votes)
     tables = played.tables(options.samples, options.seed)
     met = (played.table + played.table.T) > 0
-    found = [_column(WINS, played, _fractions(played.table), _fractions(tables), options)]
+    found = [
+        _build_column(WINS, played, _compute_fractions(played.table), _compute_fractions(tables), options)
+    ]
     if is_connected(met.astype(np.float64)):
         strengths = [bradley_terry(table + met / 2) for table in (played.table, *tables)]
-        found.append(_column(STRENGTH, played, strengths[0], np.array(strengths[1:]), options))
+        found.append(_build_column(STRENGTH, played, strengths[0], np.array(strengths[1:]), options))
     return tuple(found)
 
 
-class _Played:
+class _ComparedPairs:
     """Pairs of two systems, with their images and winners."""
 
     def __init__(self, votes: PlanVotes) -> None:
@@ -88,13 +90,13 @@ class _Played:
         images = [pair.image for pair, kept in zip(votes.pairs, self.places, strict=True) if kept]
         self.image = np.unique([str(image) for image in images], return_inverse=True)[1]
         self.points = (1 + votes.winners[self.places]) / 2
-        self.table = self._table(np.ones(len(of_pairs)))
+        self.table = self._count_wins(np.ones(len(of_pairs)))
         # The answers to the questions about these pairs, and the two systems of each question.
         asked = self.places[votes.pair_of]
         self.answers = votes.answers[asked]
         self.asked_about = self.players[(np.cumsum(self.places) - 1)[votes.pair_of[asked]]]
 
-    def _table(self, weights: FloatArray) -> FloatArray:
+    def _count_wins(self, weights: FloatArray) -> FloatArray:
         """Return the wins of each row's system against each column's."""
         count = len(self.systems)
         first, second = self.players.T
@@ -108,7 +110,10 @@ class _Played:
         rng = generator(seed)
         count = int(self.image.max()) + 1
         made = np.array(
-            [self._table(resample_counts(count, rng).astype(np.float64)[self.image]) for _ in range(samples)]
+            [
+                self._count_wins(resample_counts(count, rng).astype(np.float64)[self.image])
+                for _ in range(samples)
+            ]
         )
         if not (made.sum(axis=2) + made.sum(axis=1)).all():
             raise MismatchError(
@@ -117,15 +122,15 @@ class _Played:
         return made
 
 
-def _fractions(tables: FloatArray) -> FloatArray:
+def _compute_fractions(tables: FloatArray) -> FloatArray:
     won = tables.sum(axis=-1)
     fractions: FloatArray = won / (won + tables.sum(axis=-2))
     return fractions
 
 
-def _column(
+def _build_column(
     question: Question,
-    played: _Played,
+    played: _ComparedPairs,
     values: FloatArray,
     resamples: FloatArray,
     options: JudgingOptions,

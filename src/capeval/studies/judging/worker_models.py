@@ -22,11 +22,11 @@ from capeval.errors import MismatchError
 __all__ = ["Answers", "ErrorRates", "Mace", "dawid_skene", "gathered", "mace"]
 
 # Lower bound of probabilities: a worker without errors so far can still be wrong.
-_LEAST = 1e-10
+_MIN_PROBABILITY = 1e-10
 # Added to each count of MACE after division by the number of choices (Hovy et al. 2013).
 _SMOOTHING = 0.01
 # Iterations stop when no probability changes by more.
-_CONVERGED = 1e-12
+_TOLERANCE = 1e-12
 
 _Key = TypeVar("_Key", bound=Hashable)
 
@@ -75,12 +75,12 @@ def gathered(rows: Iterable[tuple[Hashable, str, Hashable]]) -> Answers:
     choices: dict[Hashable, int] = {}
     seen: dict[tuple[int, int], int] = {}
     for question, worker, choice in rows:
-        key = (_place(questions, question), _place(workers, worker))
+        key = (_get_index(questions, question), _get_index(workers, worker))
         if key in seen:
             raise MismatchError(
                 f"a worker must answer a question once (got two answers to {question!r} by {worker!r})"
             )
-        seen[key] = _place(choices, choice)
+        seen[key] = _get_index(choices, choice)
     if not seen:
         raise MismatchError("at least one answer is required (got none)")
     columns = np.array([(*key, choice) for key, choice in seen.items()], dtype=np.int64)
@@ -94,7 +94,7 @@ def gathered(rows: Iterable[tuple[Hashable, str, Hashable]]) -> Answers:
     )
 
 
-def _place(names: dict[_Key, int], name: _Key) -> int:
+def _get_index(names: dict[_Key, int], name: _Key) -> int:
     return names.setdefault(name, len(names))
 
 
@@ -131,42 +131,42 @@ def dawid_skene(answers: Answers, *, one_coin: bool = False, most: int = 10_000)
     """
     checked_flag("one_coin", one_coin)
     checked_integer("most", most, 1)
-    kinds = _choices(answers)
+    kinds = _count_choices(answers)
     counts = answers.counts()
     truth = counts / counts.sum(axis=1, keepdims=True)
     for _ in range(most):
         prior = truth.mean(axis=0)
-        skill = _skill(answers, truth)
-        errors = _one_coin(skill, kinds) if one_coin else _errors(answers, truth)
-        logs = np.tile(np.log(np.maximum(prior, _LEAST)), (len(truth), 1))
+        skill = _compute_skill(answers, truth)
+        errors = _compute_one_coin_errors(skill, kinds) if one_coin else _compute_errors(answers, truth)
+        logs = np.tile(np.log(np.maximum(prior, _MIN_PROBABILITY)), (len(truth), 1))
         np.add.at(logs, answers.question, np.log(errors[answers.worker, :, answers.choice]))
-        made = _normalized(logs)
+        made = _normalize(logs)
         change = float(np.abs(made - truth).max())
         truth = made
-        if change < _CONVERGED:
+        if change < _TOLERANCE:
             break
     return ErrorRates(
         truth=truth,
         prior=truth.mean(axis=0),
         errors=errors,
-        skill=_skill(answers, truth),
+        skill=_compute_skill(answers, truth),
     )
 
 
-def _choices(answers: Answers) -> int:
+def _count_choices(answers: Answers) -> int:
     if len(answers.choices) < 2:
         raise MismatchError(f"answers must have at least two choices (got {len(answers.choices)})")
     return len(answers.choices)
 
 
-def _normalized(logs: FloatArray) -> FloatArray:
+def _normalize(logs: FloatArray) -> FloatArray:
     """Return probabilities that add up to 1 in each row, from unnormalized logs."""
     made: FloatArray = np.exp(logs - logs.max(axis=1, keepdims=True))
     made /= made.sum(axis=1, keepdims=True)
     return made
 
 
-def _skill(answers: Answers, truth: FloatArray) -> FloatArray:
+def _compute_skill(answers: Answers, truth: FloatArray) -> FloatArray:
     right = np.bincount(
         answers.worker, weights=truth[answers.question, answers.choice], minlength=len(answers.workers)
     )
@@ -174,20 +174,20 @@ def _skill(answers: Answers, truth: FloatArray) -> FloatArray:
     return skill
 
 
-def _errors(answers: Answers, truth: FloatArray) -> FloatArray:
+def _compute_errors(answers: Answers, truth: FloatArray) -> FloatArray:
     kinds = truth.shape[1]
     errors = np.zeros((len(answers.workers), kinds, kinds))
     for true in range(kinds):
         np.add.at(errors[:, true], (answers.worker, answers.choice), truth[answers.question, true])
-    errors = np.maximum(errors, _LEAST)
+    errors = np.maximum(errors, _MIN_PROBABILITY)
     normal: FloatArray = errors / errors.sum(axis=2, keepdims=True)
     return normal
 
 
-def _one_coin(skill: FloatArray, kinds: int) -> FloatArray:
+def _compute_one_coin_errors(skill: FloatArray, kinds: int) -> FloatArray:
     right = np.eye(kinds)
     errors = skill[:, None, None] * right + ((1 - skill) / (kinds - 1))[:, None, None] * (1 - right)
-    clipped: FloatArray = np.clip(errors, _LEAST, 1 - _LEAST)
+    clipped: FloatArray = np.clip(errors, _MIN_PROBABILITY, 1 - _MIN_PROBABILITY)
     return clipped
 
 
@@ -220,7 +220,7 @@ def mace(answers: Answers, *, most: int = 10_000) -> Mace:
         MismatchError: All answers are the same choice.
     """
     checked_integer("most", most, 1)
-    kinds = _choices(answers)
+    kinds = _count_choices(answers)
     workers = len(answers.workers)
     knows = np.full(workers, 0.5)
     habits = np.full((workers, kinds), 1 / kinds)
@@ -231,7 +231,7 @@ def mace(answers: Answers, *, most: int = 10_000) -> Mace:
         logs = np.zeros_like(truth)
         np.add.at(logs, answers.question, np.log(by_habit)[:, None])
         np.add.at(logs, (answers.question, answers.choice), np.log(if_true / by_habit))
-        made = _normalized(logs)
+        made = _normalize(logs)
         change, truth = float(np.abs(made - truth).max()), made
         known = truth[answers.question, answers.choice] * knows[answers.worker] / if_true
         guessed = np.zeros((workers, kinds))
@@ -243,6 +243,6 @@ def mace(answers: Answers, *, most: int = 10_000) -> Mace:
         change = max(change, float(np.abs(competence - knows).max()))
         knows = competence
         habits = (guessed + smoothing) / (guessed.sum(axis=1, keepdims=True) + kinds * smoothing)
-        if change < _CONVERGED:
+        if change < _TOLERANCE:
             break
     return Mace(truth=truth, competence=knows, habits=habits)

@@ -100,13 +100,15 @@ def worker_rows(
             WorkerRow(
                 worker=worker,
                 answers=int(given[number]),
-                agreement=_share(float(agreed[number]), int(asked[number])),
-                checks=_share(float(sum(passed)), len(passed)),
-                left=_share(0, 0) if lefts is None else _share(float(lefts.sum()), lefts.size),
+                agreement=_build_share(float(agreed[number]), int(asked[number])),
+                checks=_build_share(float(sum(passed)), len(passed)),
+                left=_build_share(0, 0) if lefts is None else _build_share(float(lefts.sum()), lefts.size),
                 left_p=None if lefts is None else binomial_p(int(lefts.sum()), lefts.size),
-                speed=None if seconds is None else _speed(np.asarray(seconds, dtype=np.float64), of_worker),
-                skill=_share(float(skill[number] * given[number]), int(given[number])),
-                competence=_share(float(competence[number] * given[number]), int(given[number])),
+                speed=None
+                if seconds is None
+                else _compute_speed(np.asarray(seconds, dtype=np.float64), of_worker),
+                skill=_build_share(float(skill[number] * given[number]), int(given[number])),
+                competence=_build_share(float(competence[number] * given[number]), int(given[number])),
             )
         )
     return tuple(rows)
@@ -145,7 +147,7 @@ def binomial_p(successes: int, count: int) -> float:
     return min(1.0, 2 * tail / (1 << count))
 
 
-def _share(successes: float, count: int) -> Share:
+def _build_share(successes: float, count: int) -> Share:
     if not count:
         return Share(value=None, low=None, high=None, count=0)
     value = successes / count
@@ -153,6 +155,6 @@ def _share(successes: float, count: int) -> Share:
     return Share(value=value, low=low, high=high, count=count)
 
 
-def _speed(seconds: FloatArray, of_worker: NDArray[np.bool_]) -> float | None:
+def _compute_speed(seconds: FloatArray, of_worker: NDArray[np.bool_]) -> float | None:
     usual = float(np.median(seconds))
     return float(np.median(seconds[of_worker])) / usual if usual > 0 else None

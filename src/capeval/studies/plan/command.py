@@ -43,7 +43,7 @@ def run(
     from capeval.studies.plan import plan_study
     from capeval.studies.plan.report import report
 
-    counts = _counts(pairs)
+    counts = _parse_counts(pairs)
     references = references_from(captions)
     machines = {}
     for name, path in zip(system_names(results or []), results or [], strict=True):
@@ -53,7 +53,7 @@ def run(
     show(report(plan, counts), output, write=lambda folder: write_plan(plan, folder))
 
 
-def _counts(text: str) -> dict[str, int]:
+def _parse_counts(text: str) -> dict[str, int]:
     """Parse the number of pairs of each class in `--pairs`."""
     from capeval.errors import OptionError
 

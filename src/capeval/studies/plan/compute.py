@@ -30,9 +30,9 @@ __all__ = [
 ]
 
 Difference = Literal["nominal", "interval"]
-_PEOPLE = ("human", "other")
+_RESERVED_NAMES = ("human", "other")
 # Attempts to draw a different caption of another image: enough unless all captions are equal.
-_TRIES = 1000
+_MAX_TRIES = 1000
 
 
 def plan_pairs(
@@ -58,30 +58,32 @@ def plan_pairs(
         OptionError: A class is unknown, a count is below 0, or a machine has a reserved name.
         MismatchError: There are too few captions for a class.
     """
-    for name in _PEOPLE:
+    for name in _RESERVED_NAMES:
         if name in machines:
-            raise OptionError(f"a machine's name must not be one of {', '.join(_PEOPLE)} (got {name!r})")
-    makers = {"HC": _both_correct, "HI": _one_incorrect, "HM": _with_machine, "MM": _two_machines}
+            raise OptionError(
+                f"a machine's name must not be one of {', '.join(_RESERVED_NAMES)} (got {name!r})"
+            )
+    planners = {"HC": _draw_hc_pairs, "HI": _draw_hi_pairs, "HM": _draw_hm_pairs, "MM": _draw_mm_pairs}
     planned: list[Pair] = []
     for kind, count in counts.items():
-        if kind not in makers:
-            raise OptionError(f"the classes of 'counts' must be among {', '.join(makers)} (got {kind!r})")
+        if kind not in planners:
+            raise OptionError(f"the classes of 'counts' must be among {', '.join(planners)} (got {kind!r})")
         if count < 0:
             raise OptionError(f"'counts' must be at least 0 (got {count} for {kind})")
         if count:
             # Each class has its own seed, so that its pairs don't depend on other classes.
-            planned += makers[kind](human, machines, count, python_random(seed, kind))
+            planned += planners[kind](human, machines, count, python_random(seed, kind))
     return tuple(planned)
 
 
-def _both_correct(
+def _draw_hc_pairs(
     human: Mapping[ImageId, Sequence[str]],
     machines: Mapping[str, Mapping[ImageId, str]],  # noqa: ARG001
     count: int,
     rng: random.Random,
 ) -> list[Pair]:
     different = {
-        image: list({_form(caption): caption for caption in captions}.values())
+        image: list({_normalize(caption): caption for caption in captions}.values())
         for image, captions in human.items()
     }
     images = [image for image, captions in different.items() if len(captions) >= 2]
@@ -89,11 +91,11 @@ def _both_correct(
     pairs = []
     for image in in_turn(images, count, rng):
         first, second = rng.sample(different[image], 2)
-        pairs.append(_pair(image, "HC", (first, "human"), (second, "human"), rng))
+        pairs.append(_shuffle_pair(image, "HC", (first, "human"), (second, "human"), rng))
     return pairs
 
 
-def _one_incorrect(
+def _draw_hi_pairs(
     human: Mapping[ImageId, Sequence[str]],
     machines: Mapping[str, Mapping[ImageId, str]],  # noqa: ARG001
     count: int,
@@ -104,12 +106,12 @@ def _one_incorrect(
     pairs = []
     for image in in_turn(images, count, rng):
         right = rng.choice(list(human[image]))
-        wrong = _of_another(image, right, images, human, rng)
-        pairs.append(_pair(image, "HI", (right, "human"), (wrong, "other"), rng))
+        wrong = _draw_other_caption(image, right, images, human, rng)
+        pairs.append(_shuffle_pair(image, "HI", (right, "human"), (wrong, "other"), rng))
     return pairs
 
 
-def _of_another(
+def _draw_other_caption(
     image: ImageId,
     right: str,
     images: Sequence[ImageId],
@@ -117,15 +119,15 @@ def _of_another(
     rng: random.Random,
 ) -> str:
     """Return a caption of another image that differs from `right`."""
-    for _ in range(_TRIES):
+    for _ in range(_MAX_TRIES):
         other = rng.choice(images)
         wrong = rng.choice(list(human[other]))
-        if other != image and _form(wrong) != _form(right):
+        if other != image and _normalize(wrong) != _normalize(right):
             return wrong
     raise MismatchError(f"pairs of class HI need captions of other images that differ from {right!r}")
 
 
-def _with_machine(
+def _draw_hm_pairs(
     human: Mapping[ImageId, Sequence[str]],
     machines: Mapping[str, Mapping[ImageId, str]],
     count: int,
@@ -134,18 +136,18 @@ def _with_machine(
     _require(list(machines), "HM", "a machine")
     turns = {}
     for name, captions in machines.items():
-        images = [image for image in captions if _unlike(captions[image], human.get(image, ()))]
+        images = [image for image in captions if _list_different(captions[image], human.get(image, ()))]
         _require(images, "HM", f"an image with different captions by a human and by {name!r}")
         turns[name] = iter(in_turn(images, count, rng))
     pairs = []
     for name in in_turn(list(machines), count, rng):
         image = next(turns[name])
-        person = rng.choice(_unlike(machines[name][image], human[image]))
-        pairs.append(_pair(image, "HM", (person, "human"), (machines[name][image], name), rng))
+        person = rng.choice(_list_different(machines[name][image], human[image]))
+        pairs.append(_shuffle_pair(image, "HM", (person, "human"), (machines[name][image], name), rng))
     return pairs
 
 
-def _two_machines(
+def _draw_mm_pairs(
     human: Mapping[ImageId, Sequence[str]],  # noqa: ARG001
     machines: Mapping[str, Mapping[ImageId, str]],
     count: int,
@@ -159,7 +161,7 @@ def _two_machines(
         images = [
             image
             for image, text in machines[first].items()
-            if image in second_captions and _unlike(text, [second_captions[image]])
+            if image in second_captions and _list_different(text, [second_captions[image]])
         ]
         _require(images, "MM", f"an image with different captions by {first!r} and {second!r}")
         turns[first, second] = iter(in_turn(images, count, rng))
@@ -167,18 +169,18 @@ def _two_machines(
     for first, second in in_turn(rivals, count, rng):
         image = next(turns[first, second])
         one, two = (machines[first][image], first), (machines[second][image], second)
-        pairs.append(_pair(image, "MM", one, two, rng))
+        pairs.append(_shuffle_pair(image, "MM", one, two, rng))
     return pairs
 
 
-def _form(caption: str) -> str:
+def _normalize(caption: str) -> str:
     """Normalize case, spaces and final full stops, to compare captions."""
     return " ".join(caption.casefold().split()).rstrip(" .")
 
 
-def _unlike(caption: str, others: Sequence[str]) -> list[str]:
+def _list_different(caption: str, others: Sequence[str]) -> list[str]:
     """Return the captions among `others` that differ from `caption`."""
-    return [other for other in others if _form(other) != _form(caption)]
+    return [other for other in others if _normalize(other) != _normalize(caption)]
 
 
 def _require(choices: Sequence[object], kind: str, what: str) -> None:
@@ -186,7 +188,9 @@ def _require(choices: Sequence[object], kind: str, what: str) -> None:
         raise MismatchError(f"pairs of class {kind} need {what} (got none)")
 
 
-def _pair(image: ImageId, kind: str, one: tuple[str, str], two: tuple[str, str], rng: random.Random) -> Pair:
+def _shuffle_pair(
+    image: ImageId, kind: str, one: tuple[str, str], two: tuple[str, str], rng: random.Random
+) -> Pair:
     first, second = (one, two) if rng.random() < 0.5 else (two, one)
     return Pair(
         image=image, kind=kind, first=first[0], second=second[0], first_by=first[1], second_by=second[1]
@@ -279,9 +283,9 @@ def majority(judgments: ArrayLike) -> NDArray[np.int64]:
     answers = np.asarray(judgments)
     if answers.ndim != 2 or not np.isin(answers, (-1, 0, 1)).all():
         raise MismatchError("judgments must be 1, -1 or 0 (no answer), with one row per question")
-    silent = np.flatnonzero(~(answers != 0).any(axis=1))
-    if silent.size:
-        raise MismatchError(f"every question must have a judgment (got none for question {silent[0]})")
+    unanswered = np.flatnonzero(~(answers != 0).any(axis=1))
+    if unanswered.size:
+        raise MismatchError(f"every question must have a judgment (got none for question {unanswered[0]})")
     signs: NDArray[np.int64] = np.sign(answers.sum(axis=1)).astype(np.int64)
     return signs
 

@@ -39,14 +39,14 @@ def run(
     from capeval.studies.ranking.report import report
 
     captions = references_from(references)
-    shown = _image(captions, image)
+    shown = _find_image(captions, image)
     with Steps(1 + int(captions.counts.sum()) // BATCH) as steps:
         steps.next("Tokenizing")
         ranking = rank_references(captions, progress=steps.next)
     show(report(ranking, paper_correlations(ranking), shown, top), output)
 
 
-def _image(references: References, wanted: str | None) -> ImageId:
+def _find_image(references: References, wanted: str | None) -> ImageId:
     from capeval.errors import MismatchError
 
     if wanted is None:

@@ -116,9 +116,9 @@ def rank_references(
         DependencyError: Stems are required and snowballstemmer is not installed.
     """
     names = contender_names(contenders)
-    alone = np.flatnonzero(references.counts < 2)
-    if alone.size:
-        image = references.image_ids[alone[0]]
+    single = np.flatnonzero(references.counts < 2)
+    if single.size:
+        image = references.image_ids[single[0]]
         raise MismatchError(f"every image must have at least two references (got one for image {image!r})")
     tokenized = words_of((text for texts in references.values() for text in texts), tokenizer or Tokenizer())
     words = {image: [tokenized[text] for text in texts] for image, texts in references.items()}
@@ -132,9 +132,9 @@ def rank_references(
     ]
     scores: dict[str, list[FloatArray]] = {name: [] for name in names}
     finished = 0
-    for images in _batches(references):
+    for images in _split_batches(references):
         for contender, metric in counted:
-            by_score = _left_out(metric, [forms[contender.stem][image] for image in images])
+            by_score = _score_left_out(metric, [forms[contender.stem][image] for image in images])
             for name, parts in zip(contender.names, by_score, strict=True):
                 scores[name] += parts
         finished += len(images)
@@ -142,7 +142,7 @@ def rank_references(
     return Ranking(references=references, scores={name: tuple(parts) for name, parts in scores.items()})
 
 
-def _batches(references: References) -> Iterator[list[ImageId]]:
+def _split_batches(references: References) -> Iterator[list[ImageId]]:
     batch: list[ImageId] = []
     size = 0
     for image, count in zip(references.image_ids, references.counts.tolist(), strict=True):
@@ -155,7 +155,7 @@ def _batches(references: References) -> Iterator[list[ImageId]]:
         yield batch
 
 
-def _left_out(metric: Metric, groups: Sequence[Sequence[str]]) -> list[list[FloatArray]]:
+def _score_left_out(metric: Metric, groups: Sequence[Sequence[str]]) -> list[list[FloatArray]]:
     rest = [[*texts[:i], *texts[i + 1 :]] for texts in groups for i in range(len(texts))]
     own = [text for texts in groups for text in texts]
     prepared = metric.prepare(References(dict(enumerate(rest))), tokenizer=WORDS)
@@ -194,7 +194,7 @@ def ranks(scores: Sequence[FloatArray]) -> FloatArray:
     Raises:
         DependencyError: scipy is not installed.
     """
-    _, rankdata = _scipy()
+    _, rankdata = _import_scipy()
     parts = [(rankdata(-values) - 1) / max(1, len(values) - 1) for values in scores]
     return np.concatenate(parts)
 
@@ -212,7 +212,7 @@ def paper_correlations(ranking: Ranking) -> dict[tuple[str, str], RankCorrelatio
     return {(a, b): rank_correlation(ranking.scores[a], ranking.scores[b]) for a, b in pairs}
 
 
-def _scipy() -> tuple[Callable[..., Any], Callable[..., Any]]:
+def _import_scipy() -> tuple[Callable[..., Any], Callable[..., Any]]:
     try:
         from scipy.stats import rankdata, spearmanr
     except ImportError as error:
@@ -231,7 +231,7 @@ def rank_correlation(a: Sequence[FloatArray], b: Sequence[FloatArray]) -> RankCo
         MismatchError: The metrics have different references, or no image can be ranked by both.
         DependencyError: scipy is not installed.
     """
-    spearmanr, _ = _scipy()
+    spearmanr, _ = _import_scipy()
     if [len(scores) for scores in a] != [len(scores) for scores in b]:
         raise MismatchError("both metrics must have scored the same references")
     rhos = np.array(

@@ -36,14 +36,14 @@ def report(
     """
     return StudyReport(
         tables={
-            "rank-correlation": _correlations(correlations),
-            "ranked-references": _best(ranking, image, top),
+            "rank-correlation": _build_correlation_table(correlations),
+            "ranked-references": _build_reference_table(ranking, image, top),
         },
-        figures={"cider-and-cider-d": lambda: _figure(ranking)},
+        figures={"cider-and-cider-d": lambda: _plot_ranks(ranking)},
     )
 
 
-def _correlations(correlations: Mapping[tuple[str, str], RankCorrelation]) -> Grid:
+def _build_correlation_table(correlations: Mapping[tuple[str, str], RankCorrelation]) -> Grid:
     rows = tuple(
         (
             Cell(value=f"{first}, {second}"),
@@ -56,7 +56,7 @@ def _correlations(correlations: Mapping[tuple[str, str], RankCorrelation]) -> Gr
     return Grid(columns=("Metrics", "Rho, mean over images", "Rho, all references", "Paper"), rows=rows)
 
 
-def _best(ranking: Ranking, image: ImageId, top: int) -> Grid:
+def _build_reference_table(ranking: Ranking, image: ImageId, top: int) -> Grid:
     rows = tuple(
         (Cell(value=name), Cell(value=place), Cell(value=score), Cell(value=text))
         for name in ranking.scores
@@ -65,7 +65,7 @@ def _best(ranking: Ranking, image: ImageId, top: int) -> Grid:
     return Grid(columns=("Metric", "Rank", "Score", "Reference"), rows=rows)
 
 
-def _figure(ranking: Ranking) -> Figure:
+def _plot_ranks(ranking: Ranking) -> Figure:
     pairs = {"CIDEr-D": "CIDEr", "CIDEr-D-1": "CIDEr-1"}
     scores = ranking.scores
     return rank_map({f"{y} against {x}": (ranks(scores[x]), ranks(scores[y])) for y, x in pairs.items()})

@@ -46,15 +46,15 @@ PAPER_CONTENDERS = (
 
 def words_only(pairs: Sequence[Pair], tokenizer: Tokenizer) -> tuple[Pair, ...]:
     """Return pairs of tokens joined by single spaces; each sentence is tokenized once."""
-    tokenized = words_of((text for pair in pairs for text in _texts(pair)), tokenizer)
-    return tuple(_mapped(pair, tokenized) for pair in pairs)
+    tokenized = words_of((text for pair in pairs for text in _list_texts(pair)), tokenizer)
+    return tuple(_map_texts(pair, tokenized) for pair in pairs)
 
 
-def _texts(pair: Pair) -> tuple[str, ...]:
+def _list_texts(pair: Pair) -> tuple[str, ...]:
     return (pair.first, pair.second, *pair.references)
 
 
-def _mapped(pair: Pair, forms: Mapping[str, str]) -> Pair:
+def _map_texts(pair: Pair, forms: Mapping[str, str]) -> Pair:
     """Return the pair with each sentence replaced by its form, such as its stems."""
     return replace(
         pair,
@@ -97,8 +97,8 @@ class PairScorer:
         self.contenders = tuple(contenders)
         self._words = words_only(pairs, tokenizer)
         stemmed = any(contender.stem for contender in contenders)
-        stems = stems_of(text for pair in self._words for text in _texts(pair)) if stemmed else {}
-        self._stems = tuple(_mapped(pair, stems) for pair in self._words) if stemmed else ()
+        stems = stems_of(text for pair in self._words for text in _list_texts(pair)) if stemmed else {}
+        self._stems = tuple(_map_texts(pair, stems) for pair in self._words) if stemmed else ()
 
     def scores(self, chosen: Sequence[NDArray[np.int64]] | None = None) -> dict[str, FloatArray]:
         """Return the scores of both candidates of each pair, by name: pairs by 2.
@@ -113,7 +113,9 @@ class PairScorer:
                 pair.references if chosen is None else tuple(pair.references[i] for i in chosen[place])
                 for place, pair in enumerate(pairs)
             ]
-            metric = with_frequencies(contender.metric, _by_image(pairs, references), "images of the pairs")
+            metric = with_frequencies(
+                contender.metric, _group_references(pairs, references), "images of the pairs"
+            )
             prepared = metric.prepare(References(dict(enumerate(references))), tokenizer=WORDS)
             candidates = {place: [pair.first, pair.second] for place, pair in enumerate(pairs)}
             scored = prepared.score(Candidates(candidates)).per_image
@@ -142,14 +144,14 @@ class PairScorer:
         Raises:
             MismatchError: A pair has fewer references.
         """
-        few = min(len(pair.references) for pair in self.pairs)
-        if not 1 <= count <= few:
-            raise MismatchError(f"the number of references must be between 1 and {few} (got {count})")
+        fewest = min(len(pair.references) for pair in self.pairs)
+        if not 1 <= count <= fewest:
+            raise MismatchError(f"the number of references must be between 1 and {fewest} (got {count})")
         rng = generator(seed)
         return [rng.permutation(len(pair.references))[:count] for pair in self.pairs]
 
 
-def _by_image(pairs: Sequence[Pair], references: Sequence[Sequence[str]]) -> dict[ImageId, list[str]]:
+def _group_references(pairs: Sequence[Pair], references: Sequence[Sequence[str]]) -> dict[ImageId, list[str]]:
     """Return the different references of each image, over all of its pairs."""
     images: dict[ImageId, dict[str, None]] = {}
     for pair, texts in zip(pairs, references, strict=True):

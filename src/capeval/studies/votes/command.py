@@ -64,7 +64,7 @@ def run(
         raise OptionError("'--judgments' requires '--pairwise'; for triplets, the number is in triplets.csv")
     else:
         counted = read_votes(plan, votes, complete_only=complete_only)
-    columns, lacking = _wins(counted)
+    columns, lacking = _judge_wins(counted)
     show(
         report(counted, columns, lacking),
         output,
@@ -72,7 +72,7 @@ def run(
     )
 
 
-def _wins(counted: PlanVotes) -> tuple[tuple[HumanColumn, ...], str]:
+def _judge_wins(counted: PlanVotes) -> tuple[tuple[HumanColumn, ...], str]:
     """Return the wins of systems; or nothing, and the reason."""
     from capeval.studies.judging.wins import judge_wins
 

@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 # The number of unanswered questions in a message.
-_NAMED = 10
+_MAX_NAMED = 10
 
 Protocol = Literal["triplets", "pairwise"]
 
@@ -164,11 +164,11 @@ def posterior(first: int, second: int) -> float:
         first: The number of votes for the first candidate.
         second: The number of votes for the second candidate.
     """
-    return _posteriors(first + second)[first]
+    return _compute_posteriors(first + second)[first]
 
 
 @lru_cache(maxsize=256)
-def _posteriors(votes: int) -> tuple[float, ...]:
+def _compute_posteriors(votes: int) -> tuple[float, ...]:
     """Return the posterior by number of votes for the first, from 0 to `votes`.
 
     The sums of binomial coefficients are exact.
@@ -237,9 +237,9 @@ def count_votes(plan: Plan, answers: Sequence[Sequence[int]], *, complete_only: 
         for number, (triplet, given) in enumerate(zip(plan.triplets, answers, strict=True))
         if not given or not is_decided(given, triplet.judgments)
     )
-    left_out = _left_out(incomplete, "triplet", complete_only=complete_only)
+    left_out = _find_excluded(incomplete, "triplet", complete_only=complete_only)
     asked = [number for number in range(len(answers)) if number not in left_out]
-    table = _table([answers[number] for number in asked], "triplet")
+    table = _build_answer_table([answers[number] for number in asked], "triplet")
     decided = majority(np.nan_to_num(table))
     pair_of = np.array([plan.triplets[number].pair for number in asked], dtype=np.int64)
     numbers = tuple(np.unique(pair_of).tolist()) if complete_only else tuple(range(len(plan.pairs)))
@@ -259,8 +259,8 @@ def count_votes(plan: Plan, answers: Sequence[Sequence[int]], *, complete_only: 
         numbers=numbers,
         pairs=pairs,
         winners=won,
-        agreement=_agreement(pairs, places, table, decided, won),
-        wins=_wins(pairs, won),
+        agreement=_compute_agreement(pairs, places, table, decided, won),
+        wins=_count_wins(pairs, won),
         incomplete=incomplete,
         answers=table,
         pair_of=places,
@@ -298,9 +298,9 @@ def count_pair_votes(
         for number, given in enumerate(answers)
         if not is_decided(given, planned)
     )
-    left_out = _left_out(incomplete, "pair", complete_only=complete_only)
+    left_out = _find_excluded(incomplete, "pair", complete_only=complete_only)
     numbers = tuple(number for number in range(len(pairs)) if number not in left_out)
-    table = _table([answers[number] for number in numbers], "pair")
+    table = _build_answer_table([answers[number] for number in numbers], "pair")
     counted = tuple(replace(pairs[number], votes=tuple(answers[number])) for number in numbers)
     won = winners([pair.votes for pair in counted])
     return PlanVotes(
@@ -308,28 +308,28 @@ def count_pair_votes(
         numbers=numbers,
         pairs=counted,
         winners=won,
-        agreement=_agreement(counted, np.arange(len(counted)), table, won, won),
-        wins=_wins(counted, won),
+        agreement=_compute_agreement(counted, np.arange(len(counted)), table, won, won),
+        wins=_count_wins(counted, won),
         incomplete=incomplete,
         answers=table,
         pair_of=np.arange(len(counted)),
     )
 
 
-def _left_out(incomplete: Sequence[Incomplete], what: str, *, complete_only: bool) -> set[int]:
+def _find_excluded(incomplete: Sequence[Incomplete], what: str, *, complete_only: bool) -> set[int]:
     if complete_only:
         return {each.question for each in incomplete}
-    silent = [str(each.question) for each in incomplete if not each.answers]
-    if silent:
-        more = f" and {len(silent) - _NAMED:,} more" if len(silent) > _NAMED else ""
+    without_answer = [str(each.question) for each in incomplete if not each.answers]
+    if without_answer:
+        more = f" and {len(without_answer) - _MAX_NAMED:,} more" if len(without_answer) > _MAX_NAMED else ""
         raise MismatchError(
-            f"every {what} must have an answer (got none for {what}{'s' * (len(silent) > 1)}"
-            f" {', '.join(silent[:_NAMED])}{more}); 'complete_only' excludes incomplete {what}s"
+            f"every {what} must have an answer (got none for {what}{'s' * (len(without_answer) > 1)}"
+            f" {', '.join(without_answer[:_MAX_NAMED])}{more}); 'complete_only' excludes incomplete {what}s"
         )
     return set()
 
 
-def _table(answers: Sequence[Sequence[int]], what: str) -> FloatArray:
+def _build_answer_table(answers: Sequence[Sequence[int]], what: str) -> FloatArray:
     """Return the answers as rows of equal length, with NaN for no answer."""
     if not answers:
         raise MismatchError(f"at least one {what} must have all of its answers (got none)")
@@ -337,7 +337,7 @@ def _table(answers: Sequence[Sequence[int]], what: str) -> FloatArray:
     return np.array([[*each, *[np.nan] * (most - len(each))] for each in answers])
 
 
-def _agreement(
+def _compute_agreement(
     pairs: Sequence[Pair],
     pair_of: NDArray[np.int64],
     answers: FloatArray,
@@ -360,7 +360,7 @@ def _agreement(
     return agreement
 
 
-def _wins(pairs: Sequence[Pair], won: NDArray[np.int64]) -> tuple[WriterWins, ...]:
+def _count_wins(pairs: Sequence[Pair], won: NDArray[np.int64]) -> tuple[WriterWins, ...]:
     counts: dict[tuple[str | None, str, str], Counter[int]] = {}
     for pair, winner in zip(pairs, won.tolist(), strict=True):
         first, second = pair.first_by or "", pair.second_by or ""

@@ -13,8 +13,8 @@ from capeval.studies.votes import Incomplete, PlanVotes, WriterWins
 __all__ = ["report"]
 
 # The number of incomplete questions shown in a terminal.
-_SHOWN = 10
-_WINNER = {1: "first", -1: "second", 0: "tie"}
+_MAX_SHOWN = 10
+_WINNER_NAMES = {1: "first", -1: "second", 0: "tie"}
 
 
 def report(votes: PlanVotes, columns: Sequence[HumanColumn] = (), lacking: str = "") -> StudyReport:
@@ -25,16 +25,16 @@ def report(votes: PlanVotes, columns: Sequence[HumanColumn] = (), lacking: str =
         columns: The wins of each system, if known.
         lacking: The reason if they are unknown.
     """
-    tables = {"agreement": _agreement(votes), "wins": _wins(votes.wins, lacking)}
+    tables = {"agreement": _build_agreement_table(votes), "wins": _build_win_table(votes.wins, lacking)}
     tables |= {f"systems-{column.question.name.lower()}": of_column(column) for column in columns}
-    long_tables: dict[str, Callable[[], Grid]] = {"winners": lambda: _winners(votes)}
+    long_tables: dict[str, Callable[[], Grid]] = {"winners": lambda: _build_winner_table(votes)}
     if votes.incomplete:
-        tables["incomplete"] = _incomplete(votes.incomplete, votes.protocol, most=_SHOWN)
-        long_tables["all-incomplete"] = lambda: _incomplete(votes.incomplete, votes.protocol)
+        tables["incomplete"] = _build_incomplete_table(votes.incomplete, votes.protocol, most=_MAX_SHOWN)
+        long_tables["all-incomplete"] = lambda: _build_incomplete_table(votes.incomplete, votes.protocol)
     return StudyReport(tables=tables, long_tables=long_tables)
 
 
-def _agreement(votes: PlanVotes) -> Grid:
+def _build_agreement_table(votes: PlanVotes) -> Grid:
     """Return one row per class; in the pairwise protocol, the questions are the pairs."""
     triplets = votes.protocol == "triplets"
     rows = tuple(
@@ -55,7 +55,9 @@ def _agreement(votes: PlanVotes) -> Grid:
     return Grid(columns=("Class", "Pairs", "Tied pairs", *questions, "Answers", "Alpha"), rows=rows)
 
 
-def _incomplete(incomplete: Sequence[Incomplete], protocol: str, *, most: int | None = None) -> Grid:
+def _build_incomplete_table(
+    incomplete: Sequence[Incomplete], protocol: str, *, most: int | None = None
+) -> Grid:
     rows = tuple(
         tuple(Cell(value=value) for value in (each.question, each.pair, each.answers, each.planned))
         for each in incomplete[:most]
@@ -66,7 +68,7 @@ def _incomplete(incomplete: Sequence[Incomplete], protocol: str, *, most: int | 
     return Grid(columns=(what, "Pair", "Answers", "Planned"), rows=rows, notes=notes)
 
 
-def _wins(wins: Sequence[WriterWins], lacking: str) -> Grid:
+def _build_win_table(wins: Sequence[WriterWins], lacking: str) -> Grid:
     rows = tuple(
         tuple(Cell(value=value) for value in (each.kind, each.a, each.b, each.a_wins, each.b_wins, each.ties))
         for each in wins
@@ -75,7 +77,7 @@ def _wins(wins: Sequence[WriterWins], lacking: str) -> Grid:
     return Grid(columns=("Class", "A", "B", "A wins", "B wins", "Ties"), rows=rows, notes=notes)
 
 
-def _winners(votes: PlanVotes) -> Grid:
+def _build_winner_table(votes: PlanVotes) -> Grid:
     rows = tuple(
         tuple(
             Cell(value=value)
@@ -86,7 +88,7 @@ def _winners(votes: PlanVotes) -> Grid:
                 pair.second_by,
                 pair.votes.count(1),
                 pair.votes.count(-1),
-                _WINNER[winner],
+                _WINNER_NAMES[winner],
             )
         )
         for number, pair, winner in zip(votes.numbers, votes.pairs, votes.winners.tolist(), strict=True)

@@ -245,7 +245,7 @@ def word_counts(
     tokens = TokenizedReferences(captions, tokenizer)
     texts = [[text.split() for text in tokens.native.of(position)] for position in range(len(tokens))]
     frequency = Counter(word for group in texts for text in group for word in text)
-    chosen = _chosen(words, frequency)
+    chosen = _select_words(words, frequency)
     rows = {word: row for row, word in enumerate(chosen)}
     counts = np.zeros((len(chosen), len(texts)), dtype=np.uint8)
     for image, group in enumerate(texts):
@@ -260,7 +260,7 @@ def word_counts(
     )
 
 
-def _chosen(words: int | Sequence[str], frequency: Counter[str]) -> list[str]:
+def _select_words(words: int | Sequence[str], frequency: Counter[str]) -> list[str]:
     if isinstance(words, int):
         if words < 1 or isinstance(words, bool):
             raise OptionError(f"'words' must be at least 1 (got {words!r})")
@@ -291,10 +291,10 @@ def human_agreement(counts: WordCounts, references: int) -> WordAgreement:
     k = checked_integer("references", references, 1)
     _require_captions(counts, k + 1)
     precision, recall = np.empty(len(counts.words)), np.empty(len(counts.words))
-    for row, weight, captions, having in _patterns(counts):
+    for row, weight, captions, having in _group_images(counts):
         part = having / captions
         true = weight @ (part * k * (having - 1) / (captions - 1))
-        false = weight @ (part * _none_of(k, captions - 1, captions - having))
+        false = weight @ (part * _probability_of_none(k, captions - 1, captions - having))
         precision[row] = true / (true + false)
         recall[row] = true / (weight @ (k * part))
     return WordAgreement(words=counts.words, references=k, precision=precision, recall=recall)
@@ -347,22 +347,22 @@ def precision_at_recall(
     k = checked_integer("references", references, 1)
     _require_captions(counts, k)
     columns = {image: column for column, image in enumerate(counts.image_ids)}
-    ignored = _ignored(counts, scores)
+    ignored = _find_ignored(counts, scores)
     result = {}
     for row, word in enumerate(counts.words):
         if word not in scores:
             continue
         if word not in recall:
             raise MismatchError(f"every word with scores must have a target recall (got none for {word!r})")
-        ranking = _ranking(word, scores[word], columns)
+        ranking = _build_ranking(word, scores[word], columns)
         having = counts.counts[row].astype(np.float64)
         positive = k * having / counts.captions
-        negative = _none_of(k, counts.captions, counts.captions - having)
-        result[word] = _precision_reached(ranking, positive, negative, recall[word])
+        negative = _probability_of_none(k, counts.captions, counts.captions - having)
+        result[word] = _compute_precision(ranking, positive, negative, recall[word])
     return SystemAgreement(precision=result, ignored=ignored)
 
 
-def _ignored(counts: WordCounts, scores: Mapping[str, Mapping[ImageId, float]]) -> tuple[str, ...]:
+def _find_ignored(counts: WordCounts, scores: Mapping[str, Mapping[ImageId, float]]) -> tuple[str, ...]:
     """Return the words with scores that are not counted.
 
     All of them must occur in the captions.
@@ -382,7 +382,7 @@ def _ignored(counts: WordCounts, scores: Mapping[str, Mapping[ImageId, float]]) 
     return tuple(uncounted)
 
 
-def _ranking(word: str, scores: Mapping[ImageId, float], columns: Mapping[ImageId, int]) -> FloatArray:
+def _build_ranking(word: str, scores: Mapping[ImageId, float], columns: Mapping[ImageId, int]) -> FloatArray:
     """Return a score for each image; minus infinity for images without a score."""
     unknown = [image for image in scores if image not in columns]
     if unknown:
@@ -394,7 +394,7 @@ def _ranking(word: str, scores: Mapping[ImageId, float], columns: Mapping[ImageI
     return ranking
 
 
-def _precision_reached(
+def _compute_precision(
     ranking: FloatArray, positive: FloatArray, negative: FloatArray, recall: float
 ) -> float:
     order = np.argsort(-ranking, kind="stable")
@@ -406,7 +406,7 @@ def _precision_reached(
     return float(true[reached] / (true[reached] + false[reached]))
 
 
-def _patterns(
+def _group_images(
     counts: WordCounts,
 ) -> list[tuple[int, FloatArray, FloatArray, FloatArray]]:
     """Return the images of each word, grouped by captions and captions with the word.
@@ -424,7 +424,7 @@ def _patterns(
     return patterns
 
 
-def _none_of(k: int, among: FloatArray | NDArray[np.int64], without: FloatArray) -> FloatArray:
+def _probability_of_none(k: int, among: FloatArray | NDArray[np.int64], without: FloatArray) -> FloatArray:
     """Return the probability that none of k captions drawn from `among` has the word.
 
     `without` is the number of captions without the word.

@@ -25,24 +25,24 @@ if TYPE_CHECKING:
 __all__ = ["report", "word_agreement"]
 
 # The number of labeled words in a panel of one class.
-_NAMED = 16
+_MAX_LABELS = 16
 
 
 def report(study: WordStudy) -> StudyReport:
     """Return means by class, each word's numbers, a figure, and a system's tables."""
-    tables = {"agreement": _agreement(study)}
+    tables = {"agreement": _build_agreement_table(study)}
     if study.system is not None:
         people = study.people[-1]
-        tables["words-with-scores"] = _scored(study.system, len(people.words))
-        tables["precision-at-human-recall"] = _system(study.system, people, study.classes)
+        tables["words-with-scores"] = _build_coverage_table(study.system, len(people.words))
+        tables["precision-at-human-recall"] = _build_system_table(study.system, people, study.classes)
     return StudyReport(
         tables=tables,
-        long_tables={"words": lambda: _words(study)},
+        long_tables={"words": lambda: _build_word_table(study)},
         figures={"word-agreement": lambda: word_agreement(study.people, study.classes)},
     )
 
 
-def _agreement(study: WordStudy) -> Grid:
+def _build_agreement_table(study: WordStudy) -> Grid:
     rows = tuple(
         (
             Cell(value=people.references),
@@ -60,7 +60,7 @@ def _agreement(study: WordStudy) -> Grid:
     return Grid(columns=columns, rows=rows)
 
 
-def _words(study: WordStudy) -> Grid:
+def _build_word_table(study: WordStudy) -> Grid:
     precision = {} if study.system is None else study.system.precision
     last = study.people[-1]
     rows = tuple(
@@ -78,7 +78,7 @@ def _words(study: WordStudy) -> Grid:
     return Grid(columns=("Word", "Class", "Recall", *precisions, *system), rows=rows)
 
 
-def _scored(system: SystemAgreement, counted: int) -> Grid:
+def _build_coverage_table(system: SystemAgreement, counted: int) -> Grid:
     """Return the number of compared words, and of the others by reason."""
     compared, ignored = len(system.precision), len(system.ignored)
     values = (compared + ignored, compared, ignored, counted - compared)
@@ -86,7 +86,7 @@ def _scored(system: SystemAgreement, counted: int) -> Grid:
     return Grid(columns=columns, rows=(tuple(Cell(value=value) for value in values),))
 
 
-def _system(system: SystemAgreement, people: WordAgreement, classes: Mapping[str, str]) -> Grid:
+def _build_system_table(system: SystemAgreement, people: WordAgreement, classes: Mapping[str, str]) -> Grid:
     rows = tuple(
         (
             Cell(value=name),
@@ -120,33 +120,33 @@ def word_agreement(agreements: Sequence[WordAgreement], classes: Mapping[str, st
         for place, name in enumerate(("noun", "adjective", "verb")):
             panel = figure.add_subplot(grid[0, 2 * place : 2 * place + 2])
             rows = [row for row, word in enumerate(full.words) if classes.get(word) == name]
-            _class_panel(panel, full, rows, f"{name.capitalize()}s ({len(rows)})", COLORS[place])
+            _draw_class_panel(panel, full, rows, f"{name.capitalize()}s ({len(rows)})", COLORS[place])
         panel = figure.add_subplot(grid[1, :3])
         panel.set_title(f"All {len(full.words):,} words and the model, k = {full.references}", loc="left")
         panel.plot(
             full.recall, full.precision, ".", color=COLORS[1], markersize=3, label="people", rasterized=True
         )
-        _model(panel, full.references, COLORS[0], f"model, k = {full.references}")
-        _axes(panel)
+        _draw_model(panel, full.references, COLORS[0], f"model, k = {full.references}")
+        _format_axes(panel)
         panel.legend(frameon=False, loc="lower right")
         panel = figure.add_subplot(grid[1, 3:])
         panel.set_title("By number of references, k", loc="left")
         for place, each in enumerate(agreements):
             color = COLORS[place % len(COLORS)]
             panel.plot(each.recall, each.precision, ".", color=color, markersize=1.5, rasterized=True)
-            _model(panel, each.references, color, f"k = {each.references}")
-        _axes(panel)
+            _draw_model(panel, each.references, color, f"k = {each.references}")
+        _format_axes(panel)
         panel.legend(frameon=False, loc="lower right")
         return figure
 
 
-def _class_panel(panel: Axes, agreement: WordAgreement, rows: list[int], title: str, color: str) -> None:
+def _draw_class_panel(panel: Axes, agreement: WordAgreement, rows: list[int], title: str, color: str) -> None:
     panel.set_title(title, loc="left")
     recall, precision = agreement.recall[rows], agreement.precision[rows]
     panel.plot(recall, precision, ".", color=color, markersize=3, rasterized=True)
     # Labels are spread evenly along recall, so that they don't overlap.
     if rows:
-        targets = np.linspace(recall.min(), recall.max(), _NAMED)
+        targets = np.linspace(recall.min(), recall.max(), _MAX_LABELS)
         last = (-1.0, -1.0)
         for nearest in sorted({int(np.abs(recall - target).argmin()) for target in targets}, key=recall.item):
             point = (float(recall[nearest]), float(precision[nearest]))
@@ -156,13 +156,13 @@ def _class_panel(panel: Axes, agreement: WordAgreement, rows: list[int], title: 
             panel.annotate(
                 agreement.words[rows[nearest]], point, (5, -4), textcoords="offset points", fontsize=7
             )
-    _axes(panel)
+    _format_axes(panel)
 
 
-def _model(panel: Axes, references: int, color: str, label: str) -> None:
+def _draw_model(panel: Axes, references: int, color: str, label: str) -> None:
     p = np.linspace(0, 1, 201)
     panel.plot(p, model_precision(p, references), color=color, linewidth=1.2, label=label)
 
 
-def _axes(panel: Axes) -> None:
+def _format_axes(panel: Axes) -> None:
     panel.set(xlim=(0, 1.08), ylim=(0, 1.04), xlabel="Human recall", ylabel="Human precision")
