@@ -60,23 +60,25 @@ def main() -> None:
 
 def whole(folder: Path, rounds: int) -> str:
     """Time whole processes: reference, library, command line and bare kernels."""
-    files = _files(folder)
+    files = _write_files(folder)
     references, candidates = hold_out(coco.captions("val2014"), seed=0)
     lines = [str(folder / "references.tsv"), str(folder / "results.tsv")]
     tokens = TokenizedReferences(references, Tokenizer())
     _write_lines(lines[0], [(i, text) for i in range(len(tokens)) for text in tokens.native.of(i)])
     _write_lines(lines[1], list(enumerate(tokens.candidates(candidates).texts())))
-    runs = alternating({**_whole(files, FOUR), "bare kernels": [_kernels(), *lines, "1"]}, rounds)
-    return _whole_table(runs, FOUR)
+    runs = alternating(
+        {**_make_commands(files, FOUR), "bare kernels": [_build_kernels(), *lines, "1"]}, rounds
+    )
+    return _make_table(runs, FOUR)
 
 
 def five(folder: Path, rounds: int) -> str:
     """Time whole processes including METEOR, with compiled tables."""
     compiled_tables()
-    return _whole_table(alternating(_whole(_files(folder), FIVE), rounds), FIVE)
+    return _make_table(alternating(_make_commands(_write_files(folder), FIVE), rounds), FIVE)
 
 
-def _files(folder: Path) -> list[str]:
+def _write_files(folder: Path) -> list[str]:
     """Write val2014 as files: the references, and one held-out caption per image."""
     files = [str(folder / "references.json"), str(folder / "results.json")]
     if not Path(files[1]).exists():
@@ -86,7 +88,7 @@ def _files(folder: Path) -> list[str]:
     return files
 
 
-def _whole(files: list[str], metrics: tuple[str, ...]) -> dict[str, list[str]]:
+def _make_commands(files: list[str], metrics: tuple[str, ...]) -> dict[str, list[str]]:
     return {
         "pycocoevalcap": python(str(HERE / "reference.py"), *files, *metrics),
         "capeval, a script": python(str(HERE / "library.py"), *files, *metrics),
@@ -94,7 +96,7 @@ def _whole(files: list[str], metrics: tuple[str, ...]) -> dict[str, list[str]]:
     }
 
 
-def _whole_table(runs: dict[str, list[Run]], metrics: tuple[str, ...]) -> str:
+def _make_table(runs: dict[str, list[Run]], metrics: tuple[str, ...]) -> str:
     slow = seconds(runs["pycocoevalcap"])
     kernels = [json.loads(one.output)["seconds"][0][-1] for one in runs.pop("bare kernels", [])]
     rows = [
@@ -112,7 +114,7 @@ def _whole_table(runs: dict[str, list[Run]], metrics: tuple[str, ...]) -> str:
 
 def meteor(folder: Path, rounds: int) -> str:
     """Time METEOR: all of val2014, single candidates by length, and table compilation."""
-    files = _files(folder)
+    files = _write_files(folder)
     compiled_tables()
     runs = alternating(
         {
@@ -176,7 +178,7 @@ def _write_lines(path: str, rows: list[tuple[int, str]]) -> None:
     Path(path).write_text("".join(f"{image}\t{text}\n" for image, text in rows))
 
 
-def _kernels() -> str:
+def _build_kernels() -> str:
     build = [
         "cargo",
         "build",

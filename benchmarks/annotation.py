@@ -77,46 +77,46 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         os.environ["CAPEVAL_SERVER_DATA"] = str(folder / "data")
-        _write(folder, arguments.pairs)
+        _write_campaign(folder, arguments.pairs)
         server = python("-m", "capeval_server")
         run([*server, "migrate"])
-        _say("creating the campaign")
+        _print_step("creating the campaign")
         made = run([*server, "annotate", "create", str(folder / "campaign.toml")])
         set_up()
         # At the level INFO, httpx logs each request.
         logging.getLogger("httpx").setLevel(logging.WARNING)
-        _say("assigning items")
-        times = _ask()
-        verdicts = _judge_sentences()
-        _say("answering as workers")
-        answered = _work()
-        _say("filling all slots")
-        votes = _fill()
-        _say("auditing")
+        _print_step("assigning items")
+        times = _time_assignment()
+        verdicts = _time_rules()
+        _print_step("answering as workers")
+        answered = _time_answers()
+        _print_step("filling all slots")
+        votes = _fill_slots()
+        _print_step("auditing")
         audited = run([*server, "annotate", "audit", "large"])
-        _say("requesting the organizers' pages")
-        seen = _look()
+        _print_step("requesting the organizers' pages")
+        seen = _time_pages()
     assert "all holds" in audited.output, audited.output
     print(f"{machine()}; {arguments.pairs * TRIPLETS * VOTES:,} votes\n")
     rows = [
         ["creating the campaign", f"{made.seconds:.1f} s, {made.megabytes:.0f} MB"],
-        ["assigning an item, all slots open: median", f"{_ms(times, 50)} ms"],
-        ["assigning an item, all slots open: p95", f"{_ms(times, 95)} ms"],
-        ["checking a sentence against the text rules: p95", f"{_ms(verdicts, 95)} ms"],
-        [f"answer and next item, {WORKERS} workers: median", f"{_ms(answered, 50)} ms"],
-        [f"answer and next item, {WORKERS} workers: p95", f"{_ms(answered, 95)} ms"],
+        ["assigning an item, all slots open: median", f"{_format_percentile(times, 50)} ms"],
+        ["assigning an item, all slots open: p95", f"{_format_percentile(times, 95)} ms"],
+        ["checking a sentence against the text rules: p95", f"{_format_percentile(verdicts, 95)} ms"],
+        [f"answer and next item, {WORKERS} workers: median", f"{_format_percentile(answered, 50)} ms"],
+        [f"answer and next item, {WORKERS} workers: p95", f"{_format_percentile(answered, 95)} ms"],
         [f"audit of {votes:,} answers", f"{audited.seconds:.1f} s, {audited.megabytes:.0f} MB"],
         *([f"organizers' page: {name}", f"{seconds:.2f} s"] for name, seconds in seen.items()),
     ]
     print(table(["measurement", "value"], rows))
 
 
-def _say(what: str) -> None:
+def _print_step(what: str) -> None:
     # Each part takes a minute or more, so an interrupted run must show how far it got.
     print(f"  {what}", file=sys.stderr, flush=True)
 
 
-def _write(folder: Path, pairs: int) -> None:
+def _write_campaign(folder: Path, pairs: int) -> None:
     (folder / "campaign.toml").write_text(DEFINITION)
     with (folder / "items.jsonl").open("w") as file:
         for number in range(pairs * TRIPLETS):
@@ -132,7 +132,7 @@ def _write(folder: Path, pairs: int) -> None:
             file.write(json.dumps(item) + "\n")
 
 
-def _campaign() -> Campaign:
+def _open_campaign() -> Campaign:
     from capeval_server.annotation.campaigns import lifecycle
     from capeval_server.annotation.models import Campaign as Campaigns
     from capeval_server.annotation.workers import enrollment
@@ -144,7 +144,7 @@ def _campaign() -> Campaign:
     return campaign
 
 
-def _ask() -> list[float]:
+def _time_assignment() -> list[float]:
     """Return the seconds to assign an item, for each worker in turn, in 10 rounds."""
     from django.db import transaction
 
@@ -152,7 +152,7 @@ def _ask() -> list[float]:
     from capeval_server.annotation.models import Assignment, Item
     from capeval_server.annotation.responses import assignment
 
-    workers = list(_campaign().participations.order_by("pk"))
+    workers = list(_open_campaign().participations.order_by("pk"))
     times = []
     for _ in range(10):
         for worker in workers:
@@ -168,7 +168,7 @@ def _ask() -> list[float]:
     return times
 
 
-def _judge_sentences() -> list[float]:
+def _time_rules() -> list[float]:
     """Return the seconds to check a sentence against the text rules, 300 times."""
     from capeval_server.annotation.text_rules.rules import check_captions
 
@@ -180,11 +180,11 @@ def _judge_sentences() -> list[float]:
     return times
 
 
-def _ms(times: list[float], percentile: int) -> str:
+def _format_percentile(times: list[float], percentile: int) -> str:
     return f"{1000 * float(np.percentile(times, percentile)):.1f}"
 
 
-def _work() -> list[float]:
+def _time_answers() -> list[float]:
     """Return the seconds to answer and get the next item, over HTTP.
 
     Each worker sends 1,200 answers per hour.
@@ -201,7 +201,9 @@ def _work() -> list[float]:
     times: list[float] = []
     try:
         crowd = [
-            threading.Thread(target=_judge, args=(f"{address}/api/annotate/large", token, number, times))
+            threading.Thread(
+                target=_answer_as_worker, args=(f"{address}/api/annotate/large", token, number, times)
+            )
             for number, token in enumerate(tokens)
         ]
         for thread in crowd:
@@ -218,32 +220,32 @@ def _work() -> list[float]:
     return times
 
 
-def _judge(place: str, token: str, number: int, times: list[float]) -> None:
+def _answer_as_worker(place: str, token: str, number: int, times: list[float]) -> None:
     headers = {"Authorization": f"Bearer {token}"}
     # Spreads the workers over the pause, so that they do not send requests simultaneously.
     due = time.perf_counter() + PAUSE * number / WORKERS
     with httpx.Client(headers=headers, timeout=60) as client:
         time.sleep(PAUSE * number / WORKERS)
         due += PAUSE
-        held = _asked(client, f"{place}/next", {})["items"][0]["lease"]
+        held = _post(client, f"{place}/next", {})["items"][0]["lease"]
         for _ in range(ANSWERS):
             time.sleep(max(due - time.perf_counter(), 0))
             start = time.perf_counter()
             sent = {"answer": {"choice": "left"}, "key": held}
-            _asked(client, f"{place}/items/{held}/answer", sent)
-            held = _asked(client, f"{place}/next", {})["items"][0]["lease"]
+            _post(client, f"{place}/items/{held}/answer", sent)
+            held = _post(client, f"{place}/next", {})["items"][0]["lease"]
             times.append(time.perf_counter() - start)
             due += PAUSE
 
 
-def _asked(client: httpx.Client, address: str, content: object) -> Any:
+def _post(client: httpx.Client, address: str, content: object) -> Any:
     """Return the server's answer; like the pages, retry while the server is too busy."""
     while (answer := client.post(address, json=content)).status_code == httpx.codes.SERVICE_UNAVAILABLE:
         time.sleep(0.2)
     return answer.raise_for_status().json()
 
 
-def _fill() -> int:
+def _fill_slots() -> int:
     from django.db import connection, transaction
 
     from capeval_server.annotation.core.digests import digest_of
@@ -263,7 +265,7 @@ def _fill() -> int:
     return Response.objects.count()
 
 
-def _look() -> dict[str, float]:
+def _time_pages() -> dict[str, float]:
     """Return the seconds per page of the completed campaign."""
     from django.contrib.auth.models import User
     from django.test import Client

@@ -32,10 +32,10 @@ def main() -> None:
         }
     )
     ways: dict[str, Callable[[], object]] = {
-        "stream": lambda: by_stream(table),
-        "lists": lambda: by_lists(table),
+        "stream": lambda: read_stream(table),
+        "lists": lambda: read_lists(table),
     }
-    assert by_stream(table) == by_lists(table)
+    assert read_stream(table) == read_lists(table)
     times: dict[str, list[float]] = {name: [] for name in ways}
     for _ in range(ROUNDS):
         for name, way in ways.items():
@@ -46,7 +46,7 @@ def main() -> None:
     print(json.dumps({"images": IMAGES, "milliseconds": found}))
 
 
-def by_stream(table: pa.Table) -> tuple[References, Candidates]:
+def read_stream(table: pa.Table) -> tuple[References, Candidates]:
     """Read the table through its Arrow stream, with `from_table`."""
     return (
         References.from_table(table, caption_column="references"),
@@ -54,7 +54,7 @@ def by_stream(table: pa.Table) -> tuple[References, Candidates]:
     )
 
 
-def by_lists(table: pa.Table) -> tuple[References, Candidates]:
+def read_lists(table: pa.Table) -> tuple[References, Candidates]:
     """Read the table through Python strings, like rows of mappings."""
     ids, references, captions = (table.column(name).to_pylist() for name in table.column_names)
     return References(dict(zip(ids, references, strict=True))), Candidates(

@@ -19,7 +19,7 @@ from capeval.datasets import coco
 from capeval.distributed import PartialFrequencies
 
 PARTS = (1, 2, 8, 64)
-ALONE = Tokenizer(context="caption")
+PER_CAPTION = Tokenizer(context="caption")
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -37,11 +37,13 @@ def main(rounds: int) -> None:
     for stem in (False, True):
 
         def in_parts(parts: int, stem: bool = stem) -> DocumentFrequencies:
-            counted = (PartialFrequencies.of(each, tokenizer=ALONE, stem=stem) for each in pieces[parts])
+            counted = (
+                PartialFrequencies.of(each, tokenizer=PER_CAPTION, stem=stem) for each in pieces[parts]
+            )
             return sum(counted, start=next(counted)).finish()
 
         def at_once(stem: bool = stem) -> DocumentFrequencies:
-            return DocumentFrequencies.of(references, tokenizer=ALONE, stem=stem)
+            return DocumentFrequencies.of(references, tokenizer=PER_CAPTION, stem=stem)
 
         assert {in_parts(parts).digest for parts in PARTS} == {at_once().digest}
         ratios: dict[int, list[float]] = {parts: [] for parts in PARTS}

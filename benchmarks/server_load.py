@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from capeval_server.challenges.models import Challenge
     from capeval_server.submissions.models import Result
 
-STANDING, SAMPLES = 1000, 1000
+RANKED, SAMPLES = 1000, 1000
 TEAMS, SUBMISSIONS = 200, 5001
 # Number of changes of a leaderboard.
 CHANGES = 30
@@ -44,8 +44,8 @@ PATHS = {
     "leaderboard, API (CSV)": f"{API}&format=csv",
     "jobs page": "/jobs/",
 }
-OF_A_TEAM = {"submissions of a team": "/many/submissions/"}
-OF_ORGANIZERS = {
+TEAM_PATHS = {"submissions of a team": "/many/submissions/"}
+ORGANIZER_PATHS = {
     "organizers: overview": "/many/organize/",
     "organizers: submissions": "/many/organize/submissions/",
     "organizers: submissions, last page": "/many/organize/submissions/?page=101",
@@ -62,32 +62,32 @@ def main() -> None:
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         os.environ["CAPEVAL_SERVER_DATA"] = folder
-        member, organizer = _fill(Path(folder))
+        member, organizer = _create_challenges(Path(folder))
         # At the level INFO, httpx logs each request.
         logging.getLogger("httpx").setLevel(logging.WARNING)
         address, server = start_server()
         asked: list[tuple[str, str, str | None]] = [(name, path, None) for name, path in PATHS.items()]
-        asked += [(name, path, member) for name, path in OF_A_TEAM.items()]
-        asked += [(name, path, organizer) for name, path in OF_ORGANIZERS.items()]
+        asked += [(name, path, member) for name, path in TEAM_PATHS.items()]
+        asked += [(name, path, organizer) for name, path in ORGANIZER_PATHS.items()]
         try:
             rows = [
-                _row(name, f"{address}{path}", session, clients, arguments.seconds)
+                _measure(name, f"{address}{path}", session, clients, arguments.seconds)
                 for name, path, session in asked
                 for clients in (1, 8)
             ]
             rows += [
-                _changing(name, f"{address}{path}")
+                _measure_changes(name, f"{address}{path}")
                 for name, path in PATHS.items()
                 if BOARD in path or API in path
             ]
         finally:
             os.killpg(server.pid, signal.SIGKILL)
             server.wait()
-    print(f"{machine()}; {STANDING:,} submissions on the leaderboard; {SUBMISSIONS:,} of {TEAMS} teams\n")
+    print(f"{machine()}; {RANKED:,} submissions on the leaderboard; {SUBMISSIONS:,} of {TEAMS} teams\n")
     print(table(["page", "clients", "requests/s", "median ms", "99th percentile ms", "KB"], rows))
 
 
-def _fill(folder: Path) -> tuple[str, str]:
+def _create_challenges(folder: Path) -> tuple[str, str]:
     """Create two challenges; return session keys of a team member and an organizer."""
     os.environ["DJANGO_SETTINGS_MODULE"] = "capeval_server.config.settings"
     import django
@@ -101,17 +101,17 @@ def _fill(folder: Path) -> tuple[str, str]:
     folder.mkdir(exist_ok=True)
     call_command("migrate", verbosity=0)
     call_command("createcachetable", verbosity=0)
-    users = User.objects.bulk_create(User(username=f"user{n}") for n in range(STANDING))
+    users = User.objects.bulk_create(User(username=f"user{n}") for n in range(RANKED))
     organizer = User.objects.create(username="organizer")
     chance = np.random.default_rng(0)
-    for slug, teams, submissions in (("small", STANDING, STANDING), ("many", TEAMS, SUBMISSIONS)):
-        challenge = import_challenge(_definition(folder, slug))
+    for slug, teams, submissions in (("small", RANKED, RANKED), ("many", TEAMS, SUBMISSIONS)):
+        challenge = import_challenge(_write_definition(folder, slug))
         challenge.organizers.add(organizer)
         _fill_challenge(challenge, users[:teams], submissions, chance)
-    return _session(users[0]), _session(organizer)
+    return _create_session(users[0]), _create_session(organizer)
 
 
-def _definition(folder: Path, slug: str) -> Path:
+def _write_definition(folder: Path, slug: str) -> Path:
     from capeval_server.examples import write_example
 
     path = write_example("small", folder / slug)
@@ -119,7 +119,7 @@ def _definition(folder: Path, slug: str) -> Path:
     return path
 
 
-def _session(user: User) -> str:
+def _create_session(user: User) -> str:
     """Return the key of a session in which a user is signed in."""
     from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
     from django.contrib.sessions.backends.db import SessionStore
@@ -163,10 +163,10 @@ def _fill_challenge(
         for metric in split.metrics
     )
     # Only submissions on the leaderboard need bootstrap replicates.
-    _score(results[: len(teams) * len(split.metrics)], chance)
+    _add_scores(results[: len(teams) * len(split.metrics)], chance)
 
 
-def _score(results: list[Result], chance: np.random.Generator) -> None:
+def _add_scores(results: list[Result], chance: np.random.Generator) -> None:
     from capeval.metrics import METRICS
     from capeval_server.submissions.models import Score
 
@@ -183,7 +183,7 @@ def _score(results: list[Result], chance: np.random.Generator) -> None:
     Score.objects.bulk_create(made, batch_size=500)
 
 
-def _changing(name: str, url: str) -> list[str]:
+def _measure_changes(name: str, url: str) -> list[str]:
     """Time the first request after each change of a leaderboard."""
     from capeval_server.submissions.models import Submission
 
@@ -198,21 +198,21 @@ def _changing(name: str, url: str) -> list[str]:
             answer = client.get(url)
             times.append(time.perf_counter() - start)
             answer.raise_for_status()
-    return _told(f"{name}, changed each time", 1, times, sum(times), len(answer.content))
+    return _make_row(f"{name}, changed each time", 1, times, sum(times), len(answer.content))
 
 
-def _row(name: str, url: str, session: str | None, clients: int, seconds: float) -> list[str]:
+def _measure(name: str, url: str, session: str | None, clients: int, seconds: float) -> list[str]:
     context = multiprocessing.get_context("spawn")
     receiver, sender = context.Pipe(duplex=False)
-    driver = context.Process(target=_drive, args=(url, session, clients, seconds, sender))
+    driver = context.Process(target=_request_repeatedly, args=(url, session, clients, seconds, sender))
     driver.start()
     sender.close()
     times, elapsed, size = receiver.recv()
     driver.join()
-    return _told(name, clients, times, elapsed, size)
+    return _make_row(name, clients, times, elapsed, size)
 
 
-def _told(name: str, clients: int, times: list[float], elapsed: float, size: int) -> list[str]:
+def _make_row(name: str, clients: int, times: list[float], elapsed: float, size: int) -> list[str]:
     milliseconds = np.asarray(times) * 1000
     return [
         name,
@@ -224,7 +224,7 @@ def _told(name: str, clients: int, times: list[float], elapsed: float, size: int
     ]
 
 
-def _drive(
+def _request_repeatedly(
     url: str,
     session: str | None,
     clients: int,

@@ -43,10 +43,10 @@ for _ in range(int(number)):
     score()
 print(time.perf_counter() - began)
 """
-ALONE = "library without a server, prepared once"
+WITHOUT_SERVER = "library without a server, prepared once"
 WORKERS = {"prepared for each": 1, "prepared once, one worker": 1, "prepared once, two workers": 2}
 # A worker without a cache: each submission is scored in a separate process.
-FORGETFUL = """
+UNCACHED_WORKER = """
 import os, time, django
 os.environ["DJANGO_SETTINGS_MODULE"] = "capeval_server.config.settings"
 django.setup()
@@ -84,13 +84,13 @@ def main() -> None:
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         os.environ["CAPEVAL_SERVER_DATA"] = f"{folder}/data"
-        results = _make(Path(folder))
-        rates: dict[str, list[float]] = {name: [] for name in (*WORKERS, ALONE)}
+        results = _create_challenge(Path(folder))
+        rates: dict[str, list[float]] = {name: [] for name in (*WORKERS, WITHOUT_SERVER)}
         for _, name in itertools.product(range(arguments.rounds), rates):
-            if name == ALONE:
-                seconds = _alone(Path(folder), arguments.submissions)
+            if name == WITHOUT_SERVER:
+                seconds = _time_library(Path(folder), arguments.submissions)
             else:
-                seconds = _round(results, WORKERS[name], arguments.submissions, keep="once" in name)
+                seconds = _time_workers(results, WORKERS[name], arguments.submissions, keep="once" in name)
             rates[name].append(3600 * arguments.submissions / seconds)
             print(f"  {name}: {seconds:.1f} s", file=sys.stderr, flush=True)
     print(f"{machine()}; medians of {arguments.rounds} rounds of {arguments.submissions} submissions\n")
@@ -99,11 +99,11 @@ def main() -> None:
         for name, found in rates.items()
     ]
     print(table(["val2014, 40,504 images", "submissions/hour", "seconds each", "range"], rows))
-    slower = median(rates[ALONE]) / median(rates["prepared once, one worker"])
+    slower = median(rates[WITHOUT_SERVER]) / median(rates["prepared once, one worker"])
     print(f"\nOne worker takes {slower:.2f} times as long as the library without a server.")
 
 
-def _make(folder: Path) -> bytes:
+def _create_challenge(folder: Path) -> bytes:
     """Create a val2014 challenge and a team; return the contents of a results file."""
     os.environ["DJANGO_SETTINGS_MODULE"] = "capeval_server.config.settings"
     import django
@@ -127,7 +127,7 @@ def _make(folder: Path) -> bytes:
     return (folder / "results.json").read_bytes()
 
 
-def _alone(folder: Path, number: int) -> float:
+def _time_library(folder: Path, number: int) -> float:
     """Return the seconds in which the library scores `number` results files."""
     command = python(
         "-c", LIBRARY, f"{folder / 'references.json'}", f"{folder / 'results.json'}", f"{number}"
@@ -138,11 +138,11 @@ def _alone(folder: Path, number: int) -> float:
     return float(done.stdout)
 
 
-def _round(results: bytes, workers: int, submissions: int, *, keep: bool) -> float:
+def _time_workers(results: bytes, workers: int, submissions: int, *, keep: bool) -> float:
     """Return the seconds to score submissions, after one warm-up per worker."""
     from capeval_server.submissions.models import Submission
 
-    with _working(workers, keep=keep) as processes:
+    with _run_workers(workers, keep=keep) as processes:
         # The rate excludes start-up and the first preparation.
         _submit(results, workers)
         _wait_until_scored()
@@ -160,8 +160,8 @@ def _round(results: bytes, workers: int, submissions: int, *, keep: bool) -> flo
 
 
 @contextmanager
-def _working(workers: int, *, keep: bool) -> Iterator[list[subprocess.Popen[bytes]]]:
-    command = python("-m", "capeval_server", "worker") if keep else python("-c", FORGETFUL)
+def _run_workers(workers: int, *, keep: bool) -> Iterator[list[subprocess.Popen[bytes]]]:
+    command = python("-m", "capeval_server", "worker") if keep else python("-c", UNCACHED_WORKER)
     processes = [subprocess.Popen(command, stderr=subprocess.DEVNULL) for _ in range(workers)]
     try:
         yield processes

@@ -29,22 +29,22 @@ def main() -> None:
     path, rounds = sys.argv[1], int(sys.argv[2])
     captions = [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines()]
     model = spice_model()
-    parsing = [_seconds(lambda: model.parse(captions, Spice.longest)) for _ in range(rounds)]
+    parsing = [_time(lambda: model.parse(captions, Spice.longest)) for _ in range(rounds)]
     with tempfile.TemporaryDirectory() as folder:
         spice = Spice(store=ParseStore(Path(folder) / "parses.sqlite"))
-        references, candidates = _part()
-        empty, warm = (_seconds(lambda: spice.prepare(references).score(candidates)) for _ in range(2))
+        references, candidates = _load_captions()
+        empty, warm = (_time(lambda: spice.prepare(references).score(candidates)) for _ in range(2))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(json.dumps({"parsing": parsing, "empty": empty, "warm": warm, "images": IMAGES, "peak": peak}))
 
 
-def _part() -> tuple[References, Candidates]:
+def _load_captions() -> tuple[References, Candidates]:
     captions = coco.captions("val2014")
     images = list(captions)[:IMAGES]
     return hold_out(References({image: captions[image] for image in images}), seed=0)
 
 
-def _seconds(work: Callable[[], object]) -> float:
+def _time(work: Callable[[], object]) -> float:
     start = time.perf_counter()
     work()
     return time.perf_counter() - start

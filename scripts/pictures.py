@@ -58,7 +58,7 @@ def report(browser: Browser, folder: Path, output: Path) -> None:
     """Take a screenshot of the top of the report of `capeval demo`."""
     subprocess.run([*capeval(), "demo", "--output", str(folder / "report")], check=True, capture_output=True)
     address = (folder / "report" / "report.html").as_uri()
-    taken(browser, output / "report", lambda page: page.goto(address), height=650)
+    take_screenshots(browser, output / "report", lambda page: page.goto(address), height=650)
 
 
 def server(browser: Browser, address: str, password: str, output: Path) -> None:
@@ -77,12 +77,12 @@ def server(browser: Browser, address: str, password: str, output: Path) -> None:
         page.goto(f"{address}/coco-captions/")
         page.get_by_role("link", name="Organize").first.click()
 
-    taken(browser, output / "leaderboard", lambda page: page.goto(board), height=690)
-    taken(browser, output / "submission", submission, height=860)
-    taken(browser, output / "overview", overview, height=560)
+    take_screenshots(browser, output / "leaderboard", lambda page: page.goto(board), height=690)
+    take_screenshots(browser, output / "submission", submission, height=860)
+    take_screenshots(browser, output / "overview", overview, height=560)
 
 
-def taken(browser: Browser, path: Path, go: Callable[[Page], object], *, height: int) -> None:
+def take_screenshots(browser: Browser, path: Path, go: Callable[[Page], object], *, height: int) -> None:
     """Take screenshots of the top of a page in light and dark mode."""
     for scheme in ("light", "dark"):
         context = browser.new_context(

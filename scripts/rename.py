@@ -263,7 +263,7 @@ def _list_files() -> list[str]:
     return [path for path in listed.stdout.split("\0") if path and (PROJECT / path).is_file()]
 
 
-def _name_module(path: str) -> str:
+def _get_module_name(path: str) -> str:
     root = next(root for root in ROOTS if path.startswith(root))
     return re.sub(r"(/__init__)?\.pyi?$", "", path.removeprefix(root)).replace("/", ".")
 
@@ -279,7 +279,7 @@ def main() -> None:
         try:
             text = (PROJECT / path).read_text(encoding="utf-8")
             if path.endswith((".py", ".pyi")):
-                edits = list_python_edits(text, _name_module(path), table)
+                edits = list_python_edits(text, _get_module_name(path), table)
             else:
                 edits = list(list_text_edits(text, table))
         except UnicodeDecodeError:

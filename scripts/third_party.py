@@ -82,7 +82,7 @@ def linked() -> list[Crate]:
     for platform in PLATFORMS:
         command = ["cargo", "metadata", "--format-version", "1", "--locked", "--filter-platform", platform]
         done = subprocess.run(command, cwd=PROJECT, capture_output=True, check=True)  # noqa: S603
-        for package in _linked(json.loads(done.stdout)):
+        for package in _list_linked(json.loads(done.stdout)):
             crates[package["name"], package["version"]] = Crate(
                 name=package["name"],
                 version=package["version"],
@@ -92,7 +92,7 @@ def linked() -> list[Crate]:
     return [crates[key] for key in sorted(crates)]
 
 
-def _linked(metadata: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _list_linked(metadata: dict[str, Any]) -> Iterator[dict[str, Any]]:
     packages = {package["id"]: package for package in metadata["packages"]}
     nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
     waiting = [one for one, package in packages.items() if package["name"] == "capeval-python"]

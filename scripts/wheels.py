@@ -37,7 +37,7 @@ def build(architectures: list[str], output: Path) -> None:
     earlier = sorted(path.name for name in ("capeval", *PURE) for path in output.glob(f"{name}-*"))
     if earlier:
         raise SystemExit(f"{output} already contains {earlier[0]}: empty it first")
-    messages = [_missing_target(TARGETS[each]) for each in architectures]
+    messages = [_explain_missing_target(TARGETS[each]) for each in architectures]
     if any(messages):
         raise SystemExit("\n".join(filter(None, messages)))
     _run_maturin("sdist", "--out", str(output))
@@ -49,7 +49,7 @@ def build(architectures: list[str], output: Path) -> None:
         subprocess.run(command, cwd=PROJECT / folder, check=True)  # noqa: S603
 
 
-def _missing_target(target: str) -> str:
+def _explain_missing_target(target: str) -> str:
     """Return an error message if Rust can't build for a target; otherwise ""."""
     command = ["rustc", "--print", "target-libdir", "--target", target]
     done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603

@@ -73,7 +73,7 @@ class Demo:
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
-def _picture(image: ImageId) -> str:
+def _get_file_name(image: ImageId) -> str:
     return f"{image}.png"
 
 
@@ -82,17 +82,17 @@ def image_of(picture: str) -> str:
     return picture.removesuffix(".png")
 
 
-def _to_write(material: Material) -> Iterator[_Line]:
+def _list_writing_items(material: Material) -> Iterator[_Line]:
     for image in material.images:
-        yield {"key": str(image), "image": _picture(image)}
+        yield {"key": str(image), "image": _get_file_name(image)}
 
 
-def _with_keywords(material: Material) -> Iterator[_Line]:
-    for line, named in zip(_to_write(material), material.things.values(), strict=True):
+def _list_keyword_items(material: Material) -> Iterator[_Line]:
+    for line, named in zip(_list_writing_items(material), material.things.values(), strict=True):
         yield {**line, "keywords": list(named)}
 
 
-def _plan(material: Material) -> Plan:
+def _make_plan(material: Material) -> Plan:
     people = {image: [plain(text) for text in texts] for image, texts in material.captions.items()}
     machines = {
         name: {image: plain(text) for image, text in texts.items()}
@@ -104,7 +104,7 @@ def _plan(material: Material) -> Plan:
     return plan_study(people, machines, counts, PlanOptions(held_out=2, per_pair=1))
 
 
-def _plain_cases(material: Material) -> Iterator[tuple[ImageId, str, str, str]]:
+def _list_plain_cases(material: Material) -> Iterator[tuple[ImageId, str, str, str]]:
     """Yield image, its two most descriptive captions, and one of another image."""
     for image, texts in material.captions.items():
         things = set(material.things[image])
@@ -112,16 +112,16 @@ def _plain_cases(material: Material) -> Iterator[tuple[ImageId, str, str, str]]:
         yield image, naming[0], naming[1], plain(material.elsewhere(image))
 
 
-def _checks(material: Material) -> Iterator[tuple[str, ImageId, str, str]]:
+def _list_checks(material: Material) -> Iterator[tuple[str, ImageId, str, str]]:
     """Yield key, image, right and wrong caption of checks, for half of the images."""
-    cases = islice(_plain_cases(material), len(material.captions) // 2)
+    cases = islice(_list_plain_cases(material), len(material.captions) // 2)
     for number, (image, _, right, wrong) in enumerate(cases):
         yield f"check-{number}", image, right, wrong
 
 
-def _triplets(material: Material) -> Iterator[_Line]:
-    yield from plan_items(_plan(material), TripletTask.name)
-    for number, (_, reference, right, wrong) in enumerate(_plain_cases(material)):
+def _list_triplets(material: Material) -> Iterator[_Line]:
+    yield from plan_items(_make_plan(material), TripletTask.name)
+    for number, (_, reference, right, wrong) in enumerate(_list_plain_cases(material)):
         line = {"reference": reference, "first": right, "second": wrong, "expected": {"choice": "first"}}
         if number < len(material.captions) // 2:
             yield {"key": f"check-{number}", **line}
@@ -130,15 +130,20 @@ def _triplets(material: Material) -> Iterator[_Line]:
             yield {"key": f"training-{number}", **line, "training": True, "explanation": why}
 
 
-def _pairs(material: Material) -> Iterator[_Line]:
-    for line in plan_items(_plan(material), PairwiseTask.name):
-        yield {**line, "image": _picture(line["image"])}
-    for key, image, right, wrong in _checks(material):
-        line = {"image": _picture(image), "first": right, "second": wrong, "expected": {"choice": "first"}}
+def _list_pairs(material: Material) -> Iterator[_Line]:
+    for line in plan_items(_make_plan(material), PairwiseTask.name):
+        yield {**line, "image": _get_file_name(line["image"])}
+    for key, image, right, wrong in _list_checks(material):
+        line = {
+            "image": _get_file_name(image),
+            "first": right,
+            "second": wrong,
+            "expected": {"choice": "first"},
+        }
         yield {"key": key, **line}
 
 
-def _beside_people(task: TaskType, expected: str) -> Callable[[Material], Iterator[_Line]]:
+def _compare_with_humans(task: TaskType, expected: str) -> Callable[[Material], Iterator[_Line]]:
     """Return the item generator of task types with a candidate and a human caption."""
 
     def items(material: Material) -> Iterator[_Line]:
@@ -150,17 +155,17 @@ def _beside_people(task: TaskType, expected: str) -> Callable[[Material], Iterat
                     "human": plain(material.captions[image][1]),
                     "system": name,
                 }
-                picture = {"image": _picture(image)} if shown else {}
+                picture = {"image": _get_file_name(image)} if shown else {}
                 yield {"key": f"{image}-{name}", "group": str(image), "category": name, **picture, **line}
-        for key, image, human, wrong in _checks(material):
+        for key, image, human, wrong in _list_checks(material):
             line = {"candidate": wrong, "human": human, "system": RANDOM}
-            picture = {"image": _picture(image)} if shown else {}
+            picture = {"image": _get_file_name(image)} if shown else {}
             yield {"key": key, **picture, **line, "expected": {"choice": expected}}
 
     return items
 
 
-def _of_a_caption(expected: Mapping[str, str], check: str = "") -> Callable[[Material], Iterator[_Line]]:
+def _show_caption(expected: Mapping[str, str], check: str = "") -> Callable[[Material], Iterator[_Line]]:
     """Return the item generator of task types with one caption.
 
     Args:
@@ -171,27 +176,27 @@ def _of_a_caption(expected: Mapping[str, str], check: str = "") -> Callable[[Mat
     def items(material: Material) -> Iterator[_Line]:
         for name, texts in material.systems().items():
             for image in material.images:
-                line = {"image": _picture(image), "caption": texts[image], "system": name}
+                line = {"image": _get_file_name(image), "caption": texts[image], "system": name}
                 yield {"key": f"{image}-{name}", "group": str(image), "category": name, **line}
-        for key, image, _, wrong in _checks(material):
-            line = {"image": _picture(image), "caption": check or wrong, "system": RANDOM}
+        for key, image, _, wrong in _list_checks(material):
+            line = {"image": _get_file_name(image), "caption": check or wrong, "system": RANDOM}
             yield {"key": key, **line, "expected": dict(expected)}
 
     return items
 
 
-def _like_the_example(task: TaskType) -> Callable[[Material], Iterator[_Line]]:
+def _repeat_example(task: TaskType) -> Callable[[Material], Iterator[_Line]]:
     """Return the item generator of a task type without a dedicated demo."""
 
     def items(material: Material) -> Iterator[_Line]:
         for image in material.images:
-            picture = {"image": _picture(image)} if task.needs_image else {}
+            picture = {"image": _get_file_name(image)} if task.needs_image else {}
             yield {**task.example, "key": str(image), "group": str(image), **picture}
 
     return items
 
 
-_BETTER_OR_EQUAL = _beside_people(M1(), "worse")
+_HUMAN_COMPARISONS = _compare_with_humans(M1(), "worse")
 
 _DEMOS = (
     Demo(
@@ -199,76 +204,76 @@ _DEMOS = (
         title="Robots write captions (COCO)",
         kind=WriteTask.name,
         text="write-coco",
-        items=_to_write,
+        items=_list_writing_items,
     ),
     Demo(
         slug="robots-write-nocaps",
         title="Robots write captions with keywords (nocaps)",
         kind=WriteTask.name,
         text="write-nocaps",
-        items=_with_keywords,
+        items=_list_keyword_items,
     ),
     Demo(
         slug="robots-write-pascal",
         title="Robots describe what is going on (PASCAL-50S)",
         kind=WriteTask.name,
         text="write-pascal",
-        items=_to_write,
+        items=_list_writing_items,
     ),
     Demo(
         slug="robots-triplet",
         title="Robots compare sentences (triplets)",
         kind=TripletTask.name,
-        items=_triplets,
+        items=_list_triplets,
         options={**_JUDGING, **_TRAINING},
     ),
     Demo(
         slug="robots-pairwise",
         title="Robots choose the better caption (pairs)",
         kind=PairwiseTask.name,
-        items=_pairs,
+        items=_list_pairs,
         options={**_JUDGING, "answers": 5},
     ),
     Demo(
         slug="robots-m1",
         title="Robots compare with a human caption (M1)",
         kind=M1.name,
-        items=_BETTER_OR_EQUAL,
+        items=_HUMAN_COMPARISONS,
         options=_JUDGING,
     ),
     Demo(
         slug="robots-m2",
         title="Robots distinguish human and machine captions (M2)",
         kind=M2.name,
-        items=_of_a_caption({"choice": "machine"}, "a of on the a with in a"),
+        items=_show_caption({"choice": "machine"}, "a of on the a with in a"),
         options=_JUDGING,
     ),
     Demo(
         slug="robots-m3",
         title="Robots rate correctness (M3)",
         kind=M3.name,
-        items=_of_a_caption({"choice": "1"}),
+        items=_show_caption({"choice": "1"}),
         options=_JUDGING,
     ),
     Demo(
         slug="robots-m4",
         title="Robots rate the amount of detail (M4)",
         kind=M4.name,
-        items=_of_a_caption({"choice": "1"}, "something"),
+        items=_show_caption({"choice": "1"}, "something"),
         options=_JUDGING,
     ),
     Demo(
         slug="robots-m5",
         title="Robots compare the meaning of sentences (M5)",
         kind=M5.name,
-        items=_beside_people(M5(), "no"),
+        items=_compare_with_humans(M5(), "no"),
         options=_JUDGING,
     ),
     Demo(
         slug="robots-rating",
         title="Robots rate precision and recall (THumB)",
         kind=RatingTask.name,
-        items=_of_a_caption({"precision": "1"}),
+        items=_show_caption({"precision": "1"}),
         options=_JUDGING,
     ),
 )
@@ -276,7 +281,7 @@ _DEMOS = (
 DEMOS = (
     *_DEMOS,
     *(
-        Demo(slug=f"robots-{name}", title=f"Robots: {task.title}", kind=name, items=_like_the_example(task))
+        Demo(slug=f"robots-{name}", title=f"Robots: {task.title}", kind=name, items=_repeat_example(task))
         for name, task in TASKS.items()
         if name not in {demo.kind for demo in _DEMOS}
     ),
@@ -291,14 +296,14 @@ FINISHED = (
         slug="robots-m1-finished",
         title="Robots compared with a human caption (M1, finished)",
         kind=M1.name,
-        items=_BETTER_OR_EQUAL,
+        items=_HUMAN_COMPARISONS,
         options=_JUDGING,
     ),
     Demo(
         slug="robots-pairwise-finished",
         title="Robots chose the better caption (pairs, finished)",
         kind=PairwiseTask.name,
-        items=_pairs,
+        items=_list_pairs,
         options={**_JUDGING, "answers": 3},
     ),
 )
@@ -323,7 +328,7 @@ def make_missing(user: User, challenge: Challenge, material: Material) -> None:
         challenge: Challenge of the campaigns.
         material: Images and captions for the items.
     """
-    cards = {_picture(image): card(image, material.things[image]) for image in material.images}
+    cards = {_get_file_name(image): card(image, material.things[image]) for image in material.images}
     for name in ROBOTS:
         _make_robot(name)
     # Reversed, since lists show the newest campaign first.
@@ -332,13 +337,13 @@ def make_missing(user: User, challenge: Challenge, material: Material) -> None:
             continue
         # In a transaction, so that a restart after an interruption creates the same campaign again.
         with transaction.atomic():
-            made = make_from_files(user, _files(demo, challenge, material, cards))
+            made = make_from_files(user, _make_files(demo, challenge, material, cards))
             opened = change_state(user, made, Campaign.State.OPEN)
             if demo in FINISHED:
                 _finish(user, opened, material)
 
 
-def _files(
+def _make_files(
     demo: Demo, challenge: Challenge, material: Material, cards: Mapping[str, bytes]
 ) -> dict[str, bytes]:
     """Return the files of a campaign, as built by the organizer's form."""
@@ -382,17 +387,17 @@ def _answer_all(robot: Participation, material: Material) -> int:
     """Answer the held or newly assigned items of a robot; return their number."""
     given = assignment.work(robot).assignments
     for held in given:
-        answer = _choice(robot, held, material)
+        answer = _choose_answer(robot, held, material)
         sent = submit.SubmittedAnswer(answer=answer, revision=1, key=uuid4().hex, events={})
         submit.submit(held, sent)
     return len(given)
 
 
-def _choice(robot: Participation, held: Assignment, material: Material) -> dict[str, str]:
+def _choose_answer(robot: Participation, held: Assignment, material: Material) -> dict[str, str]:
     kind, name = robot.campaign.kind, robot.worker.pseudonym
     if name == CARELESS:
         return careless_answer(kind)
-    captions = {_picture(image): texts for image, texts in material.captions.items()}
+    captions = {_get_file_name(image): texts for image, texts in material.captions.items()}
     return opinion(
         kind,
         Seen(

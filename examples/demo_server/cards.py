@@ -29,7 +29,7 @@ _VAGUE_WORDS = (
 )
 _VAGUE = frozenset(_VAGUE_WORDS.split())
 # Minimum number of an image's captions that must name a thing.
-_AGREEING = 2
+_MIN_CAPTIONS = 2
 
 
 def things_of(captions: Mapping[ImageId, Sequence[str]], nouns: frozenset[str]) -> dict[ImageId, list[str]]:
@@ -47,7 +47,9 @@ def things_of(captions: Mapping[ImageId, Sequence[str]], nouns: frozenset[str]) 
         # Counts "dog" and "dogs" as one thing.
         things = [{f"{word}s" if f"{word}s" in every else word for word in of_one} for of_one in words]
         named = Counter(word for of_one in things for word in sorted(of_one))
-        often = [word for word, count in sorted(named.items(), key=lambda one: -one[1]) if count >= _AGREEING]
+        often = [
+            word for word, count in sorted(named.items(), key=lambda one: -one[1]) if count >= _MIN_CAPTIONS
+        ]
         found[image] = often[:MOST_THINGS]
     return found
 

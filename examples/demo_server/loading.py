@@ -73,7 +73,7 @@ def load(folder: Path, said: Callable[[str], None]) -> None:
         said("5 of 5: creating campaigns for robots")
         material = draw_material(files, _SPLIT, phase, _JUDGED)
         save_captions(material, captions_file(folder))
-        campaigns.make_missing(_organizer(), challenge, material)
+        campaigns.make_missing(_get_organizer(), challenge, material)
 
 
 def captions_file(folder: Path) -> Path:
@@ -86,16 +86,16 @@ def _submit_methods(challenge: Challenge, phase: Phase, files: Path) -> None:
     # The captions of the human baseline, which are not part of the references c4.
     _, human = hold_out(capeval.load_references(files / f"{_SPLIT}.json"), seed=0)
     captions = {image: human[image][0] for image in human.image_ids}
-    for name, about, made in _methods(captions):
+    for name, about, made in _list_methods(captions):
         if not Submission.objects.filter(phase=phase, team__name=name).exists():
             _submit(challenge, phase, name, about, made)
 
 
-# Number of methods that `_methods` yields.
+# Number of methods that `_list_methods` yields.
 _METHODS = 7
 
 
-def _methods(human: dict[int | str, str]) -> Iterator[tuple[str, str, dict[int | str, str]]]:
+def _list_methods(human: dict[int | str, str]) -> Iterator[tuple[str, str, dict[int | str, str]]]:
     """Yield name, description and captions of each simple method.
 
     Args:
@@ -134,7 +134,7 @@ def _submit(
     submit.submit(user, phase, file, [results], declared=declared, key=name)
 
 
-def _organizer() -> User:
+def _get_organizer() -> User:
     """Return the demo's account, an organizer of its challenge; create it if missing."""
     user = User.objects.filter(username=ACCOUNT).first()
     if user is None:
@@ -152,12 +152,12 @@ def password(kept: Path) -> str | None:
     Returns:
         The password, or None if the user changed it.
     """
-    user = _organizer()
+    user = _get_organizer()
     if kept.exists():
         known = kept.read_text().strip()
         return known if user.check_password(known) else None
     made = secrets.token_urlsafe(9)
-    _keep(kept, made)
+    _write_secret(kept, made)
     user.set_password(made)
     user.save()
     return made
@@ -171,12 +171,12 @@ def entry(kept: Path) -> str:
     """
     campaign = Campaign.objects.get(slug=campaigns.FIRST)
     if not kept.exists():
-        (made,) = enrollment.invite(_organizer(), campaign, 1)
-        _keep(kept, made)
+        (made,) = enrollment.invite(_get_organizer(), campaign, 1)
+        _write_secret(kept, made)
     return f"/annotate/{campaign.slug}/enter/{kept.read_text().strip()}/"
 
 
-def _keep(path: Path, secret: str) -> None:
+def _write_secret(path: Path, secret: str) -> None:
     with written_whole(path) as file:
         file.write(f"{secret}\n".encode())
     path.chmod(0o600)

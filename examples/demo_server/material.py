@@ -82,21 +82,21 @@ def draw_material(files: Path, split: str, phase: Phase, methods: Sequence[str])
     things: dict[ImageId, list[str]] = {}
     for start in range(0, len(order), _AT_ONCE):
         some = order[start : start + _AT_ONCE]
-        texts = {image: [_line(text) for text in (*human[image], *references[image])] for image in some}
+        texts = {image: [_join_lines(text) for text in (*human[image], *references[image])] for image in some}
         for image, named in things_of(texts, nouns).items():
-            if len(named) >= _THINGS and len(captions) < _IMAGES and _are_clean(texts[image]):
+            if len(named) >= _THINGS and len(captions) < _IMAGES and _pass_rules(texts[image]):
                 captions[image], things[image] = texts[image], named
         if len(captions) == _IMAGES:
             break
-    machines = _submitted(phase, split, methods, list(captions))
+    machines = _load_submitted(phase, split, methods, list(captions))
     return Material(captions=captions, machines=machines, things=things)
 
 
-def _line(text: str) -> str:
+def _join_lines(text: str) -> str:
     return " ".join(text.split())
 
 
-def _are_clean(texts: Sequence[str]) -> bool:
+def _pass_rules(texts: Sequence[str]) -> bool:
     """Return whether captions pass all text rules, since robots submit these captions."""
     return not any(check_captions(texts))
 
@@ -106,7 +106,7 @@ def plain(text: str) -> str:
     return text.lower().rstrip(" .")
 
 
-def _submitted(
+def _load_submitted(
     phase: Phase, split: str, methods: Sequence[str], images: Sequence[ImageId]
 ) -> dict[str, dict[ImageId, str]]:
     """Return the leaderboard captions of the methods that have a submission there."""

@@ -19,26 +19,26 @@ __all__ = ["Seen", "careless_answer", "opinion"]
 
 Answer = dict[str, str]
 
-_LITTLE_WORDS = "a an and at by his her in is are it its next of on that the their to while with"
-_LITTLE = frozenset(_LITTLE_WORDS.split())
+_FUNCTION_WORD_LIST = "a an and at by his her in is are it its next of on that the their to while with"
+_FUNCTION_WORDS = frozenset(_FUNCTION_WORD_LIST.split())
 # Standard deviation of random noise, so that robots sometimes differ if a choice is close.
-_DIFFERENCE = 0.04
+_NOISE = 0.04
 # Thresholds for the share of words in common: two captions have the same meaning, a caption is fully correct,
 # a caption belongs to the image; and the largest difference between equally good captions.
 _SAME, _RIGHT, _OTHER, _EVEN = 0.3, 0.25, 0.1, 0.05
 # A question with more choices is a scale.
-_FEW = 3
+_MAX_CHOICES = 3
 # Number of content words in a very detailed caption.
-_DETAILED = 7
+_DETAILED_WORDS = 7
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.lower().replace(".", " ").replace(",", " ").split()) - _LITTLE
+def _list_words(text: str) -> frozenset[str]:
+    return frozenset(text.lower().replace(".", " ").replace(",", " ").split()) - _FUNCTION_WORDS
 
 
-def _in_common(one: str, other: str) -> float:
+def _compute_overlap(one: str, other: str) -> float:
     """Return the share of the words of two texts that occur in both (Jaccard index)."""
-    first, second = _words(one), _words(other)
+    first, second = _list_words(one), _list_words(other)
     return len(first & second) / len(first | second) if first | second else 0.0
 
 
@@ -58,75 +58,75 @@ class Seen:
 
     def alike(self, one: str, other: str) -> float:
         """Return the noisy similarity of two texts; 0 if they have no word in common."""
-        part = _in_common(one, other)
-        return part + self.rng.gauss(0, _DIFFERENCE) if part else 0.0
+        part = _compute_overlap(one, other)
+        return part + self.rng.gauss(0, _NOISE) if part else 0.0
 
     def likeness(self, text: str) -> float:
         """Return the noisy mean similarity to the picture's other human captions."""
-        others = [caption for caption in self.captions if _words(caption) != _words(text)]
-        mean = sum(_in_common(text, other) for other in others) / max(len(others), 1)
-        return mean + self.rng.gauss(0, _DIFFERENCE) if mean else 0.0
+        others = [caption for caption in self.captions if _list_words(caption) != _list_words(text)]
+        mean = sum(_compute_overlap(text, other) for other in others) / max(len(others), 1)
+        return mean + self.rng.gauss(0, _NOISE) if mean else 0.0
 
 
-def _one_to_five(part: float) -> str:
+def _scale(part: float) -> str:
     return str(min(5, max(1, 1 + round(4 * part))))
 
 
-def _closer(seen: Seen) -> Answer:
+def _choose_closer(seen: Seen) -> Answer:
     left, right = (seen.alike(seen.shown[side], seen.shown["reference"]) for side in ("left", "right"))
     return {"choice": "left" if left > right else "right"}
 
 
-def _better(seen: Seen) -> Answer:
+def _choose_better(seen: Seen) -> Answer:
     left, right = (seen.likeness(seen.shown[side]) for side in ("left", "right"))
     return {"choice": "left" if left > right else "right"}
 
 
-def _better_or_equal(seen: Seen) -> Answer:
+def _compare(seen: Seen) -> Answer:
     left, right = (seen.likeness(seen.shown[side]) for side in ("left", "right"))
     if abs(left - right) < _EVEN:
         return {"choice": "equal"}
     return {"choice": "left" if left > right else "right"}
 
 
-def _person(seen: Seen) -> Answer:
+def _guess_author(seen: Seen) -> Answer:
     return {"choice": "person" if seen.likeness(seen.shown["caption"]) > _OTHER else "machine"}
 
 
-def _correct(seen: Seen) -> Answer:
-    return {"choice": _one_to_five(seen.likeness(seen.shown["caption"]) / _RIGHT)}
+def _rate_correctness(seen: Seen) -> Answer:
+    return {"choice": _scale(seen.likeness(seen.shown["caption"]) / _RIGHT)}
 
 
-def _detailed(seen: Seen) -> Answer:
-    return {"choice": _one_to_five((len(_words(seen.shown["caption"])) - 1) / (_DETAILED - 1))}
+def _rate_detail(seen: Seen) -> Answer:
+    return {"choice": _scale((len(_list_words(seen.shown["caption"])) - 1) / (_DETAILED_WORDS - 1))}
 
 
-def _same(seen: Seen) -> Answer:
+def _compare_meaning(seen: Seen) -> Answer:
     return {"choice": "yes" if seen.alike(seen.shown["left"], seen.shown["right"]) > _SAME else "no"}
 
 
-def _rated(seen: Seen) -> Answer:
+def _rate(seen: Seen) -> Answer:
     caption = seen.shown["caption"]
-    important: frozenset[str] = frozenset().union(*map(_words, seen.captions))
-    said = len(important & _words(caption)) / max(len(important), 1)
+    important: frozenset[str] = frozenset().union(*map(_list_words, seen.captions))
+    said = len(important & _list_words(caption)) / max(len(important), 1)
     return {
-        "precision": _one_to_five(seen.likeness(caption) / _RIGHT),
-        "recall": _one_to_five(2 * said),
-        "fluency": "0" if len(_words(caption)) > 2 else "0.2",
+        "precision": _scale(seen.likeness(caption) / _RIGHT),
+        "recall": _scale(2 * said),
+        "fluency": "0" if len(_list_words(caption)) > 2 else "0.2",
         "conciseness": "0",
         "inclusive": "0",
     }
 
 
 _OPINIONS: Mapping[str, Callable[[Seen], Answer]] = {
-    TripletTask.name: _closer,
-    PairwiseTask.name: _better,
-    M1.name: _better_or_equal,
-    M2.name: _person,
-    M3.name: _correct,
-    M4.name: _detailed,
-    M5.name: _same,
-    RatingTask.name: _rated,
+    TripletTask.name: _choose_closer,
+    PairwiseTask.name: _choose_better,
+    M1.name: _compare,
+    M2.name: _guess_author,
+    M3.name: _rate_correctness,
+    M4.name: _rate_detail,
+    M5.name: _compare_meaning,
+    RatingTask.name: _rate,
 }
 
 
@@ -149,5 +149,5 @@ def careless_answer(kind: str) -> Answer:
     found = {}
     for name, choices in TASKS[kind].choices.items():
         values = list(choices.labels)
-        found[name] = values[-1] if len(values) > _FEW else values[0]
+        found[name] = values[-1] if len(values) > _MAX_CHOICES else values[0]
     return found

@@ -163,7 +163,7 @@ class Robot:
             if self._items:
                 self._answer(self._items.pop(0))
             if not self._items:
-                self._take()
+                self._request_batch()
         except RefusedError:
             # An organizer may have blocked the robot, or paused or closed the campaign.
             self._rest()
@@ -179,9 +179,9 @@ class Robot:
         self._resting[self._place] = time.monotonic() + _REST
         self._items = []
 
-    def _take(self) -> None:
+    def _request_batch(self) -> None:
         """Request a batch of a campaign with open work for robots."""
-        found = self._behind()
+        found = self._list_open_campaigns()
         if not found:
             return
         self._place, self._kind = self._rng.choice(found)
@@ -191,7 +191,7 @@ class Robot:
         if not self._items:
             self._rest()
 
-    def _behind(self) -> list[tuple[str, str]]:
+    def _list_open_campaigns(self) -> list[tuple[str, str]]:
         """Return slug and task type of the campaigns with open work for robots."""
         slugs = [demo.slug for demo in DEMOS]
         opened = Campaign.objects.filter(slug__in=slugs, state=Campaign.State.OPEN)
@@ -214,9 +214,9 @@ class Robot:
             entered = self._ask("POST", "agree", {"texts": texts})
         self._agreed[self._place] = texts
         if entered["stage"] == Participation.Stage.TRAINING and entered["answered"]:
-            self._go_on()
+            self._continue_training()
 
-    def _go_on(self) -> None:
+    def _continue_training(self) -> None:
         try:
             self._ask("POST", "training", {})
         except RefusedError:
@@ -229,7 +229,7 @@ class Robot:
         if not self._training and self._rng.random() < _SKIPPED:
             self._ask("POST", f"items/{lease}/skip", {"reason": "the robot skips some items at random"})
             return
-        answer, reasons = self._chosen(item), {}
+        answer, reasons = self._choose_answer(item), {}
         if task_named(self._kind).written:
             findings = self._ask("POST", f"items/{lease}/check", answer)["findings"]
             if any(finding["level"] == "block" for finding in findings):
@@ -240,11 +240,11 @@ class Robot:
         sent = {"answer": answer, "key": lease, "events": {"seconds": seconds}, "reasons": reasons}
         self._ask("POST", f"items/{lease}/answer", sent)
 
-    def _chosen(self, item: Mapping[str, Any]) -> dict[str, str]:
+    def _choose_answer(self, item: Mapping[str, Any]) -> dict[str, str]:
         row = Assignment.objects.select_related("item__image").get(lease=item["lease"]).item
         captions = self._captions[image_of(row.image.name)] if row.image else []
         if task_named(self._kind).written:
-            return {"caption": self._written(captions)}
+            return {"caption": self._choose_caption(captions)}
         if self.name == CARELESS:
             return careless_answer(self._kind)
         return opinion(self._kind, Seen(shown=item["shown"], captions=captions, rng=self._rng))
@@ -252,7 +252,7 @@ class Robot:
     def _ask(self, method: str, path: str, content: Mapping[str, Any] | None = None) -> Any:
         return self._program(method, f"/api/annotate/{self._place}{path and '/'}{path}", content)
 
-    def _written(self, captions: Sequence[str]) -> str:
+    def _choose_caption(self, captions: Sequence[str]) -> str:
         """Return a human caption, of a random image for the careless robot.
 
         Each of the other robots uses a different caption of the image.
@@ -276,13 +276,13 @@ def run() -> None:
     heapq.heapify(due)
     while due:
         at, place = heapq.heappop(due)
-        if _ended(at - time.monotonic()):
+        if _wait_for_end(at - time.monotonic()):
             return
         close_old_connections()
         heapq.heappush(due, (time.monotonic() + robots[place].step(), place))
 
 
-def _ended(seconds: float) -> bool:
+def _wait_for_end(seconds: float) -> bool:
     """Wait; return whether standard input was closed because the parent process ended."""
     readable, _, _ = select.select([sys.stdin], [], [], max(seconds, 0))
     return bool(readable) and not os.read(sys.stdin.fileno(), 1)

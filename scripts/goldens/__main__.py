@@ -19,11 +19,11 @@ from scripts.goldens.names import ENVIRONMENT, PROJECT
 from scripts.goldens.registry import Golden, load_kinds
 
 _FOLDER = PROJECT / "goldens"
-_AT_ONCE = 2
+_PROCESSES = 2
 # Maximum number of lines of a golden's differences in the output.
-_SHORT = 60
+_MAX_LINES = 60
 # Variables that would change the recorded output have fixed values in all processes.
-_FIXED = {
+_FIXED_ENVIRONMENT = {
     "LC_ALL": "C.UTF-8",
     "TZ": "UTC",
     "COLUMNS": "100",
@@ -34,16 +34,16 @@ _FIXED = {
     "OPENBLAS_CORETYPE": "Haswell",
     "NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512_ICL AVX512_SPR",
 }
-_DROPPED = ("PG", "LC_", "LANG", "FORCE_COLOR", "CLICOLOR", "PYTHONWARNINGS", "DJANGO_", "RAYON_")
+_DROPPED_PREFIXES = ("PG", "LC_", "LANG", "FORCE_COLOR", "CLICOLOR", "PYTHONWARNINGS", "DJANGO_", "RAYON_")
 
 
 def main() -> None:
     """Compare or record; exit with status 1 if a golden differs or can't be recorded."""
-    options = _options()
+    options = _parse_options()
     goldens = list(load_kinds().values())
     if options.only:
         goldens = [golden for golden in goldens if golden.name in options.only]
-    with _recorded(goldens, options) as (made, left_out):
+    with _provide_recording(goldens, options) as (made, left_out):
         for name, reason in left_out.items():
             print(f"left out: {name} ({reason})", file=sys.stderr)
         goldens = [golden for golden in goldens if golden.name not in left_out]
@@ -51,7 +51,7 @@ def main() -> None:
             _replace(goldens, made, options.folder)
             print(f"recorded in {options.folder}: {', '.join(golden.name for golden in goldens)}")
             sys.exit(bool(left_out))
-        limit = None if options.full else _SHORT
+        limit = None if options.full else _MAX_LINES
         changed = [golden.name for golden in goldens if _show(golden, options.folder, made, limit)]
     if changed:
         print(f"\ndifferent: {', '.join(changed)}", file=sys.stderr)
@@ -62,7 +62,7 @@ def main() -> None:
     print(f"equal: {', '.join(golden.name for golden in goldens)}")
 
 
-def _options() -> argparse.Namespace:
+def _parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m scripts.goldens", description=__doc__)
     parser.add_argument("--record", action="store_true", help="Record instead of comparing.")
     parser.add_argument(
@@ -80,7 +80,7 @@ def _options() -> argparse.Namespace:
 
 
 @contextmanager
-def _recorded(
+def _provide_recording(
     goldens: Sequence[Golden], options: argparse.Namespace
 ) -> Iterator[tuple[Path, dict[str, str]]]:
     """Provide a recording to compare with, and the reasons for missing goldens."""
@@ -95,7 +95,7 @@ def _recorded(
             processes.setdefault(golden.process, []).append(golden.name)
     with (
         tempfile.TemporaryDirectory(prefix="capeval-goldens-") as folder,
-        ThreadPoolExecutor(_AT_ONCE) as pool,
+        ThreadPoolExecutor(_PROCESSES) as pool,
     ):
         for process, seconds in zip(
             processes, pool.map(lambda names: _record(Path(folder), names), processes.values()), strict=True
@@ -112,11 +112,11 @@ def _record(folder: Path, names: Sequence[str]) -> float:
     env = {
         name: value
         for name, value in os.environ.items()
-        if not name.startswith(_DROPPED) and (name in cache or not name.startswith(ENVIRONMENT))
+        if not name.startswith(_DROPPED_PREFIXES) and (name in cache or not name.startswith(ENVIRONMENT))
     }
     command = [sys.executable, "-m", "scripts.goldens.recorder", str(folder), *names]
     done = subprocess.run(
-        command, cwd=PROJECT, env={**env, **_FIXED}, capture_output=True, text=True, check=False
+        command, cwd=PROJECT, env={**env, **_FIXED_ENVIRONMENT}, capture_output=True, text=True, check=False
     )
     if done.returncode:
         sys.exit(f"recording {', '.join(names)} failed:\n{done.stdout[-5000:]}{done.stderr[-10000:]}")

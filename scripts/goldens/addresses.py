@@ -13,7 +13,7 @@ from scripts.goldens.story import RELEASE, Story
 __all__ = ["addresses"]
 
 _PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>|\(\?P<(\w+)>[^)]*\)")
-_OF_CAMPAIGNS = ("annotate/", "campaigns/", "api/annotate/", "api/campaigns/")
+_CAMPAIGN_PREFIXES = ("annotate/", "campaigns/", "api/annotate/", "api/campaigns/")
 _BOARD = "split=val&references=c2"
 # Parameters with the same value in all routes.
 _FIXED = {
@@ -63,7 +63,7 @@ def addresses(story: Story, route: str) -> Iterator[str]:
         RuntimeError: A parameter has no value here.
     """
     parameters = [match[1] or match[2] for match in _PARAMETER.finditer(route)]
-    values = [_values(story, route, name) for name in parameters]
+    values = [_list_values(story, route, name) for name in parameters]
     for chosen in itertools.product(*values):
         given = iter(chosen)
         path = _PARAMETER.sub(lambda _: next(given), route)  # noqa: B023
@@ -74,27 +74,27 @@ def addresses(story: Story, route: str) -> Iterator[str]:
         yield "/nothing-is-here/"
 
 
-def _values(story: Story, route: str, name: str) -> Sequence[str]:
-    if name == "slug" and route.startswith(_OF_CAMPAIGNS):
-        return _campaigns(route)
+def _list_values(story: Story, route: str, name: str) -> Sequence[str]:
+    if name == "slug" and route.startswith(_CAMPAIGN_PREFIXES):
+        return _list_campaigns(route)
     if name == "object_id":
-        return _rows(story, route)
+        return _find_row(story, route)
     if name == "pk" and "teams/" in route:
-        return [_team(story)]
+        return [_get_team(story)]
     if name == "pk" and "<uuid:pk>" in route:
         return [story.submissions[method] for method in ("alpha", "waiting", "eta")]
     if name == "split" and "references" not in route:
         return ["val", "shown"]
     if name in ("name", "phase"):
-        return _named(route)
+        return _list_names(route)
     if name == "team_id":
-        return [_team(story)]
+        return [_get_team(story)]
     if name == "lease":
-        return [_lease(story)]
+        return [_get_lease(story)]
     if name in _SUBMISSIONS:
         return [story.submissions[_SUBMISSIONS[name]]]
     if name == "pseudonym":
-        return [_worker(story, _campaigns(route)[0])]
+        return [_get_worker(story, _list_campaigns(route)[0])]
     if name not in _FIXED:
         raise RuntimeError(
             f"no value for parameter {name!r} of the route {route!r}: add one in scripts/goldens/addresses.py"
@@ -103,7 +103,7 @@ def _values(story: Story, route: str, name: str) -> Sequence[str]:
     return _FIXED[name]
 
 
-def _campaigns(route: str) -> list[str]:
+def _list_campaigns(route: str) -> list[str]:
     if route == "annotate/<slug:slug>/":
         return list(CAMPAIGNS)
     if route.startswith(("annotate/", "api/annotate/")):
@@ -115,7 +115,7 @@ def _campaigns(route: str) -> list[str]:
     return ["pairwise-campaign", "reviewed", "finished"]
 
 
-def _named(route: str) -> list[str]:
+def _list_names(route: str) -> list[str]:
     if "/releases/" in route:
         return [RELEASE]
     if "/reported/" in route:
@@ -126,19 +126,19 @@ def _named(route: str) -> list[str]:
 
 
 @cache
-def _worker(story: Story, campaign: str) -> str:
+def _get_worker(story: Story, campaign: str) -> str:
     workers = story.people["olga"].ask("GET", f"campaigns/{campaign}/workers")["workers"]
     return str(workers[0]["pseudonym"])
 
 
 @cache
-def _team(story: Story) -> str:
+def _get_team(story: Story) -> str:
     teams = story.people["olga"].ask("GET", "challenges/small/organize/teams")["teams"]
     return str(next(team["id"] for team in teams if team["name"] == "Team A"))
 
 
 @cache
-def _lease(story: Story) -> str:
+def _get_lease(story: Story) -> str:
     """Return the lease of the annotator's current item."""
     page = story.people["annotator"].see("/annotate/write-campaign/")
     found = re.search(r"/annotate/write-campaign/([0-9a-f-]{36})/", page)
@@ -147,7 +147,7 @@ def _lease(story: Story) -> str:
     return found[1]
 
 
-def _rows(story: Story, route: str) -> list[str]:
+def _find_row(story: Story, route: str) -> list[str]:
     """Return the id of the first row in an admin list."""
     listed = route.partition("<")[0]
     found = re.search(rf'href="/{re.escape(listed)}([^/"]+)/change/', story.people["staff"].see(f"/{listed}"))

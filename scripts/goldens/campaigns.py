@@ -56,7 +56,7 @@ def campaign_files(slug: str, folder: Path) -> Path:
     """Write the files of a campaign; return the path of its definition."""
     kind, settings = CAMPAIGNS[slug]
     folder.mkdir()
-    items = list(_items(kind))
+    items = list(_list_items(kind))
     if slug == TRAINED:
         lesson = {"training": True, "expected": {"choice": "first"}, "explanation": "There is no wave."}
         items.append(items[0] | lesson | {"key": "lesson"})
@@ -80,7 +80,7 @@ def campaign_files(slug: str, folder: Path) -> Path:
     return path
 
 
-def _items(kind: str) -> Iterator[dict[str, Any]]:
+def _list_items(kind: str) -> Iterator[dict[str, Any]]:
     for image, (first, second) in _CAPTIONS.items():
         texts = {"first": first, "second": second, "other": _OTHER}
         item: dict[str, Any] = {"key": image, "group": image, "category": "HM"}

@@ -38,14 +38,14 @@ class _Text(io.TextIOWrapper):
 
 
 @cache
-def _main() -> Callable[[], object]:
+def _load_main() -> Callable[[], object]:
     (script,) = entry_points(group="console_scripts", name=COMMAND)
     found: Callable[[], object] = script.load()
     return found
 
 
 @contextmanager
-def _replaced(arguments: tuple[str, ...], given: str) -> Iterator[None]:
+def _replace_input(arguments: tuple[str, ...], given: str) -> Iterator[None]:
     before: tuple[Any, Any] = sys.argv, sys.stdin
     sys.argv, sys.stdin = [COMMAND, *arguments], _Text(given)
     try:
@@ -62,9 +62,9 @@ def run(*arguments: str, given: str = "") -> Done:
         given: Text on its standard input.
     """
     out, err, code = _Text(), _Text(), 0
-    with _replaced(arguments, given), redirect_stdout(out), redirect_stderr(err):
+    with _replace_input(arguments, given), redirect_stdout(out), redirect_stderr(err):
         try:
-            _main()()
+            _load_main()()
         except SystemExit as end:
             code = end.code if isinstance(end.code, int) else int(end.code is not None)
     return Done(code=code, out=out.content, err=err.content)

@@ -24,29 +24,29 @@ def differences(golden: Golden, recorded: Path, made: Path) -> Iterator[str]:
     Yields:
         Lines of unified diffs: `-` for the recording, `+` for the new one.
     """
-    renames = _renames(golden, recorded)
-    before = _files(recorded / golden.name, renames)
-    after = _files(made / golden.name, {})
+    renames = _read_renames(golden, recorded)
+    before = _list_files(recorded / golden.name, renames)
+    after = _list_files(made / golden.name, {})
     for name in sorted({*before, *after}):
         place = f"{golden.name}/{name}"
         if name not in before or name not in after:
             yield f"{place}: {'not recorded' if name not in before else 'recorded, but missing now'}"
             continue
-        old, new = (_lines(found[name]) for found in (before, after))
+        old, new = (_read_lines(found[name]) for found in (before, after))
         if golden.renames:
             # Lines are sorted by name, so renames change their order.
-            old, new = sorted(_renamed(line, renames) for line in old), sorted(new)
+            old, new = sorted(_apply_renames(line, renames) for line in old), sorted(new)
         yield from unified_diff(old, new, f"recorded/{place}", f"now/{place}", lineterm="")
 
 
-def _lines(path: Path) -> list[str]:
+def _read_lines(path: Path) -> list[str]:
     """Return the lines of a file; marks carriage returns and a missing last line end."""
     text = path.read_bytes().decode("utf-8")
     lines = text.replace("\r", "\\r").split("\n")
     return lines[:-1] if lines[-1] == "" else [*lines[:-1], f"{lines[-1]} (no line end)"]
 
 
-def _renames(golden: Golden, recorded: Path) -> dict[str, str]:
+def _read_renames(golden: Golden, recorded: Path) -> dict[str, str]:
     if not golden.renames:
         return {}
     with (recorded / golden.renames).open("rb") as file:
@@ -54,7 +54,7 @@ def _renames(golden: Golden, recorded: Path) -> dict[str, str]:
     return found
 
 
-def _renamed(text: str, renames: Mapping[str, str]) -> str:
+def _apply_renames(text: str, renames: Mapping[str, str]) -> str:
     if not renames:
         return text
     names = "|".join(map(re.escape, sorted(renames, key=len, reverse=True)))
@@ -62,10 +62,10 @@ def _renamed(text: str, renames: Mapping[str, str]) -> str:
     return re.sub(rf"(?<!\w)(?:{names})(?![^\W_])", lambda match: renames[match[0]], text)
 
 
-def _files(folder: Path, renames: Mapping[str, str]) -> dict[str, Path]:
+def _list_files(folder: Path, renames: Mapping[str, str]) -> dict[str, Path]:
     found = {}
     for path in sorted(folder.rglob("*")):
         if path.is_file():
             name = path.relative_to(folder).as_posix()
-            found[_renamed(name, renames)] = path
+            found[_apply_renames(name, renames)] = path
     return found

@@ -19,7 +19,7 @@ _UNVISITED = PROJECT / "goldens" / "unvisited.toml"
 
 def visited_routes() -> list[str]:
     """Return the patterns of all routes not excluded in `goldens/unvisited.toml`."""
-    return _not_left_out("routes", [pattern for pattern, _ in routes()])
+    return _list_included("routes", [pattern for pattern, _ in routes()])
 
 
 @contextmanager
@@ -45,17 +45,17 @@ def check_templates(used: Collection[str]) -> None:
     Raises:
         RuntimeError: A template was neither rendered nor excluded, or both.
     """
-    expected = _not_left_out("templates", sorted(_templates()))
+    expected = _list_included("templates", sorted(_list_templates()))
     if missing := sorted(set(expected) - set(used)):
         raise RuntimeError(
             f"templates without a page: {missing}; add a visit to scripts/goldens/visits.py, or list them in"
             f" {_UNVISITED}"
         )
-    if covered := sorted((set(_templates()) - set(expected)) & set(used)):
+    if covered := sorted((set(_list_templates()) - set(expected)) & set(used)):
         raise RuntimeError(f"{_UNVISITED}: remove these templates, which are rendered: {covered}")
 
 
-def _templates() -> Iterator[str]:
+def _list_templates() -> Iterator[str]:
     from django.template import engines
     from django.template.backends.base import BaseEngine
 
@@ -67,7 +67,7 @@ def _templates() -> Iterator[str]:
                 yield from (path.relative_to(folder).as_posix() for path in found)
 
 
-def _not_left_out(kind: str, names: Collection[str]) -> list[str]:
+def _list_included(kind: str, names: Collection[str]) -> list[str]:
     """Return the names that match no excluding pattern of their kind."""
     with _UNVISITED.open("rb") as file:
         patterns: dict[str, str] = tomllib.load(file)[kind]

@@ -39,8 +39,8 @@ def fix_clock() -> Clock:
     vars(time)["time"] = lambda: clock.now.timestamp()
     vars(time)["time_ns"] = lambda: int(clock.now.timestamp()) * 10**9
     vars(socket)["gethostname"] = lambda: "host"
-    vars(socket)["getaddrinfo"] = _no_host
-    vars(os)["urandom"] = vars(random)["_urandom"] = _random_bytes
+    vars(socket)["getaddrinfo"] = _resolve_local
+    vars(os)["urandom"] = vars(random)["_urandom"] = _draw_bytes
     from django.utils import timezone
 
     vars(timezone)["now"] = lambda: clock.now
@@ -48,7 +48,7 @@ def fix_clock() -> Clock:
     return clock
 
 
-def _no_host(host: Any, *arguments: Any, **options: Any) -> Any:
+def _resolve_local(host: Any, *arguments: Any, **options: Any) -> Any:
     """Resolve only the local host, so that recordings do not depend on a network."""
     if host in ("127.0.0.1", "localhost"):
         return _getaddrinfo("127.0.0.1", *arguments, **options)
@@ -63,7 +63,7 @@ def reseed(name: str) -> None:
     random.seed(name)
 
 
-def _random_bytes(size: int, /) -> Any:
+def _draw_bytes(size: int, /) -> Any:
     # One stream per size, so that ids (16 bytes) do not depend on the number of row versions (8 bytes) drawn
     # before, which varies with the duration of scoring.
     if size not in _streams:

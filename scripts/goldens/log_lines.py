@@ -22,7 +22,7 @@ class LogLines(logging.Handler):
         from django.conf import settings
 
         about: dict[str, Any] = settings.LOGGING
-        self.forms = {name: _made(one) for name, one in about["formatters"].items()}
+        self.forms = {name: _make_formatter(one) for name, one in about["formatters"].items()}
         self.lines: dict[str, dict[str, str]] = {}
 
     def listen(self) -> None:
@@ -45,6 +45,6 @@ class LogLines(logging.Handler):
             self.lines[key] = {name: form.format(record) for name, form in self.forms.items()}
 
 
-def _made(about: dict[str, str]) -> Any:
+def _make_formatter(about: dict[str, str]) -> Any:
     module, _, name = about["()"].rpartition(".")
     return getattr(import_module(module), name)()

@@ -13,7 +13,7 @@ from pathlib import Path
 __all__ = ["missing", "running"]
 
 
-def _programs() -> Path | None:
+def _find_programs() -> Path | None:
     """Return the folder of PostgreSQL's programs, which Debian omits from PATH."""
     found = shutil.which("initdb")
     if found:
@@ -24,13 +24,13 @@ def _programs() -> Path | None:
 
 def missing() -> str:
     """Return the reason why PostgreSQL can't run here, or ""."""
-    return "" if _programs() else "PostgreSQL is not installed; on Debian: apt-get install postgresql"
+    return "" if _find_programs() else "PostgreSQL is not installed; on Debian: apt-get install postgresql"
 
 
 @contextmanager
 def running() -> Iterator[str]:
     """Run a server on a socket in a temporary folder, and provide its database URL."""
-    programs = _programs()
+    programs = _find_programs()
     if programs is None:
         raise RuntimeError(missing())
     # PostgreSQL refuses to run as root.

@@ -58,7 +58,7 @@ class Person:
 
     def __init__(self, name: str, token: str = "") -> None:
         self.name, self.token = name, token
-        self.client = _browser()
+        self.client = _make_browser()
 
     @property
     def headers(self) -> dict[str, str]:
@@ -67,7 +67,7 @@ class Person:
 
     def sign_in(self, password: str = PASSWORD) -> None:
         """Sign in through the form, with a new browser."""
-        self.client = _browser()
+        self.client = _make_browser()
         self.post("/accounts/login/", login=self.name, password=password)
 
     def confirm_password(self, password: str = PASSWORD) -> None:
@@ -80,11 +80,11 @@ class Person:
         Raises:
             RuntimeError: The form was rejected.
         """
-        return _checked(path, self.client.post(path, form), 200, 302)
+        return _check_response(path, self.client.post(path, form), 200, 302)
 
     def see(self, path: str) -> str:
         """Return the content of a page."""
-        answer = _checked(path, self.client.get(path), 200)
+        answer = _check_response(path, self.client.get(path), 200)
         return str(answer.content.decode())
 
     def ask(self, method: str, path: str, content: Any = None, /, **form: Any) -> Any:
@@ -95,17 +95,17 @@ class Person:
         else:
             body = "" if content is None else json.dumps(content)
             answer = self.client.generic(method, path, body, "application/json", headers=self.headers)
-        _checked(f"{method} {path}", answer, 200, 201, 202, 204)
+        _check_response(f"{method} {path}", answer, 200, 201, 202, 204)
         return json.loads(answer.content) if answer.content else None
 
 
-def _browser() -> Any:
+def _make_browser() -> Any:
     from django.test import Client
 
     return Client(raise_request_exception=False)
 
 
-def _checked(asked: str, answer: Any, *statuses: int) -> Any:
+def _check_response(asked: str, answer: Any, *statuses: int) -> Any:
     if answer.status_code not in statuses:
         text = b"".join(answer) if answer.streaming else answer.content
         shown = re.sub(r"(\s*\n)+", "\n", text.decode(errors="replace"))[:5000]

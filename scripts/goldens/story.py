@@ -163,24 +163,24 @@ def tell() -> Story:
     story.log = LogLines()
     story.log.listen()
     for chapter in (
-        _meet,
+        _create_users,
         _change_accounts,
-        _challenge,
-        _take_part,
+        _import_challenge,
+        _join_teams,
         _submit,
         _moderate,
-        _fail,
-        _close,
+        _trigger_failures,
+        _finish_phase,
         _annotate,
-        _freeze,
-        _be_at_work,
+        _freeze_campaigns,
+        _open_campaigns,
     ):
         chapter(story)
     story.collect_mail()
     return story
 
 
-def _meet(story: Story) -> None:
+def _create_users(story: Story) -> None:
     """Create the users."""
     for name, scope in USERS.items():
         story.step(f"meet {name}")
@@ -200,7 +200,7 @@ def _change_accounts(story: Story) -> None:
     change_account(story.people["dan"], story.clock.now)
 
 
-def _challenge(story: Story) -> None:
+def _import_challenge(story: Story) -> None:
     """Import the challenge."""
     story.step("challenge")
     path = Path(succeed("server", "example", "small", str(story.scratch / "small")).strip())
@@ -210,7 +210,7 @@ def _challenge(story: Story) -> None:
     succeed("server", "organizer", "small", "olga")
 
 
-def _take_part(story: Story) -> None:
+def _join_teams(story: Story) -> None:
     """Let teams join the challenge."""
     for name, team in (("ann", "Team A"), ("bob", ""), ("eve", ""), ("fay", ""), ("gus", "")):
         story.step(f"join {name}")
@@ -233,7 +233,7 @@ def _submit(story: Story) -> None:
         ("ann", "browsed", "eta", 2),
     )
     for name, phase, method, wrong in plans:
-        _send(story, name, phase, method, wrong)
+        _submit_captions(story, name, phase, method, wrong)
     story.work()
     for name, _, method, _ in plans:
         if method == "beta":
@@ -241,10 +241,10 @@ def _submit(story: Story) -> None:
         story.step(f"stand {method}")
         story.people[name].ask("PATCH", f"submissions/{story.submissions[method]}", {"stands": True})
     story.work()
-    _send(story, "ann", "open", "waiting", 1)
+    _submit_captions(story, "ann", "open", "waiting", 1)
 
 
-def _send(story: Story, name: str, phase: str, method: str, wrong: int) -> None:
+def _submit_captions(story: Story, name: str, phase: str, method: str, wrong: int) -> None:
     story.step(f"submit {method}")
     # The first `wrong` images get the caption of the next image.
     captions = {image: _CAPTIONS[image % 6 + 1 if image <= wrong else image] for image in _CAPTIONS}
@@ -320,18 +320,18 @@ def _annotate(story: Story) -> None:
 def _answer_all(slug: str, worker: Person) -> None:
     texts = worker.ask("GET", f"annotate/{slug}")["texts"]["number"]
     worker.ask("POST", f"annotate/{slug}/agree", {"texts": texts})
-    for item in _given(slug, worker):
+    for item in _request_items(slug, worker):
         sent = {"answer": answer_to(item["kind"], item["shown"]), "key": item["lease"]}
         worker.ask("POST", f"annotate/{slug}/items/{item['lease']}/answer", sent)
 
 
-def _given(slug: str, worker: Person) -> Iterator[dict[str, Any]]:
+def _request_items(slug: str, worker: Person) -> Iterator[dict[str, Any]]:
     """Yield the items of at most two batches."""
     for _ in range(2):
         yield from worker.ask("POST", f"annotate/{slug}/next")["items"]
 
 
-def _freeze(story: Story) -> None:
+def _freeze_campaigns(story: Story) -> None:
     """Close the finished campaigns and freeze a release of each."""
     for slug in FINISHED:
         story.step(f"freeze {slug}")
@@ -339,7 +339,7 @@ def _freeze(story: Story) -> None:
         succeed("server", "annotate", "freeze", slug, RELEASE)
 
 
-def _be_at_work(story: Story) -> None:
+def _open_campaigns(story: Story) -> None:
     """Let an annotator open all campaigns in a browser, and sign in all others."""
     story.step("be at work")
     annotator = story.people["annotator"] = Person("annotator")
@@ -358,13 +358,13 @@ def _be_at_work(story: Story) -> None:
     add_second_factor(story.people["bob"], story.clock.now)
 
 
-def _fail(story: Story) -> None:
+def _trigger_failures(story: Story) -> None:
     """Trigger failures in scoring, mail and a page, which the server reports."""
     from django.test import override_settings
 
-    before = set(_stored(story))
-    _send(story, "bob", "open", "broken", 1)
-    (stored,) = set(_stored(story)) - before
+    before = set(_list_stored_files(story))
+    _submit_captions(story, "bob", "open", "broken", 1)
+    (stored,) = set(_list_stored_files(story)) - before
     stored.write_text("[")
     with override_settings(MAX_ATTEMPTS=1, RETRY_SECONDS=0):
         story.work()
@@ -381,11 +381,11 @@ def _fail(story: Story) -> None:
         Person("visitor").client.get("/")
 
 
-def _stored(story: Story) -> list[Path]:
+def _list_stored_files(story: Story) -> list[Path]:
     return sorted((story.scratch / "data" / "files").rglob("*.json"))
 
 
-def _close(story: Story) -> None:
+def _finish_phase(story: Story) -> None:
     """Make the results of the first phase final, and export the challenge."""
     story.clock.now = story.clock.now.replace(day=31, hour=12)
     # Sends the mails about phases that close soon.
@@ -396,4 +396,4 @@ def _close(story: Story) -> None:
     story.step("export")
     story.people["olga"].ask("POST", "challenges/small/organize/export")
     story.work()
-    _send(story, "bob", "open", "queued", 1)
+    _submit_captions(story, "bob", "open", "queued", 1)

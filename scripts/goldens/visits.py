@@ -90,7 +90,7 @@ def _hidden_leaderboard(story: Story) -> Any:
 @_visit
 def _send_references(story: Story) -> Any:
     name = "references_c1.json"
-    file = _file(name, (story.scratch / "small" / name).read_bytes())
+    file = _make_file(name, (story.scratch / "small" / name).read_bytes())
     return _post(story.people["olga"], "/small/organize/references/val/c2/", file=file)
 
 
@@ -109,8 +109,8 @@ def _new_campaign(story: Story) -> Any:
         "challenge": "small",
         "title": "New",
         "slug": "new",
-        "items": _file("items.jsonl", (folder / "items.jsonl").read_bytes()),
-        "pictures": _file("pictures.zip", pictures.getvalue()),
+        "items": _make_file("items.jsonl", (folder / "items.jsonl").read_bytes()),
+        "pictures": _make_file("pictures.zip", pictures.getvalue()),
     }
     return _post(story.people["olga"], address, **values | changes)
 
@@ -178,7 +178,7 @@ def _post(person: Person, path: str, **form: Any) -> Any:
     return person.client.post(path, form, follow=True)
 
 
-def _file(name: str, data: bytes) -> io.BytesIO:
+def _make_file(name: str, data: bytes) -> io.BytesIO:
     file = io.BytesIO(data)
     file.name = name
     return file

@@ -21,7 +21,7 @@ __all__ = ["back_up_postgresql", "back_up_sqlite"]
 
 _ALIAS = "copy"
 # Lines of a dump that are random, or newer than the oldest PostgreSQL version that Django supports.
-_LEFT_OUT = ("SET transaction_timeout", "\\restrict", "\\unrestrict")
+_OMITTED_LINES = ("SET transaction_timeout", "\\restrict", "\\unrestrict")
 
 
 def back_up_sqlite(data: Path, archive: Path) -> None:
@@ -59,7 +59,7 @@ def _copy_rows(address: str) -> None:
     names = {"NAME": parts["dbname"], "USER": parts["user"], "HOST": parts["host"]}
     settings = {"default": {}, _ALIAS: {"ENGINE": "django.db.backends.postgresql", **names}}
     connections.databases[_ALIAS] = connections.configure_settings(settings)[_ALIAS]
-    models = list(_models())
+    models = list(_list_models())
     with transaction.atomic(using=_ALIAS), connections[_ALIAS].cursor() as cursor:
         # Removes the rows that `migrate` created with different keys.
         cursor.execute("TRUNCATE auth_permission, django_content_type CASCADE")
@@ -71,7 +71,7 @@ def _copy_rows(address: str) -> None:
     connections[_ALIAS].close()
 
 
-def _models() -> Iterator[type[Any]]:
+def _list_models() -> Iterator[type[Any]]:
     from django.apps import apps
 
     return (model for model in apps.get_models(include_auto_created=True) if model._meta.managed)
@@ -82,7 +82,7 @@ def _dump(address: str) -> bytes:
     command = [str(found), "--no-owner", "--no-privileges", address]
     done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603 - our own
     lines = done.stdout.splitlines(keepends=True)
-    return "".join(line for line in lines if not line.startswith(_LEFT_OUT)).encode()
+    return "".join(line for line in lines if not line.startswith(_OMITTED_LINES)).encode()
 
 
 def _pack(database: dict[str, bytes], data: Path, archive: Path) -> None:

@@ -49,14 +49,14 @@ def add_rows(story: Story) -> None:
     for chapter in (
         _add_challenge,
         _leave_teams,
-        _refuse,
-        _judge,
-        _choose,
-        _review,
-        _set_aside,
-        _exclude,
-        _come_from_panel,
-        _wait,
+        _send_invalid_upload,
+        _create_judged_campaign,
+        _create_adaptive_campaign,
+        _review_answers,
+        _draft_and_report,
+        _block_annotators,
+        _enter_from_panel,
+        _add_pending_rows,
         _mask_paths,
     ):
         chapter(story)
@@ -96,7 +96,12 @@ def _leave_teams(story: Story) -> None:
         )
         person = Person(name, succeed("server", "token", name, "program", "--scope", "submit").strip())
         person.ask("POST", "challenges/small/team", {"name": f"team-{name}"})
-        person.ask("POST", "challenges/small/phases/open/submissions", file=_captions("A dog."), method=name)
+        person.ask(
+            "POST",
+            "challenges/small/phases/open/submissions",
+            file=_make_captions_file("A dog."),
+            method=name,
+        )
         story.work()
         if name == "former":
             person.ask("DELETE", "challenges/small/team")
@@ -104,14 +109,14 @@ def _leave_teams(story: Story) -> None:
             User.objects.get(username=name).delete()
 
 
-def _captions(caption: str) -> io.BytesIO:
+def _make_captions_file(caption: str) -> io.BytesIO:
     entries = [{"image_id": image, "caption": caption} for image in range(1, 7)]
     file = io.BytesIO(json.dumps(entries).encode())
     file.name = "captions_val_mine_results.json"
     return file
 
 
-def _refuse(story: Story) -> None:
+def _send_invalid_upload(story: Story) -> None:
     """Send an upload that the server rejects."""
     story.step("refuse")
     file = io.BytesIO(b"[")
@@ -124,22 +129,30 @@ def _refuse(story: Story) -> None:
         raise RuntimeError(f"the upload was not rejected: status {answer.status_code}")
 
 
-def _judge(story: Story) -> None:
+def _create_judged_campaign(story: Story) -> None:
     """Create a campaign with training, checks and repeats; answer as two annotators."""
     known = {"expected": {"choice": "first"}}
     items = [
-        {"key": f"training-{number}", **_texts(number), **known, "training": True, "explanation": "Look."}
+        {
+            "key": f"training-{number}",
+            **_make_texts(number),
+            **known,
+            "training": True,
+            "explanation": "Look.",
+        }
         for number in range(4)
     ]
-    items += [{"key": f"check-{number}", **_texts(number), **known} for number in range(4)]
-    items += [{"key": f"item-{number}", "group": f"{number // 2}", **_texts(number)} for number in range(4)]
+    items += [{"key": f"check-{number}", **_make_texts(number), **known} for number in range(4)]
+    items += [
+        {"key": f"item-{number}", "group": f"{number // 2}", **_make_texts(number)} for number in range(4)
+    ]
     for item in items:
         item["reference"] = "A dog plays outside."
-    for worker in _workers(story, _JUDGED, "triplet", items, number=2):
-        _work(_JUDGED, worker, batches=4)
+    for worker in _create_campaign(story, _JUDGED, "triplet", items, number=2):
+        _answer_batches(_JUDGED, worker, batches=4)
 
 
-def _choose(story: Story) -> None:
+def _create_adaptive_campaign(story: Story) -> None:
     """Create a campaign with adaptive pair selection, and answer as two annotators."""
     pairs = [(0, 1), (1, 2), (2, 0)]
     items = [
@@ -149,20 +162,22 @@ def _choose(story: Story) -> None:
             "image_id": f"{image}",
             "first_by": _SYSTEMS[first],
             "second_by": _SYSTEMS[second],
-            **_texts(image),
+            **_make_texts(image),
         }
         for image in range(4)
         for first, second in pairs
     ]
-    for worker in _workers(story, _CHOSEN, "pairwise", items, number=2):
-        _work(_CHOSEN, worker, batches=2)
+    for worker in _create_campaign(story, _CHOSEN, "pairwise", items, number=2):
+        _answer_batches(_CHOSEN, worker, batches=2)
 
 
-def _texts(number: int) -> dict[str, Any]:
+def _make_texts(number: int) -> dict[str, Any]:
     return {"first": f"A dog runs in field {number}.", "second": _OTHER}
 
 
-def _workers(story: Story, slug: str, kind: str, items: list[dict[str, Any]], *, number: int) -> list[Person]:
+def _create_campaign(
+    story: Story, slug: str, kind: str, items: list[dict[str, Any]], *, number: int
+) -> list[Person]:
     """Create and open a campaign; return annotators that have agreed to its texts."""
     story.step(f"campaign {slug}")
     folder = story.scratch / slug
@@ -195,7 +210,7 @@ def _agree(slug: str, worker: Person) -> Person:
     return worker
 
 
-def _work(slug: str, worker: Person, *, batches: int) -> None:
+def _answer_batches(slug: str, worker: Person, *, batches: int) -> None:
     """Answer the items of some batches, and continue after the training."""
     for _ in range(batches):
         batch = worker.ask("POST", f"annotate/{slug}/next")
@@ -206,7 +221,7 @@ def _work(slug: str, worker: Person, *, batches: int) -> None:
             worker.ask("POST", f"annotate/{slug}/training")
 
 
-def _review(story: Story) -> None:
+def _review_answers(story: Story) -> None:
     """Accept one answer, reject another, and import known captions."""
     story.step("review")
     olga = story.people["olga"]
@@ -219,7 +234,7 @@ def _review(story: Story) -> None:
     succeed("server", "annotate", "known", "reviewed", str(path), "--any-image")
 
 
-def _set_aside(story: Story) -> None:
+def _draft_and_report(story: Story) -> None:
     """Save a draft of an answer and report an item."""
     story.step("set aside")
     annotator, place = story.people["annotator"], "annotate/write-campaign"
@@ -230,7 +245,7 @@ def _set_aside(story: Story) -> None:
     )
 
 
-def _exclude(story: Story) -> None:
+def _block_annotators(story: Story) -> None:
     """Block two annotators and lift one of the blocks."""
     story.step("exclude")
     olga, place = story.people["olga"], "campaigns/pairwise-campaign/workers"
@@ -240,7 +255,7 @@ def _exclude(story: Story) -> None:
     olga.ask("POST", f"{place}/{other['pseudonym']}/lift", {"reason": "A mistake"})
 
 
-def _come_from_panel(story: Story) -> None:
+def _enter_from_panel(story: Story) -> None:
     """Let two annotators enter from a panel; one finishes, the other withdraws."""
     story.step("panel")
     path = story.scratch / "panel.toml"
@@ -250,12 +265,12 @@ def _come_from_panel(story: Story) -> None:
         parameters = {"PROLIFIC_PID": name, "STUDY_ID": "study", "SESSION_ID": f"session-{name}"}
         made = Person(name).ask("POST", f"annotate/{_PANEL}/enter", {"parameters": parameters})
         worker = _agree(_PANEL, Person(name, made["token"]))
-        _work(_PANEL, worker, batches=1)
+        _answer_batches(_PANEL, worker, batches=1)
         if name == "panel-2":
             worker.ask("POST", f"annotate/{_PANEL}/withdraw")
 
 
-def _wait(story: Story) -> None:
+def _add_pending_rows(story: Story) -> None:
     """Add pending rows: for a worker, a user and an e-mail confirmation."""
     from django.contrib.auth.models import User
 

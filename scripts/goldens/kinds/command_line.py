@@ -23,12 +23,12 @@ def _write(folder: Path) -> None:
     os.environ[f"{ENVIRONMENT}CACHE"] = "/nonexistent"
     module, _, name = APP.partition(":")
     app: click.Command = getattr(import_module(module), name)
-    for words in _commands(app, ()):
-        shown = [_shown(words, option) for option in ("--help", "--unknown-option")]
-        if not _starts_something(app, words):
-            shown.append(_shown(words))
+    for words in _list_commands(app, ()):
+        shown = [_run_command(words, option) for option in ("--help", "--unknown-option")]
+        if not _works_without_arguments(app, words):
+            shown.append(_run_command(words))
         (folder / f"{'-'.join(('capeval', *words))}.txt").write_text("\n".join(shown))
-    (folder / "version.txt").write_text(_shown((), "--version"))
+    (folder / "version.txt").write_text(_run_command((), "--version"))
     (folder / "invalid-files.txt").write_text("\n".join(_show_invalid_files()))
 
 
@@ -56,17 +56,17 @@ def _run_process(words: tuple[str, ...], folder: Path) -> Done:
     return Done(code=done.returncode, out=done.stdout, err=done.stderr)
 
 
-def _commands(command: click.Command, words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+def _list_commands(command: click.Command, words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     yield words
     if isinstance(command, click.Group):
         context = click.Context(command)
         for name in command.list_commands(context):
             found = command.get_command(context, name)
             if found is not None:
-                yield from _commands(found, (*words, name))
+                yield from _list_commands(found, (*words, name))
 
 
-def _starts_something(app: click.Command, words: tuple[str, ...]) -> bool:
+def _works_without_arguments(app: click.Command, words: tuple[str, ...]) -> bool:
     """Return whether a command works without arguments, and so must not run here."""
     found = app
     for word in words:
@@ -77,7 +77,7 @@ def _starts_something(app: click.Command, words: tuple[str, ...]) -> bool:
     return not (required or isinstance(found, click.Group))
 
 
-def _shown(words: tuple[str, ...], *options: str) -> str:
+def _run_command(words: tuple[str, ...], *options: str) -> str:
     return _format((*words, *options), run(*words, *options))
 
 

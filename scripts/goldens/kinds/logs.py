@@ -19,7 +19,9 @@ from scripts.goldens.registry import Golden, register
 def _write(folder: Path) -> None:
     found = story.tell().log
     lines = [
-        f"{form}: {_masked(text)}\n" for line in found.lines.values() for form, text in sorted(line.items())
+        f"{form}: {_mask_line(text)}\n"
+        for line in found.lines.values()
+        for form, text in sorted(line.items())
     ]
     (folder / "lines.txt").write_text("".join(lines))
     loggers = [
@@ -28,10 +30,10 @@ def _write(folder: Path) -> None:
     written = {key.partition(" ")[0] for key in found.lines}
     silent = sorted(name for name in loggers if name.startswith(f"{PACKAGE}.") and name not in written)
     (folder / "silent.txt").write_text("".join(f"{name}\n" for name in silent))
-    (folder / "messages.txt").write_text("".join(f"{line}\n" for line in sorted(_messages())))
+    (folder / "messages.txt").write_text("".join(f"{line}\n" for line in sorted(_list_messages())))
 
 
-def _messages() -> Iterator[str]:
+def _list_messages() -> Iterator[str]:
     """Yield logger, method and message of each logging call in the server's source.
 
     The story does not trigger all of them.
@@ -49,7 +51,7 @@ def _messages() -> Iterator[str]:
                     yield f"{name} {method}: {ast.unparse(message)}"
 
 
-def _masked(text: str) -> str:
+def _mask_line(text: str) -> str:
     if text.startswith("{"):
         found = json.loads(text)
         for name in {"time", "milliseconds"} & set(found):

@@ -16,19 +16,21 @@ def _write(folder: Path) -> None:
     bodies: dict[str, list[str]] = defaultdict(list)
     for mail in story.tell().mails:
         name = re.sub(r"\W+", "-", mail.subject.lower()).strip("-")
-        body = mask(_body(mail))
+        body = mask(_format_body(mail))
         if body not in bodies[name]:
             bodies[name].append(body)
             number = len(bodies[name])
-            (folder / f"{name}{f'-{number}' if number > 1 else ''}.txt").write_text(mask(_head(mail)) + body)
+            (folder / f"{name}{f'-{number}' if number > 1 else ''}.txt").write_text(
+                mask(_format_head(mail)) + body
+            )
 
 
-def _head(mail: Any) -> str:
+def _format_head(mail: Any) -> str:
     about = {"From": mail.from_email, "To": ", ".join(mail.to), "Subject": mail.subject, **mail.extra_headers}
     return "".join(f"{name}: {value}\n" for name, value in about.items())
 
 
-def _body(mail: Any) -> str:
+def _format_body(mail: Any) -> str:
     others = [f"--- {kind}\n{content}\n" for content, kind in getattr(mail, "alternatives", [])]
     return f"\n{mail.body.strip()}\n{''.join(others)}"
 

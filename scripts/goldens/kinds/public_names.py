@@ -13,11 +13,11 @@ from scripts.goldens.registry import Golden, register
 
 def _write(folder: Path) -> None:
     for name, module in MODULES.items():
-        lines = [_line(import_module(module), each) for each in import_module(module).__all__]
+        lines = [_format_name(import_module(module), each) for each in import_module(module).__all__]
         (folder / f"{name}.txt").write_text("".join(f"{line}\n" for line in sorted(lines)))
 
 
-def _line(module: ModuleType, name: str) -> str:
+def _format_name(module: ModuleType, name: str) -> str:
     found = getattr(module, name)
     if not callable(found):
         return name
@@ -25,10 +25,10 @@ def _line(module: ModuleType, name: str) -> str:
         parameters = inspect.signature(found).parameters.values()
     except (TypeError, ValueError):
         return name
-    return f"{name}({', '.join(map(_parameter, parameters))})"
+    return f"{name}({', '.join(map(_format_parameter, parameters))})"
 
 
-def _parameter(parameter: inspect.Parameter) -> str:
+def _format_parameter(parameter: inspect.Parameter) -> str:
     """Return the name of a parameter with its marks.
 
     Annotation and default are omitted, because their texts depend on the module and the Python version.

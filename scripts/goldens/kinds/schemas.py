@@ -43,9 +43,9 @@ _POSTGRESQL_OBJECTS = """
 def _write_sqlite(folder: Path) -> None:
     query = "SELECT tbl_name, type, sql FROM sqlite_master WHERE sql IS NOT NULL"
     tables: dict[str, list[str]] = defaultdict(list)
-    for table, kind, statement in _migrated(query):
+    for table, kind, statement in _migrate_and_query(query):
         lines = split_table(statement) if kind == "table" else [statement]
-        tables[table] += [_plain(line) for line in lines]
+        tables[table] += [_normalize(line) for line in lines]
     _save(folder, tables)
 
 
@@ -67,16 +67,16 @@ def split_table(statement: str) -> Iterator[str]:
 def _write_postgresql(folder: Path) -> None:
     with postgres.running() as address:
         tables: dict[str, list[str]] = defaultdict(list)
-        rows = _migrated(_POSTGRESQL_COLUMNS, _POSTGRESQL_OBJECTS, database=address)
+        rows = _migrate_and_query(_POSTGRESQL_COLUMNS, _POSTGRESQL_OBJECTS, database=address)
         for table, *words in rows:
             if len(words) > 1:
                 kind, name, definition = words
                 words = [kind, _MASK if _is_automatic(name, table) else name, definition]
-            tables[table].append(_plain(" ".join(words)))
+            tables[table].append(_normalize(" ".join(words)))
         _save(folder, tables)
 
 
-def _migrated(*queries: str, **settings: str) -> list[tuple[str, ...]]:
+def _migrate_and_query(*queries: str, **settings: str) -> list[tuple[str, ...]]:
     """Migrate an empty database and return the rows of queries."""
     with tempfile.TemporaryDirectory(prefix="capeval-goldens-") as data:
         server.set_up(Path(data), **settings)
@@ -99,7 +99,7 @@ def _is_automatic(name: str, table: str) -> bool:
     )
 
 
-def _plain(text: str) -> str:
+def _normalize(text: str) -> str:
     """Return a definition on one line, with automatic names masked."""
     return _AUTOMATIC_NAME.sub(_MASK, " ".join(text.split()))
 

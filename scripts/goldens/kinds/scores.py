@@ -20,7 +20,7 @@ _IMAGES, _IMAGES_OF_SPICE = 40_504, 1_000
 _DECIMALS = 9
 
 
-def _metrics(*, model: bool) -> list[str]:
+def _list_metrics(*, model: bool) -> list[str]:
     """Return the names of metrics that need the SPICE model, or of all others."""
     import capeval.metrics
 
@@ -28,11 +28,11 @@ def _metrics(*, model: bool) -> list[str]:
 
 
 def _write_core(folder: Path) -> None:
-    _write(folder / "core.txt", _metrics(model=False), _IMAGES)
+    _write(folder / "core.txt", _list_metrics(model=False), _IMAGES)
 
 
 def _write_spice(folder: Path) -> None:
-    _write(folder / "spice.txt", _metrics(model=True), _IMAGES_OF_SPICE)
+    _write(folder / "spice.txt", _list_metrics(model=True), _IMAGES_OF_SPICE)
 
 
 def _write_tokens(folder: Path) -> None:
@@ -67,11 +67,11 @@ def _write(path: Path, metrics: list[str], images: int) -> None:
     scored = {image: people[image] for image in chosen}, {image: machine[image] for image in chosen}
     # Separate groups, since BLEU includes BLEU-1 to BLEU-4 and a report contains each score once.
     groups = ([name for name in metrics if name != "BLEU"], [name for name in metrics if name == "BLEU"])
-    lines = [line for group in groups if group for line in _lines(capeval.evaluate(*scored, group))]
+    lines = [line for group in groups if group for line in _format_lines(capeval.evaluate(*scored, group))]
     path.write_text("".join(lines))
 
 
-def _lines(report: Any) -> Iterator[str]:
+def _format_lines(report: Any) -> Iterator[str]:
     """Yield signatures, and corpus value and per-image digest of each score."""
     for signature in report.signatures.values():
         yield f"{str(signature).rpartition('|')[0]}\n"
@@ -81,7 +81,7 @@ def _lines(report: Any) -> Iterator[str]:
         yield f"{name} {value:.{_DECIMALS}f} images:{sha256(scores.tobytes()).hexdigest()[:32]}\n"
 
 
-def _missing(resource: str) -> str:
+def _explain_missing(resource: str) -> str:
     """Return the reason why a resource can't be used here, or ""."""
     for found in json.loads(succeed("resources", "--format", "json")):
         if found["name"].startswith(resource):
@@ -96,7 +96,7 @@ register(
         about="scores of all metrics but SPICE",
         write=_write_core,
         process="scores",
-        missing=partial(_missing, "METEOR"),
+        missing=partial(_explain_missing, "METEOR"),
     )
 )
 register(
@@ -105,6 +105,6 @@ register(
         about="scores of SPICE",
         write=_write_spice,
         process="scores",
-        missing=partial(_missing, "SPICE"),
+        missing=partial(_explain_missing, "SPICE"),
     )
 )
