@@ -66,11 +66,11 @@ def test_every_number_has_a_source() -> None:
 def test_what_systems_score_on_coco(label: str, key: str) -> None:
     five, forty = systems("cap_c5.json", key), systems("cap_c40.json", key)
     middle = len(five) // 2
-    cells = [float(cell) for cell in row("../guides/numbers.md", label)]
+    cells = [float(cell) for cell in row("../how-to/read-scores.md", label)]
     assert cells[:3] == [five[0], five[middle], five[-1]]
     assert cells[3] == COCO_HUMAN.values.get(label, cells[3])
-    text = " ".join((STUDIES / "../guides/numbers.md").read_text(encoding="utf-8").split())
-    assert f"the {len(five)} systems" in text
+    text = " ".join((STUDIES / "../how-to/read-scores.md").read_text(encoding="utf-8").split())
+    assert f"The {len(five)} systems" in text
     for given in re.findall(rf"{label}\b[^\d.|]* (\d.\d+) instead of (\d.\d+)", text):
         assert [float(score) for score in given] == [forty[middle], five[middle]]
 

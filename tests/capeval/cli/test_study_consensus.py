@@ -227,7 +227,7 @@ def test_answers_make_winners(tmp_path: Path) -> None:
         ),
         ("triplet,choice\n", "every triplet must have an answer .got none for triplets 0, 1, 2."),
         ("triplet,choice\n3,left\n", "line 2: 'triplet' must be the number of a triplet .* .got '3'"),
-        ("triplet,choice\n0,both\n", "line 2 must say left or right .got 'both'"),
+        ("triplet,choice\n0,both\n", "line 2: the choice must be left or right .got 'both'"),
         ("triplet\n0\n", "must contain the column 'choice'"),
     ):
         votes.write_text(text)
