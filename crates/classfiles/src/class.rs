@@ -258,14 +258,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_may_be_no_valid_unicode() {
+    fn text_may_be_invalid_unicode() {
         assert_eq!(utf16(&[0x41, 0xC0, 0x80, 0xED, 0xA0, 0x80]).unwrap(), [0x41, 0, 0xD800]);
         assert!(utf16(&[0xE0, 0x41, 0x80]).is_err());
         assert!(utf16(&[0xFF]).is_err());
     }
 
     #[test]
-    fn what_is_no_class_is_an_error() {
+    fn invalid_class_files_are_errors() {
         assert!(matches!(Class::parse(b"PK\x03\x04"), Err(Error::Format { .. })));
         assert!(matches!(Class::parse(b"\xCA\xFE\xBA\xBE\0\0\0\x34\0\x05"), Err(Error::Cut { .. })));
     }

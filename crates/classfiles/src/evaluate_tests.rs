@@ -104,7 +104,7 @@ fn lists_are_made_of_arrays() {
 }
 
 #[test]
-fn strings_are_put_together_in_own_methods() {
+fn strings_are_built_in_own_methods() {
     let mut class = Assembler::default();
     let (one, two) = (class.text("a|"), class.text("b"));
     let [builder_high, builder_low] = class.class("java/lang/StringBuilder");
@@ -135,7 +135,7 @@ fn counters_run() {
 }
 
 #[test]
-fn unknown_calls_are_kept_with_their_arguments() {
+fn unknown_calls_are_recorded_with_their_arguments() {
     let mut class = Assembler::default();
     let text = class.text("NP < NN");
     let [compile_high, compile_low] = class.member("Tree", "compile", "(Ljava/lang/String;)LTree;");
@@ -160,7 +160,7 @@ fn problem(code: &[u8]) -> String {
 }
 
 #[test]
-fn what_is_not_known_is_told() {
+fn unsupported_code_is_reported() {
     assert_eq!(problem(&[0x57, RETURN]), "A.<clinit> at byte 3: the result of B.size is dropped");
     assert_eq!(
         problem(&[0x9A, 0, 3, RETURN]),

@@ -271,7 +271,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sets_of_letters_are_spelled_out() {
+    fn letter_sets_are_expanded() {
         assert_eq!(spelled_out("de[tv]our"), ["detour", "devour"]);
         assert_eq!(spelled_out("contour"), ["contour"]);
     }

@@ -80,7 +80,7 @@ fn expected_relation(relation: &Value) -> Value {
 
 #[test]
 #[ignore = "needs the reference's jars and its dumps"]
-fn rules_equal_what_reflection_gives() -> Outcome {
+fn rules_equal_java_reflection() -> Outcome {
     let reference = reference()?;
     let expected: Value = serde_json::from_reader(File::open(variable("CAPEVAL_SPICE_RULES")?)?)?;
     let found: Value = serde_json::from_slice(&reference.rules.to_bytes()?)?;
@@ -145,7 +145,7 @@ fn compare_rewriting(rules: &Rules, classes: &Value) {
 }
 
 #[test]
-fn changed_jars_are_refused() {
+fn changed_jars_are_rejected() {
     let jars = Jars { corenlp: b"PK".to_vec(), scene_graph_parser: Vec::new(), spice: Vec::new() };
     let message = Reference::read(jars).unwrap_err().to_string();
     assert!(message.starts_with("stanford-corenlp-3.6.0.jar must have the SHA-256 d341d586"), "{message}");

@@ -110,7 +110,7 @@ impl Converter {
         let mut correction =
             Correction { converter: self, tree, labels, words: &scratch.words, sentence, edges: &mut edges };
         correction.move_wh_words(lemma);
-        correction.settle_relatives();
+        correction.resolve_relatives();
         correction.mark_passive_subjects();
         let special = &self.relations.special;
         edges.sort_by_key(|e| {
@@ -323,7 +323,7 @@ impl Correction<'_> {
     }
 
     /// Replaces the temporary relations `prep` and `rel`: "that he fought for", "who you love".
-    fn settle_relatives(&mut self) {
+    fn resolve_relatives(&mut self) {
         let special = self.converter.relations.special;
         if !self.edges.iter().any(|edge| self.has(edge, &[special.prep, special.rel])) {
             return;
@@ -418,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn a_question_word_goes_to_the_verb_it_is_the_object_of() {
+    fn a_question_word_moves_to_the_verb_of_which_it_is_the_object() {
         let question = |verb: &str| {
             let clause = format!("(VP (VBZ {verb}) (S (VP (VB have))))");
             converted(&format!("(ROOT (SBARQ (WHNP (WP what)) (SQ {clause})))"))
@@ -428,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn a_preposition_left_behind_marks_the_word_that_it_belongs_to() {
+    fn a_stranded_preposition_marks_its_object() {
         let tree = "(ROOT (S (VP (VBZ sees) (NP (NP (NN man)) (SBAR (WHNP (WP whom)) (S (VP (VBZ cares) (PP (IN for)))))))))";
         assert_eq!(converted(tree), "root 0 1; dobj 1 2; nmod 4 3; acl 2 4; case 3 5");
         let tree = "(ROOT (S (VP (VBZ cares) (PP (IN for)))))";

@@ -270,7 +270,7 @@ impl Finding<'_> {
         }
         self.kids.clear();
         self.kids.extend(self.tree.children(node));
-        if let Some(head) = self.by_pattern(node).or_else(|| self.beside_auxiliary(node, parent)) {
+        if let Some(head) = self.by_pattern(node).or_else(|| self.complement_of_auxiliary(node, parent)) {
             return Ok(head);
         }
         self.by_table(node)
@@ -315,7 +315,7 @@ impl Finding<'_> {
     }
 
     /// Returns the complement of an auxiliary or of a copula.
-    fn beside_auxiliary(&mut self, node: NodeId, parent: Option<NodeId>) -> Option<NodeId> {
+    fn complement_of_auxiliary(&mut self, node: NodeId, parent: Option<NodeId>) -> Option<NodeId> {
         let named = &self.finder.label;
         let tests = &self.finder.tests;
         let category = self.category(node);
@@ -596,7 +596,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn punctuation_is_a_head_only_where_there_is_nothing_else() {
+    fn punctuation_is_a_head_only_without_other_children() {
         assert_eq!(head("(PP (FW a) (JJ b) (. .))", "PP"), "JJ b");
         assert_eq!(head("(VP (, ,) (JJ b) (. .))", "VP"), "JJ b");
         assert_eq!(head("(PP (, ,) (. .))", "PP"), ". .");
@@ -623,7 +623,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn there_beside_a_copula_keeps_it_the_head_but_patterns_do_not_see_that() {
+    fn existential_there_keeps_a_copula_the_head_except_for_patterns() {
         let tree = "(S (NP (EX there)) (VP (VBZ is) (NP (NN x))))";
         assert_eq!(heads(tree, "VP"), ["VBZ is", "NP x"]);
     }
@@ -636,7 +636,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_category_without_rule_is_told() {
+    fn a_category_without_rule_is_an_error() {
         let mut tests = LabelTests::default();
         let head_tests = HeadTests::new(&small_rules(), &mut tests).unwrap();
         let mut labels = Labels::new(std::sync::Arc::new(tests));

@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn categories_are_tested_apart() {
+    fn categories_are_tested_separately() {
         let mut tests = LabelTests::default();
         let label = tests.described("NP", false).unwrap();
         let category = tests.described("NP", true).unwrap();
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_expression_is_told() {
+    fn an_invalid_expression_is_an_error() {
         assert!(LabelTests::default().described("/^(a/", false).unwrap_err().contains("^(a"));
     }
 }

@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_are_interned_once_and_forgotten_together() {
+    fn labels_are_interned_once_and_removed_together() {
         let mut labels = Labels::new(Arc::new(LabelTests::default()));
         let np = labels.intern("NP");
         labels.keep();

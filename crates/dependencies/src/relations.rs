@@ -304,7 +304,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn rules_that_make_no_sense_are_told() {
+    fn inconsistent_rules_are_errors() {
         let refused = |change: fn(&mut Vec<RelationRule>)| {
             let mut rules = small_rules();
             change(&mut rules);

@@ -473,7 +473,7 @@ mod tests {
     }
 
     #[test]
-    fn brackets_are_read_and_written() {
+    fn bracketed_trees_round_trip() {
         let mut labels = labels();
         let text = "(ROOT (S (NP (DT a) (NN dog)) (VP (VBZ runs))))";
         let tree = Tree::read(text, &mut labels).unwrap();
@@ -500,7 +500,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_brackets_are_told() {
+    fn invalid_brackets_are_errors() {
         for (text, at) in [("", 0), ("(S (NP a)", 9), ("(S a) b", 6), ("( (S a))", 1), ("a", 0)] {
             let error = Tree::read(text, &mut labels()).unwrap_err();
             assert!(matches!(error, TreeError::Brackets { at: found, .. } if found == at), "{text}: {error}");

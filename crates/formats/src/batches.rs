@@ -53,7 +53,7 @@ pub fn read_batches(
         let message = "the table must have at least one caption (got none)";
         return Err(ReadError::of_file(ReadErrorKind::NoCaptions, message));
     }
-    Ok(captions.grouped(reader.interner.into_ids()))
+    Ok(captions.group(reader.interner.into_ids()))
 }
 
 /// Reads one value of a column. `None` stands for a null.
@@ -74,11 +74,14 @@ impl Reader<'_> {
         captions: &mut FlatCaptions<'a>,
     ) -> Result<(), ReadError> {
         let columns = self.columns;
-        let ids = ids(column(batch, &columns.image)?).ok_or_else(|| changed(&columns.image))?;
-        let texts = Texts::of(column(batch, &columns.caption)?).ok_or_else(|| changed(&columns.caption))?;
+        let ids = ids(column(batch, &columns.image)?).ok_or_else(|| missing_column(&columns.image))?;
+        let texts =
+            Texts::of(column(batch, &columns.caption)?).ok_or_else(|| missing_column(&columns.caption))?;
         let splits = match &columns.split {
             None => None,
-            Some((name, wanted)) => Some((text(column(batch, name)?).ok_or_else(|| changed(name))?, wanted)),
+            Some((name, wanted)) => {
+                Some((text(column(batch, name)?).ok_or_else(|| missing_column(name))?, wanted))
+            }
         };
         for row in 0..batch.num_rows() {
             if let Some((split, wanted)) = &splits
@@ -88,7 +91,7 @@ impl Reader<'_> {
             }
             let slot = self.slot(ids(row), first + row)?;
             self.add(&texts, row, first + row, captions)?;
-            captions.give_to(slot);
+            captions.assign_to(slot);
         }
         Ok(())
     }
@@ -105,7 +108,7 @@ impl Reader<'_> {
             Some(Id::Image(id)) => id,
         };
         // All ids of a column have the same type, so they are never mixed.
-        let (slot, is_new) = self.interner.slot(id).ok_or_else(|| changed(field))?;
+        let (slot, is_new) = self.interner.slot(id).ok_or_else(|| missing_column(field))?;
         if is_new {
             self.rows.push(row);
         } else if self.columns.is_single {
@@ -213,14 +216,14 @@ fn text(array: &dyn Array) -> Option<Get<'_, &str>> {
             let texts = array.as_string_view();
             Box::new(move |row| texts.is_valid(row).then(|| texts.value(row)))
         }
-        DataType::Dictionary(..) => decoded(array, text)?,
+        DataType::Dictionary(..) => decode_dictionary(array, text)?,
         DataType::Null => Box::new(|_| None),
         _ => return None,
     })
 }
 
 /// Returns a reader of dictionary-encoded values, if `read` accepts their type.
-fn decoded<'a, T: 'a>(
+fn decode_dictionary<'a, T: 'a>(
     array: &'a dyn Array,
     read: impl Fn(&'a dyn Array) -> Option<Get<'a, T>>,
 ) -> Option<Get<'a, T>> {
@@ -252,7 +255,7 @@ fn ids(array: &dyn Array) -> Option<Get<'_, Id<'_>>> {
                 |id: u64| i64::try_from(id).map_or(Id::TooLarge(id), |id| Id::Image(ImageId::Integer(id)));
             Box::new(move |row| ids.is_valid(row).then(|| id(ids.value(row))))
         }
-        DataType::Dictionary(..) => decoded(array, ids)?,
+        DataType::Dictionary(..) => decode_dictionary(array, ids)?,
         _ => {
             let text = text(array)?;
             Box::new(move |row| text(row).map(|id| Id::Image(ImageId::String(id))))
@@ -273,7 +276,7 @@ where
 ///
 /// The memory was written by another program, so it may be invalid.
 fn column<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a dyn Array, ReadError> {
-    let array = batch.column_by_name(name).ok_or_else(|| changed(name))?;
+    let array = batch.column_by_name(name).ok_or_else(|| missing_column(name))?;
     array.to_data().validate_full().map_err(|error| {
         let message = format!("column {name} is damaged ({error})");
         ReadError::of_file(ReadErrorKind::WrongType, message)
@@ -281,7 +284,7 @@ fn column<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a dyn Array, ReadE
     Ok(array.as_ref())
 }
 
-fn changed(name: &str) -> ReadError {
+fn missing_column(name: &str) -> ReadError {
     let message = format!("column {name} must be in every batch with the same type (got a batch without it)");
     ReadError::of_file(ReadErrorKind::WrongType, message)
 }

@@ -100,9 +100,9 @@ impl Captions {
             for caption in group.as_ref() {
                 flat.push(caption.as_ref());
             }
-            flat.give_to(index);
+            flat.assign_to(index);
         }
-        Ok(flat.grouped(ids))
+        Ok(flat.group(ids))
     }
 
     /// Returns the number of images.
@@ -192,14 +192,14 @@ impl Captions {
         if let Some(&index) = indices.iter().find(|&&index| index >= images) {
             return Err(CaptionsError::OutOfRange { index, images });
         }
-        let ids = self.ids.picked(indices);
+        let ids = self.ids.select(indices);
         all_different(&ids)?;
         let mut flat = FlatCaptions::default();
         for (image, &index) in indices.iter().enumerate() {
             self.captions_of(index).for_each(|text| flat.push(text));
-            flat.give_to(image);
+            flat.assign_to(image);
         }
-        Ok(flat.grouped(ids))
+        Ok(flat.group(ids))
     }
 
     /// Converts the ids to integers if [`ImageIds::to_integers`] can.
@@ -233,7 +233,7 @@ enum Text<'a> {
 }
 
 impl<'a> FlatCaptions<'a> {
-    /// Appends a caption. [`FlatCaptions::give_to`] sets its image later.
+    /// Appends a caption. [`FlatCaptions::assign_to`] sets its image later.
     pub(crate) fn push(&mut self, caption: &'a str) {
         self.texts.push(Text::Borrowed(caption));
     }
@@ -246,14 +246,14 @@ impl<'a> FlatCaptions<'a> {
     }
 
     /// Assigns the captions since the last call to an image, and returns their number.
-    pub(crate) fn give_to(&mut self, slot: usize) -> usize {
+    pub(crate) fn assign_to(&mut self, slot: usize) -> usize {
         let orphans = self.texts.len() - self.slots.len();
         self.slots.resize(self.texts.len(), slot);
         orphans
     }
 
     /// Removes the captions that have no image yet.
-    pub(crate) fn forget_orphans(&mut self) {
+    pub(crate) fn remove_unassigned(&mut self) {
         self.texts.truncate(self.slots.len());
     }
 
@@ -270,7 +270,7 @@ impl<'a> FlatCaptions<'a> {
     }
 
     /// Groups the captions by image. Every slot must be less than the number of `ids`.
-    pub(crate) fn grouped(self, ids: ImageIds) -> Captions {
+    pub(crate) fn group(self, ids: ImageIds) -> Captions {
         let image_offsets = offsets_of(&self.slots, ids.len());
         let length = (0..self.texts.len()).map(|at| self.text(at).len()).sum();
         let mut text = String::with_capacity(length);

@@ -73,7 +73,7 @@ impl ImageIds {
     }
 
     /// Returns the ids at `indices`, which must be in range.
-    pub(crate) fn picked(&self, indices: &[usize]) -> ImageIds {
+    pub(crate) fn select(&self, indices: &[usize]) -> ImageIds {
         match self {
             ImageIds::Integers(ids) => ImageIds::Integers(indices.iter().map(|&index| ids[index]).collect()),
             ImageIds::Strings(ids) => {

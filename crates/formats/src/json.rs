@@ -95,7 +95,7 @@ impl<'de> Reader<'de> {
         let Some(number) = self.numbers.and_then(|numbers| numbers.number(value)) else {
             return Ok(());
         };
-        let message = format!("{} must be {expected} (got {number})", self.place_in_words());
+        let message = format!("{} must be {expected} (got {number})", self.describe_place());
         Err(self.fail(ReadErrorKind::NotANumber, message))
     }
 
@@ -107,17 +107,17 @@ impl<'de> Reader<'de> {
             return None;
         }
         Some(Place {
-            entry: self.written(entry),
-            field: Some(self.written(field)).filter(|field| !field.is_empty()),
+            entry: self.format_path(entry),
+            field: Some(self.format_path(field)).filter(|field| !field.is_empty()),
         })
     }
 
     /// Returns the place as it begins a message.
-    pub(crate) fn place_in_words(&self) -> String {
+    pub(crate) fn describe_place(&self) -> String {
         self.place().map_or_else(|| "the file".to_owned(), |place| place.to_string())
     }
 
-    pub(crate) fn written(&self, path: &[Segment]) -> String {
+    pub(crate) fn format_path(&self, path: &[Segment]) -> String {
         let mut text = String::new();
         for segment in path {
             match *segment {
@@ -128,7 +128,7 @@ impl<'de> Reader<'de> {
                     if !text.is_empty() {
                         text.push('.');
                     }
-                    text += &shown_key(&self.keys[key]);
+                    text += &format_key(&self.keys[key]);
                 }
             }
         }
@@ -137,7 +137,7 @@ impl<'de> Reader<'de> {
 }
 
 /// Formats a key for a path. Keys that are not plain names are quoted.
-fn shown_key(key: &str) -> String {
+fn format_key(key: &str) -> String {
     let is_name = !key.is_empty()
         && key.len() <= 40
         && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
@@ -273,7 +273,7 @@ where
     let mut many = KeyTable::default();
     while let Some(key) = object.next_key_seed(Key)? {
         if many.holds(&reader.keys[first..], &key) {
-            let place = reader.place_in_words();
+            let place = reader.describe_place();
             let message = format!("{place} has the key {} twice", quoted(&key));
             return Err(reader.fail(ReadErrorKind::DuplicateKey, message));
         }

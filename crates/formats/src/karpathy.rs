@@ -4,7 +4,7 @@ use serde::de::{Error, MapAccess, SeqAccess};
 
 use crate::ids::{IMAGE_ID, ImageId};
 use crate::json::{Read, Reader, Segment, Shape, Skip, each_element, each_field};
-use crate::shapes::{Caption, Id, give_to, missing, repeated};
+use crate::shapes::{Caption, Id, assign_to, missing, repeated};
 
 /// Keys that can contain an image id.
 const IDS: [&str; 3] = ["cocoid", "filename", "imgid"];
@@ -98,15 +98,15 @@ impl<'de> Shape<'de> for Image<'_, '_> {
         }
         reader.keys.truncate(first_key);
         if dataset.wants(&split) {
-            return give_sentences_to(reader, &id, dataset.id);
+            return assign_sentences(reader, &id, dataset.id);
         }
-        reader.captions.forget_orphans();
+        reader.captions.remove_unassigned();
         Ok(())
     }
 }
 
 /// Assigns the captions just read to an image that must be new.
-fn give_sentences_to<'de, E: Error>(reader: &mut Reader<'de>, id: &OwnedImageId, key: &str) -> Result<(), E> {
+fn assign_sentences<'de, E: Error>(reader: &mut Reader<'de>, id: &OwnedImageId, key: &str) -> Result<(), E> {
     let id = match id {
         OwnedImageId::Integer(id) => ImageId::Integer(*id),
         OwnedImageId::String(id) => ImageId::String(id),
@@ -117,13 +117,13 @@ fn give_sentences_to<'de, E: Error>(reader: &mut Reader<'de>, id: &OwnedImageId,
     let slot = reader.slot;
     if slot < reader.entries.len() {
         let images = reader.path[0];
-        let first = reader.written(&[images, reader.entries[slot]]);
+        let first = reader.format_path(&[images, reader.entries[slot]]);
         return Err(repeated(reader, id, &first));
     }
     reader.path.pop();
     reader.keys.pop();
     reader.entries.extend(reader.path.last());
-    give_to(reader, slot)
+    assign_to(reader, slot)
 }
 
 /// An image id that outlives the JSON value it was read from.

@@ -138,7 +138,7 @@ pub fn read_karpathy(
         let mut dataset = Dataset::new(id, splits);
         Source::whole(file).read(&mut reader, Images(&mut dataset))?;
         let ids = reader.interner.into_ids();
-        Ok((reader.captions.grouped(ids), dataset.splits))
+        Ok((reader.captions.group(ids), dataset.splits))
     })
 }
 
@@ -257,7 +257,7 @@ fn finished(reader: Reader<'_>) -> Result<Captions, ReadError> {
         let message = "the file must have at least one caption (got none)";
         return Err(ReadError::of_file(ReadErrorKind::NoCaptions, message));
     }
-    Ok(reader.captions.grouped(ids))
+    Ok(reader.captions.group(ids))
 }
 
 /// Sorts the images in the order of `images`, after checking that both have the same images.
@@ -270,10 +270,10 @@ fn in_listed_order(mut reader: Reader<'_>) -> Result<Captions, ReadError> {
     if reader.listed.is_sorted() {
         return finished(reader);
     }
-    let ids = reader.interner.ids().picked(&reader.listed);
+    let ids = reader.interner.ids().select(&reader.listed);
     let rank: Vec<usize> = reader.rank.iter().flatten().copied().collect();
     reader.captions.rename(&rank);
-    Ok(reader.captions.grouped(ids))
+    Ok(reader.captions.group(ids))
 }
 
 fn refuse_unknown_images(reader: &Reader<'_>) -> Result<(), ReadError> {

@@ -37,12 +37,12 @@ impl Id {
             let (place, first) = reader.first_id.clone().unwrap_or_default();
             let message = format!(
                 "image ids must be all integers or all strings ({place} is {first}, {} is {id})",
-                reader.place_in_words()
+                reader.describe_place()
             );
             return Err(reader.fail(ReadErrorKind::MixedIds, message));
         };
         if reader.first_id.is_none() {
-            reader.first_id = Some((reader.place_in_words(), id.to_string()));
+            reader.first_id = Some((reader.describe_place(), id.to_string()));
         }
         reader.slot = slot;
         match self {
@@ -52,7 +52,7 @@ impl Id {
                 Ok(())
             }
             Id::Result => {
-                let first = reader.written(&[reader.entries[slot]]);
+                let first = reader.format_path(&[reader.entries[slot]]);
                 Err(repeated(reader, id, &first))
             }
             Id::Listed => list_image(reader, id),
@@ -75,7 +75,7 @@ fn list_image<E: Error>(reader: &mut Reader<'_>, id: ImageId<'_>) -> Result<(), 
 }
 
 pub(crate) fn repeated<E: Error>(reader: &mut Reader<'_>, id: ImageId<'_>, first: &str) -> E {
-    let place = reader.place_in_words();
+    let place = reader.describe_place();
     let message = format!("duplicate image id {id} in {place} (first seen in {first})");
     reader.fail(ReadErrorKind::DuplicateImage, message)
 }
@@ -215,50 +215,50 @@ impl<'de> Shape<'de> for Entry {
         }
         reader.keys.truncate(first_key);
         match self {
-            Entry::Result => give_one_to(reader, slot),
-            Entry::Annotation | Entry::References => give_to(reader, slot),
+            Entry::Result => assign_one_to(reader, slot),
+            Entry::Annotation | Entry::References => assign_to(reader, slot),
         }
     }
 }
 
 /// Assigns the captions just read to an image. There must be at least one.
-pub(crate) fn give_to<E: Error>(reader: &mut Reader<'_>, slot: usize) -> Result<(), E> {
-    if reader.captions.give_to(slot) > 0 {
+pub(crate) fn assign_to<E: Error>(reader: &mut Reader<'_>, slot: usize) -> Result<(), E> {
+    if reader.captions.assign_to(slot) > 0 {
         return Ok(());
     }
-    let place = reader.place_in_words();
+    let place = reader.describe_place();
     let message = format!("{place} must have at least one caption (got an empty list)");
     Err(reader.fail(ReadErrorKind::NoReferences, message))
 }
 
 /// Assigns the caption just read to an image. There must be exactly one.
-fn give_one_to<E: Error>(reader: &mut Reader<'_>, slot: usize) -> Result<(), E> {
-    let count = reader.captions.give_to(slot);
+fn assign_one_to<E: Error>(reader: &mut Reader<'_>, slot: usize) -> Result<(), E> {
+    let count = reader.captions.assign_to(slot);
     if count == 1 {
         return Ok(());
     }
-    let place = reader.place_in_words();
+    let place = reader.describe_place();
     let message = format!("{place} must have one caption (got a list of {count})");
     Err(reader.fail(ReadErrorKind::SeveralCaptions, message))
 }
 
 fn two_of<E: Error>(reader: &mut Reader<'_>, first: &str, second: &str) -> E {
     reader.path.pop();
-    let place = reader.place_in_words();
+    let place = reader.describe_place();
     let message = format!("{place} must have one of {first:?} and {second:?} (got both)");
     reader.fail(ReadErrorKind::DuplicateKey, message)
 }
 
 /// Returns the error of an object without `field`, whose keys start at `first_key`.
 pub(crate) fn missing<E: Error>(reader: &mut Reader<'_>, first_key: usize, field: &str) -> E {
-    let place = reader.place_in_words();
-    let found = keys_in_words(reader, first_key);
+    let place = reader.describe_place();
+    let found = describe_keys(reader, first_key);
     let message = format!("{place} must have the key {field:?} (got {found})");
     reader.fail(ReadErrorKind::MissingField, message)
 }
 
 /// Describes the first few keys from `first_key` on.
-fn keys_in_words(reader: &Reader<'_>, first_key: usize) -> String {
+fn describe_keys(reader: &Reader<'_>, first_key: usize) -> String {
     const SHOWN: usize = 5;
     let keys = &reader.keys[first_key..];
     if keys.is_empty() {
@@ -369,7 +369,7 @@ impl<'de> Shape<'de> for Mapping {
         each_field(reader, map, &[], |reader, _, map| {
             map.next_value_seed(Read(MappedList, reader))?;
             let slot = slot_of_key(reader)?;
-            give_to(reader, slot)
+            assign_to(reader, slot)
         })
     }
 }
@@ -465,7 +465,7 @@ impl<'de> Shape<'de> for Results {
         each_field(reader, map, &[], |reader, _, map| {
             map.next_value_seed(Read(MappedResult, reader))?;
             let slot = slot_of_key(reader)?;
-            give_one_to(reader, slot)
+            assign_one_to(reader, slot)
         })
     }
 }
@@ -507,5 +507,5 @@ pub(crate) fn top_keys(source: Source<'_>) -> Option<String> {
     let mut reader = Reader::default();
     // The keys before a fault further down are kept.
     let _ = source.read(&mut reader, TopKeys);
-    (!reader.keys.is_empty()).then(|| keys_in_words(&reader, 0))
+    (!reader.keys.is_empty()).then(|| describe_keys(&reader, 0))
 }

@@ -31,7 +31,7 @@ impl<'de> Source<'de> {
         Read(shape, reader)
             .deserialize(&mut parser)
             .and_then(|()| parser.end())
-            .map_err(|error| self.explained(reader, &error))
+            .map_err(|error| self.convert_error(reader, &error))
     }
 
     /// Reads the text as one value of any type. Nothing may follow the value.
@@ -44,10 +44,10 @@ impl<'de> Source<'de> {
         Tree(builder, reader)
             .deserialize(&mut parser)
             .and_then(|value| parser.end().map(|()| value))
-            .map_err(|error| self.explained(reader, &error))
+            .map_err(|error| self.convert_error(reader, &error))
     }
 
-    fn explained(self, reader: &mut Reader<'de>, error: &serde_json::Error) -> ReadError {
+    fn convert_error(self, reader: &mut Reader<'de>, error: &serde_json::Error) -> ReadError {
         let (kind, position, message) = match (reader.fault.take(), error.classify()) {
             (Some(Fault::Other(kind, message)), _) => (kind, None, message),
             (Some(Fault::Wrong { expected, found }), _) => {
@@ -67,7 +67,7 @@ impl<'de> Source<'de> {
         found: &Found,
         error: &serde_json::Error,
     ) -> (ReadErrorKind, String) {
-        let place = reader.place_in_words();
+        let place = reader.describe_place();
         let Found::Words(found) = found else {
             let number = self.number_before(error);
             let found = shown_number(number);
@@ -132,7 +132,7 @@ impl<'de> Source<'de> {
             },
         };
         let position = position_at(self.file, byte);
-        let at = self.position_in_words(reader, position);
+        let at = self.describe_position(reader, position);
         (kind, Some(position), at + &what)
     }
 
@@ -141,7 +141,7 @@ impl<'de> Source<'de> {
         reader: &Reader<'de>,
         error: &serde_json::Error,
     ) -> (ReadErrorKind, Option<Position>, String) {
-        let place = reader.place_in_words();
+        let place = reader.describe_place();
         let number = self.number_before(error);
         let position = position_at(self.file, self.reached(error) - number.len());
         let number = shown_number(number);
@@ -161,7 +161,7 @@ impl<'de> Source<'de> {
     /// Formats a position as `line 3 column 17 (annotations[17].caption)`.
     ///
     /// The line of JSON Lines is not repeated.
-    fn position_in_words(self, reader: &Reader<'de>, position: Position) -> String {
+    fn describe_position(self, reader: &Reader<'de>, position: Position) -> String {
         let place = match reader.place() {
             Some(place) if self.is_line => place.field,
             place => place.map(|place| place.to_string()),

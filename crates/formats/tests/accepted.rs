@@ -28,7 +28,7 @@ fn results(file: &str, expected: &Captions) {
 }
 
 #[test]
-fn images_stand_in_the_order_of_images() {
+fn images_are_in_the_order_of_images() {
     let expected = integers(&[(3, &["b"]), (2, &["a", "c"])]);
     let images = r#""images": [{"file_name": "x", "id": 3}, {"id": 2}]"#;
     let annotations = r#""annotations": [{"image_id": 2, "id": 1, "caption": "a"},
@@ -39,14 +39,14 @@ fn images_stand_in_the_order_of_images() {
 }
 
 #[test]
-fn images_stand_in_order_of_appearance_without_images() {
+fn without_images_the_order_is_of_first_appearance() {
     let file = r#" {"annotations": [{"image_id": 2, "caption": "a"},
         {"image_id": 3, "caption": "b"}, {"image_id": 2, "caption": "c"}], "type": "captions"} "#;
     references(file, &integers(&[(2, &["a", "c"]), (3, &["b"])]));
 }
 
 #[test]
-fn a_list_holds_references_in_four_ways() {
+fn a_list_has_references_in_four_forms() {
     let file = r#"[{"image_id": "x.jpg", "references": ["a", "b"]},
         {"captions": ["c"], "image_id": "y.jpg", "split": "near"},
         {"image_id": "x.jpg", "caption": ["d", ""]}, {"image_id": "y.jpg", "caption": "e"}]"#;
@@ -55,7 +55,7 @@ fn a_list_holds_references_in_four_ways() {
 }
 
 #[test]
-fn a_mapping_holds_references_as_strings_or_objects() {
+fn a_mapping_has_references_as_strings_or_objects() {
     let file = r#"{"391895": ["a", "b"], "7": [{"caption": "c", "id": 4}, "d"]}"#;
     references(file, &integers(&[(391895, &["a", "b"]), (7, &["c", "d"])]));
 }
@@ -120,20 +120,20 @@ fn json_lines_references_may_be_lists() {
 }
 
 #[test]
-fn passed_over_values_may_be_deep_within_the_limit() {
+fn ignored_values_may_be_nested_up_to_the_limit() {
     let file = format!(r#"[{{"image_id": 1, "caption": "a", "x": {}{}}}]"#, "[".repeat(125), "]".repeat(125));
     results(&file, &integers(&[(1, &["a"])]));
 }
 
 #[test]
-fn a_byte_order_mark_is_passed_over() {
+fn a_byte_order_mark_is_skipped() {
     let file = "\u{feff}[{\"image_id\": 1, \"caption\": \"a\"}]";
     results(file, &integers(&[(1, &["a"])]));
     references(file, &integers(&[(1, &["a"])]));
 }
 
 #[test]
-fn numbers_that_only_python_knows_are_passed_over_where_nothing_is_read() {
+fn nan_and_infinity_are_allowed_in_ignored_fields() {
     let file =
         r#"[{"image_id": 1, "p": NaN, "caption": "NaN"}, {"image_id": 2, "caption": "b", "q": [-Infinity]}]"#;
     let expected = integers(&[(1, &["NaN"]), (2, &["b"])]);
@@ -155,7 +155,7 @@ fn a_result_may_be_a_list_of_one_caption() {
 }
 
 #[test]
-fn results_may_stand_in_an_object() {
+fn results_may_be_wrapped_in_an_object() {
     let file = br#"{"scores": [{"image_id": 9}], "results": [{"image_id": 2, "caption": "a"}]}"#;
     assert_eq!(read_results_under(file, "results"), Ok(integers(&[(2, &["a"])])));
 }
@@ -184,7 +184,7 @@ fn datasets_are_read_by_split() {
 }
 
 #[test]
-fn an_outline_is_the_beginning() {
+fn an_outline_describes_the_beginning() {
     let keys = |file: &str| {
         let outline = read_outline(file.as_bytes());
         let keys: Vec<String> = outline.top.fields.iter().map(|(key, _)| key.clone()).collect();

@@ -28,7 +28,7 @@ fn texts(captions: &Captions) -> Vec<Vec<&str>> {
 }
 
 #[test]
-fn rows_of_an_image_need_not_follow_each_other() -> Outcome {
+fn rows_of_an_image_need_not_be_adjacent() -> Outcome {
     let ids = Arc::new(Int64Array::from(vec![7, 5, 7]));
     let first = batch(ids.clone(), Arc::new(StringArray::from(vec!["a", "b", "c"])))?;
     let second = batch(ids, Arc::new(StringArray::from(vec!["d", "e", "f"])))?;
@@ -57,7 +57,7 @@ fn lists_and_dictionaries_keep_their_offsets() -> Outcome {
 }
 
 #[test]
-fn nulls_and_numbers_that_are_too_large_are_named_with_their_row() -> Outcome {
+fn nulls_and_too_large_numbers_are_reported_with_their_row() -> Outcome {
     let good = batch(Arc::new(Int32Array::from(vec![1, 2])), Arc::new(StringArray::from(vec!["a", "b"])))?;
     let bad =
         batch(Arc::new(Int32Array::from(vec![3, 4])), Arc::new(StringArray::from(vec![Some("c"), None])))?;
@@ -72,7 +72,7 @@ fn nulls_and_numbers_that_are_too_large_are_named_with_their_row() -> Outcome {
 }
 
 #[test]
-fn an_image_has_one_row_where_it_must() -> Outcome {
+fn a_repeated_image_is_an_error_if_images_are_single() -> Outcome {
     let ids = Arc::new(Int32Array::from(vec![7, 5, 7]));
     let rows = batch(ids, Arc::new(StringArray::from(vec!["a", "b", "c"])))?;
     let error = read(&[rows.slice(0, 2), rows.slice(2, 1)], &columns(true)).unwrap_err();
@@ -83,7 +83,7 @@ fn an_image_has_one_row_where_it_must() -> Outcome {
 }
 
 #[test]
-fn rows_of_other_splits_are_passed_over() -> Outcome {
+fn rows_of_other_splits_are_skipped() -> Outcome {
     let splits: ArrayRef = Arc::new(StringArray::from(vec![Some("val"), None, Some("test")]));
     let captions: ArrayRef = Arc::new(StringArray::from(vec![Some("a"), None, Some("c")]));
     let ids: ArrayRef = Arc::new(Int32Array::from(vec![1, 2, 3]));

@@ -13,7 +13,7 @@ fn grouped(captions: &Captions) -> Vec<(String, Vec<&str>)> {
 }
 
 #[test]
-fn captions_keep_the_order_they_were_given_in() {
+fn captions_keep_their_order() {
     let captions = sample();
     let expected = [
         (r#""b""#.to_owned(), vec!["b one", ""]),
@@ -30,7 +30,7 @@ fn captions_keep_the_order_they_were_given_in() {
 }
 
 #[test]
-fn select_keeps_the_order_asked_for() {
+fn select_uses_the_order_of_indices() {
     let selected = sample().select(&[2, 0]).unwrap();
     let expected = [(r#""c""#.to_owned(), vec!["c"]), (r#""b""#.to_owned(), vec!["b one", ""])];
     assert_eq!(grouped(&selected), expected);
@@ -39,7 +39,7 @@ fn select_keeps_the_order_asked_for() {
 }
 
 #[test]
-fn select_refuses_what_is_not_a_subset() {
+fn select_rejects_invalid_indices() {
     let error = sample().select(&[0, 3]).unwrap_err();
     assert_eq!(error, CaptionsError::OutOfRange { index: 3, images: 3 });
     assert_eq!(error.to_string(), "an image index must be less than the number of images, 3 (got 3)");
@@ -48,7 +48,7 @@ fn select_refuses_what_is_not_a_subset() {
 }
 
 #[test]
-fn constructors_name_what_is_wrong() {
+fn constructors_report_the_problem() {
     let error = Captions::from_grouped(ImageIds::Integers(vec![1]), &[["a"], ["b"]]).unwrap_err();
     assert_eq!(error.to_string(), "ids and captions must have the same length (got 1 and 2)");
     let ids = ImageIds::Integers(vec![1, 2, 1]);
@@ -61,7 +61,7 @@ fn constructors_name_what_is_wrong() {
 }
 
 #[test]
-fn no_captions_at_all_is_an_empty_container() {
+fn a_container_may_be_empty() {
     let captions = Captions::from_grouped(ImageIds::Strings(vec![]), &[] as &[Vec<&str>]).unwrap();
     assert!(captions.is_empty());
     assert_eq!((captions.caption_count(), captions.iter().count()), (0, 0));

@@ -51,7 +51,7 @@ fn refused(text: &str) -> (ReadErrorKind, String) {
 }
 
 #[test]
-fn what_is_wrong_is_named() {
+fn problems_are_reported() {
     let cases = [
         ("", ReadErrorKind::EmptyFile, "the file is empty; expected JSON"),
         (r#"{"a": [1"#, ReadErrorKind::Truncated, "the file ends inside a[1] (truncated?)"),
@@ -117,7 +117,7 @@ proptest! {
 }
 
 #[test]
-fn numbers_that_only_python_knows_are_floats() {
+fn nan_and_infinity_are_floats() {
     struct Floats;
 
     impl Build for Floats {

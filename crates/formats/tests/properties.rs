@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 type Groups = Vec<(Value, Vec<String>)>;
 
 /// Groups the captions of a file by image in the simplest way.
-fn plainly(entries: &[Value], order: Option<&[Value]>) -> Groups {
+fn group_by_image(entries: &[Value], order: Option<&[Value]>) -> Groups {
     let mut groups: Groups = Vec::new();
     for id in order.unwrap_or_default() {
         groups.push((id.clone(), Vec::new()));
@@ -61,7 +61,7 @@ fn entries() -> impl Strategy<Value = Vec<Value>> {
 }
 
 /// Formats a value as JSON, optionally with non-ASCII characters escaped, as Python does.
-fn written(value: &Value, is_ascii: bool, is_pretty: bool) -> String {
+fn format_json(value: &Value, is_ascii: bool, is_pretty: bool) -> String {
     let text = match is_pretty {
         true => serde_json::to_string_pretty(value).unwrap(),
         false => serde_json::to_string(value).unwrap(),
@@ -86,15 +86,15 @@ fn first_of_each(entries: &[Value]) -> Vec<Value> {
 
 proptest! {
     #[test]
-    fn lists_read_as_they_do_plainly(entries in entries(), is_ascii: bool, is_pretty: bool) {
-        let expected = plainly(&entries, None);
-        let file = written(&json!(entries), is_ascii, is_pretty);
+    fn lists_match_the_simple_reader(entries in entries(), is_ascii: bool, is_pretty: bool) {
+        let expected = group_by_image(&entries, None);
+        let file = format_json(&json!(entries), is_ascii, is_pretty);
         prop_assert_eq!(&groups_of(&read_annotations(file.as_bytes()).unwrap()), &expected);
 
-        let file = written(&json!({"info": null, "annotations": entries}), is_ascii, is_pretty);
+        let file = format_json(&json!({"info": null, "annotations": entries}), is_ascii, is_pretty);
         prop_assert_eq!(&groups_of(&read_annotations(file.as_bytes()).unwrap()), &expected);
 
-        let lines: Vec<_> = entries.iter().map(|entry| written(entry, is_ascii, false)).collect();
+        let lines: Vec<_> = entries.iter().map(|entry| format_json(entry, is_ascii, false)).collect();
         let read = read_json_lines_references(lines.join("\n").as_bytes()).unwrap();
         prop_assert_eq!(&groups_of(&read), &expected);
     }
@@ -105,8 +105,8 @@ proptest! {
         let turn = seed as usize % order.len();
         order.rotate_left(turn);
         let images: Vec<Value> = order.iter().map(|id| json!({"id": id, "height": 3})).collect();
-        let expected = plainly(&entries, Some(&order));
-        let (images, entries) = (written(&json!(images), is_ascii, false), written(&json!(entries), is_ascii, false));
+        let expected = group_by_image(&entries, Some(&order));
+        let (images, entries) = (format_json(&json!(images), is_ascii, false), format_json(&json!(entries), is_ascii, false));
         for file in [
             format!(r#"{{"images": {images}, "annotations": {entries}}}"#),
             format!(r#"{{"annotations": {entries}, "images": {images}}}"#),
@@ -116,16 +116,16 @@ proptest! {
     }
 
     #[test]
-    fn results_read_as_they_do_plainly(entries in entries(), is_ascii: bool, is_pretty: bool) {
+    fn results_match_the_simple_reader(entries in entries(), is_ascii: bool, is_pretty: bool) {
         let once = first_of_each(&entries);
-        let expected = plainly(&once, None);
-        let file = written(&json!(once), is_ascii, is_pretty);
+        let expected = group_by_image(&once, None);
+        let file = format_json(&json!(once), is_ascii, is_pretty);
         prop_assert_eq!(&groups_of(&read_results(file.as_bytes()).unwrap()), &expected);
-        let lines: Vec<_> = once.iter().map(|entry| written(entry, is_ascii, false) + "\n").collect();
+        let lines: Vec<_> = once.iter().map(|entry| format_json(entry, is_ascii, false) + "\n").collect();
         let read = read_json_lines_results(lines.concat().as_bytes()).unwrap();
         prop_assert_eq!(&groups_of(&read), &expected);
 
-        let file = written(&json!(entries), is_ascii, is_pretty);
+        let file = format_json(&json!(entries), is_ascii, is_pretty);
         let kind = read_results(file.as_bytes()).err().map(|error| error.kind);
         let is_repeated = once.len() < entries.len();
         prop_assert_eq!(kind, is_repeated.then_some(ReadErrorKind::DuplicateImage));
@@ -153,7 +153,7 @@ proptest! {
     ) {
         let file = json!({"images": [{"id": 1}], "annotations": entries});
         for value in [file, json!(entries), json!({"1": ["a", {"caption": "b"}], "2": ["c"]}), json!({"1": "a"})] {
-            let mut bytes = written(&value, is_pretty, is_pretty).into_bytes();
+            let mut bytes = format_json(&value, is_pretty, is_pretty).into_bytes();
             for (at, change, byte) in &changes {
                 let at = at.index(bytes.len());
                 match change {
@@ -176,11 +176,11 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(16))]
 
     #[test]
-    fn every_prefix_is_refused(entries in entries(), is_ascii: bool, is_pretty: bool) {
+    fn every_prefix_is_rejected(entries in entries(), is_ascii: bool, is_pretty: bool) {
         let images: Vec<Value> = first_of_each(&entries).iter().map(|entry| json!({"id": entry["image_id"]})).collect();
         let once = first_of_each(&entries);
-        let coco = written(&json!({"images": images, "annotations": entries}), is_ascii, is_pretty);
-        let list = written(&json!(once), is_ascii, is_pretty);
+        let coco = format_json(&json!({"images": images, "annotations": entries}), is_ascii, is_pretty);
+        let list = format_json(&json!(once), is_ascii, is_pretty);
         for end in 1..coco.len() {
             let error = read_annotations(&coco.as_bytes()[..end]).unwrap_err();
             prop_assert_eq!(error.kind, ReadErrorKind::Truncated, "{} {}", end, error);

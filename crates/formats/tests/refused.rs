@@ -122,7 +122,7 @@ fn control_characters_in_strings() {
 }
 
 #[test]
-fn numbers_that_only_python_knows() {
+fn nan_and_infinity() {
     for number in ["NaN", "Infinity", "-Infinity"] {
         let message = format!("entries[0].image_id must be an integer or a string (got {number})");
         refused(&LISTS, entry(number, "\"\""), Kind::NotANumber, &message);
@@ -137,7 +137,7 @@ fn numbers_that_only_python_knows() {
 }
 
 #[test]
-fn numbers_that_only_python_knows_in_the_place_of_keys() {
+fn nan_and_infinity_as_keys() {
     for file in [r#"[{"x": 1, NaN: 2}]"#, "[{NaN: 2}]", r#"{"x": NaNs}"#] {
         let error = read_results(file.as_bytes()).unwrap_err();
         assert!(matches!(error.kind, Kind::NotJson | Kind::NotANumber), "{error}");
@@ -145,7 +145,7 @@ fn numbers_that_only_python_knows_in_the_place_of_keys() {
 }
 
 #[test]
-fn strict_results_are_what_servers_take() {
+fn strict_results_are_limited_to_the_forms_of_servers() {
     for number in ["NaN", "Infinity", "-Infinity"] {
         let file = format!("[{{\"image_id\": 1,\n \"x\": [0, {number}], \"caption\": \"\"}}]");
         assert!(read_results(file.as_bytes()).is_ok());
@@ -316,7 +316,7 @@ fn missing_fields() {
 }
 
 #[test]
-fn keys_that_stand_twice() {
+fn duplicate_keys() {
     let cases = [
         (r#"[{"image_id": 1, "caption": "a", "caption": "a"}]"#, "caption"),
         (r#"[{"image_id": 1, "image\u005fid": 1, "caption": "a"}]"#, "image_id"),
@@ -343,7 +343,7 @@ fn keys_that_stand_twice() {
 }
 
 #[test]
-fn a_key_that_stands_twice_among_many() {
+fn a_duplicate_key_among_many() {
     for first in [0, 15, 16, 17, 63] {
         let keys: Vec<String> = (0..64).map(|key| format!(r#""k{key}": 0"#)).collect();
         let file = format!(r#"[{{{}, "k{first}": 1}}]"#, keys.join(","));
@@ -353,7 +353,7 @@ fn a_key_that_stands_twice_among_many() {
 }
 
 #[test]
-fn images_that_stand_twice() {
+fn duplicate_images() {
     let file =
         r#"[{"image_id": 8, "caption": ""}, {"image_id": 9, "caption": ""}, {"image_id": 9, "caption": ""}]"#;
     let message = "duplicate image id 9 in entries[2].image_id (first seen in entries[1])";
@@ -445,7 +445,7 @@ fn top_levels_of_another_type() {
 }
 
 #[test]
-fn truncated_files_name_the_entry() {
+fn truncated_files_report_the_entry() {
     let whole = r#"{"images": [{"id": 1}], "annotations": [{"image_id": 1, "caption": "é"}]}"#;
     for (end, place) in [
         ("{", "its JSON"),
@@ -468,7 +468,7 @@ fn truncated_files_name_the_entry() {
 }
 
 #[test]
-fn truncated_lines_name_the_line() {
+fn truncated_lines_report_the_line() {
     let file = "{\"image_id\": 1, \"caption\": \"\"}\n{\"image_id\": 2, \"capt\n";
     let message = "the file ends inside line 2 (truncated?)";
     refused(&LINES, file, Kind::Truncated, message);

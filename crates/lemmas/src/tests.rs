@@ -105,7 +105,7 @@ fn particles_stay_with_their_verbs() {
 }
 
 #[test]
-fn damaged_tables_are_told() {
+fn damaged_tables_are_errors() {
     let damaged = |change: &dyn Fn(&mut Tables)| {
         let mut tables = example();
         change(&mut tables);
@@ -128,13 +128,13 @@ fn damaged_tables_are_told() {
 }
 
 #[test]
-fn a_lexer_that_turns_in_a_circle_stops() {
+fn a_cyclic_lexer_terminates() {
     let circle = tables(&[(WORDS, "a", rule(Action::Enter { state: WORDS }))]);
     assert_eq!(Lemmatizer::new(circle).unwrap().lemma("a", "NN"), "");
 }
 
 #[test]
-fn tables_are_read_as_they_were_written() {
+fn tables_round_trip() {
     let tables = example();
     let sections = Sections::new(&tables).unwrap();
     let file = TableFile::open(write(KIND, &sections.contents()), KIND).unwrap();

@@ -58,7 +58,7 @@ fn meteor_1_5() -> Options {
 }
 
 /// Options of the COCO Captions paper, equations 11 to 15.
-fn of_paper() -> Options {
+fn paper_options() -> Options {
     let order = [Stage::Exact, Stage::Synonym, Stage::Stem, Stage::Paraphrase];
     Options {
         language: Language::English,
@@ -84,7 +84,7 @@ fn prepared<R: AsRef<[S]>, S: AsRef<str>>(
 }
 
 /// Returns the segments of one candidate per image.
-fn scored<R: AsRef<[S]>, S: AsRef<str>>(
+fn score_candidates<R: AsRef<[S]>, S: AsRef<str>>(
     images: &[R],
     candidates: &[&str],
 ) -> Result<Vec<Segment>, MeteorError> {
@@ -103,7 +103,7 @@ fn matched(candidate: &str, reference: &str) -> Vec<(usize, usize, usize, usize,
 }
 
 fn score_one(candidate: &str, references: &[&str]) -> Segment {
-    scored(&[references], &[candidate]).unwrap()[0]
+    score_candidates(&[references], &[candidate]).unwrap()[0]
 }
 
 #[test]
@@ -147,8 +147,8 @@ fn score_follows_the_formula() {
 }
 
 #[test]
-fn the_papers_form_counts_words_alike_and_penalizes_every_chunk() {
-    let (tables, paper) = (small(), of_paper());
+fn the_formula_of_the_paper_weights_words_equally_and_penalizes_every_chunk() {
+    let (tables, paper) = (small(), paper_options());
     let parts = align(&tables, &paper, "a dogs barks", "a dog sleeps").unwrap().parts;
     let expected = 2.0 / 3.0 * (1.0 - 0.6 * 0.5_f64.powf(0.2));
     assert!((parts.score - expected).abs() < 1e-15, "{parts:?}");
@@ -158,7 +158,7 @@ fn the_papers_form_counts_words_alike_and_penalizes_every_chunk() {
 }
 
 #[test]
-fn nothing_matched_scores_zero() {
+fn no_matches_score_zero() {
     for (candidate, reference) in [("", ""), ("", "a dog"), ("a dog", ""), ("cat", "dog"), (" ", "\t")] {
         assert_eq!(score_one(candidate, &[reference]).score, 0.0, "{candidate:?} {reference:?}");
     }
@@ -171,7 +171,7 @@ fn the_first_of_equal_references_counts() {
 }
 
 #[test]
-fn bars_split_references_and_vanish_from_candidates() {
+fn bars_split_references_and_are_removed_from_candidates() {
     assert_eq!(score_one("a d|||og", &["a cat ||| a dog", "a dog barks"]).score, 1.0);
     assert_eq!(score_one("a d|||og", &["a cat ||| a dog", "a dog barks"]).reference, 0);
 }
@@ -183,7 +183,7 @@ fn words_with_equal_hashes_match_exactly() {
 }
 
 #[test]
-fn normalization_is_that_of_meteor() {
+fn normalization_matches_meteor() {
     // Printed by edu.cmu.meteor.util.Normalizer of meteor-1.5.jar, then lower-cased. "Nos." and "art." would
     // need prefixes that the small table lacks.
     let cases = [
@@ -236,7 +236,7 @@ fn a_table_is_compiled_the_same_from_compressed_paraphrases() {
 }
 
 #[test]
-fn synonyms_stand_alone() {
+fn synonyms_can_be_compiled_alone() {
     let bytes = compile_synonyms(&mut SYNSETS.as_bytes(), &mut EXCEPTIONS.as_bytes()).unwrap();
     let synonyms = Synonyms::open(bytes.clone()).unwrap();
     let synsets = |word: &str| synonyms.synsets(word).unwrap();
@@ -250,7 +250,7 @@ fn synonyms_stand_alone() {
 }
 
 #[test]
-fn wrong_sources_are_named() {
+fn invalid_sources_are_reported() {
     let good = [SYNSETS, EXCEPTIONS, FUNCTION_WORDS, PREFIXES, PARAPHRASES];
     let cases = [
         (0, "bike\none\n", "english.synsets, line 2: expected synset numbers, found \"one\""),
@@ -285,7 +285,7 @@ fn wrong_sources_are_named() {
 }
 
 #[test]
-fn a_damaged_table_is_named() {
+fn a_damaged_table_is_reported() {
     let mut bytes = file();
     bytes[BODY + 3] ^= 1;
     let tables = Tables::open(bytes).unwrap();
@@ -298,7 +298,7 @@ fn a_damaged_table_is_named() {
 }
 
 #[test]
-fn wrong_input_is_named() {
+fn invalid_input_is_reported() {
     let none: [&str; 0] = [];
     let error = |options: &Options, references: &[&[&str]]| {
         prepared(options, references).map(|_| ()).unwrap_err().to_string()
@@ -345,7 +345,7 @@ fn odd_caption() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn captions_mapped_by_number_read_as_their_text(
+    fn captions_mapped_by_number_equal_their_text(
         texts in prop::collection::vec(odd_caption(), 1..6),
         preparation in prop::sample::select(vec![
             Preparation::None, Preparation::Lowercase, Preparation::Normalize,
@@ -406,10 +406,10 @@ proptest! {
     }
 
     #[test]
-    fn batches_score_as_single_captions_do(cases in prop::collection::vec((caption(0..12), caption(0..12)), 1..30)) {
+    fn batches_score_like_single_captions(cases in prop::collection::vec((caption(0..12), caption(0..12)), 1..30)) {
         let references: Vec<[&str; 1]> = cases.iter().map(|(_, reference)| [reference.as_str()]).collect();
         let candidates: Vec<&str> = cases.iter().map(|(candidate, _)| candidate.as_str()).collect();
-        let segments = scored(&references, &candidates).unwrap();
+        let segments = score_candidates(&references, &candidates).unwrap();
         for (segment, (candidate, reference)) in segments.iter().zip(&cases) {
             prop_assert_eq!(*segment, score_one(candidate, &[reference]));
         }
@@ -438,15 +438,15 @@ proptest! {
         let checksum = checksum.finalize();
         bytes[48..52].copy_from_slice(&checksum.to_le_bytes());
         if let Ok(tables) = Tables::open(bytes) {
-            let scored = align(&tables, &meteor_1_5(), &candidate, &reference);
-            if let Ok(alignment) = scored {
+            let score_candidates = align(&tables, &meteor_1_5(), &candidate, &reference);
+            if let Ok(alignment) = score_candidates {
                 prop_assert!(alignment.parts.score >= 0.0);
             }
         }
     }
 
     #[test]
-    fn cut_tables_are_refused(length in any::<prop::sample::Index>()) {
+    fn truncated_tables_are_rejected(length in any::<prop::sample::Index>()) {
         let bytes = file();
         let length = length.index(bytes.len());
         prop_assert!(Tables::open(&bytes[..length]).is_err());
@@ -454,13 +454,13 @@ proptest! {
 }
 
 #[test]
-fn too_many_matches_are_refused() {
+fn too_many_matches_are_an_error() {
     let (many, few) = (["dog"; 3000].join(" "), ["dog"; 300].join(" "));
     let images = [vec!["dog"], vec!["cat", many.as_str()], vec!["a man rides a bike"]];
-    let error = scored(&images, &["dog", many.as_str(), "a man"]).unwrap_err();
+    let error = score_candidates(&images, &["dog", many.as_str(), "a man"]).unwrap_err();
     assert_eq!(error, MeteorError::TooManyMatches { candidate: 1, reference: 1 });
     assert!(error.to_string().starts_with("candidate 1, reference 1 of its image: "));
-    assert_eq!(scored(&images, &["dog", few.as_str(), "a man"]).unwrap()[1].reference, 1);
+    assert_eq!(score_candidates(&images, &["dog", few.as_str(), "a man"]).unwrap()[1].reference, 1);
 }
 
 #[test]

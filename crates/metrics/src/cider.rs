@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn own_frequencies_given_or_counted_are_the_same() {
+    fn given_and_counted_frequencies_are_the_same() {
         let captions = ["a dog runs", "a dog runs far", "a cat sits", "the cat sat on a cat"];
         let references = Arc::new(References::new(&captions, vec![0, 2, 3, 4], Tokenization::None));
         let candidates =

@@ -45,7 +45,7 @@ pub(crate) fn count(
     let text = references.tokens().all_words();
     let (words, begins, mut places) = places_of_words(references, least);
     each(1, Counted::Words(&words));
-    let mut parts = Part { begins, places: &mut places }.shared_out();
+    let mut parts = Part { begins, places: &mut places }.split();
     let mut longer: Vec<Level> = Vec::new();
     let mut numbers: Vec<AtomicU32> = Vec::new();
     let searches = Mutex::default();
@@ -55,7 +55,7 @@ pub(crate) fn count(
             2 => lengthen(&mut parts, least, &searches, |start| text[start]),
             _ => lengthen(&mut parts, least, &searches, |start| numbers[start].load(Ordering::Relaxed)),
         };
-        parts = parts.into_iter().flat_map(Part::shared_out).collect();
+        parts = parts.into_iter().flat_map(Part::split).collect();
         write_numbers(&parts, text.len(), &mut numbers);
         let level = level_of(below, &found);
         each(order, Counted::Longer(&level, &numbers));
@@ -159,7 +159,7 @@ impl Part<'_> {
     /// Splits into parts of about equal work.
     ///
     /// The positions of one n-gram stay together, but longer n-grams may be split later.
-    fn shared_out(self) -> Vec<Self> {
+    fn split(self) -> Vec<Self> {
         let Self { begins, places } = self;
         let (mut parts, mut rest, mut first) = (Vec::new(), places, 0);
         while first + 1 < begins.len() {

@@ -302,7 +302,7 @@ mod tests {
     use capeval_tokens::Tokenization;
 
     /// Counts the images with each n-gram in the simplest way.
-    fn plainly(images: &[Vec<&str>], order: usize) -> BTreeMap<Vec<String>, u32> {
+    fn count_naively(images: &[Vec<&str>], order: usize) -> BTreeMap<Vec<String>, u32> {
         let mut counts = BTreeMap::new();
         for references in images {
             let words_of =
@@ -368,14 +368,14 @@ mod tests {
                 |words: Vec<u32>| words.iter().map(|&w| counted.vocabulary().word(w).to_owned()).collect();
             let ngrams: BTreeMap<Vec<String>, u32> =
                 counted.of_order(order).into_iter().map(|(words, count)| (text(words), count)).collect();
-            let plain = plainly(images, order);
+            let plain = count_naively(images, order);
             assert_eq!(ngrams.len(), plain.len());
             assert!(ngrams == plain, "{order}");
         }
     }
 
     #[test]
-    fn counts_from_elsewhere_are_found_even_without_their_parts() {
+    fn external_counts_are_found_without_their_parts() {
         let mut vocabulary = Vocabulary::default();
         ["a", "b", "c"].iter().for_each(|word| _ = vocabulary.intern(word));
         let ngrams: [(&[u32], u32); 2] = [(&[0, 1, 2], 5), (&[1], 7)];

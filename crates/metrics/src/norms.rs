@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn captions_one_after_the_other_are_looked_at_alone() {
+    fn captions_are_independent() {
         for order in [1, 2] {
             let mut repeats = Repeats::new(order, 9);
             for times in [1, SHORT] {

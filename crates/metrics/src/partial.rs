@@ -265,7 +265,7 @@ fn merged(parts: &[(&Counts, &[u32])]) -> (Counts, Vec<u32>) {
             }
             table.taken()
         };
-        some.clone().zip(dealt(parts, some, rounds * shards)).map(add).collect()
+        some.clone().zip(distribute(parts, some, rounds * shards)).map(add).collect()
     };
     let mut sum = Counts::with_capacity(ngrams);
     let mut firsts = Vec::with_capacity(rounds * shards);
@@ -292,7 +292,7 @@ struct Dealt {
 }
 
 /// Distributes the n-grams of one order to the shards in the range `some`, out of `all` shards.
-fn dealt(parts: &[(&Counts, &[u32])], some: Range<usize>, all: usize) -> Vec<Vec<Dealt>> {
+fn distribute(parts: &[(&Counts, &[u32])], some: Range<usize>, all: usize) -> Vec<Vec<Dealt>> {
     let mut dealt: Vec<Vec<Dealt>> = some.clone().map(|_| Vec::new()).collect();
     let mut place = 0;
     for (counts, numbers) in parts {
@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn frequencies_are_made_again_of_their_parts() {
+    fn frequencies_round_trip_through_their_parts() {
         let references = References::new(&CAPTIONS, (0..=CAPTIONS.len()).collect(), Tokenization::None);
         let whole = DocumentFrequencies::of_references(&references, MAX_ORDER);
         let (words, longer) = whole.to_parts();
@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_read_again() {
+    fn rows_round_trip() {
         let rows = rows(&counted(&CAPTIONS));
         assert_eq!((rows["a"], rows["dog runs on the"], rows["a a a a"]), (3, 2, 1));
         let read = |rows: &BTreeMap<String, i64>| {

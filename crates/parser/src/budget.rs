@@ -121,7 +121,7 @@ impl<'a> Share<'a> {
     }
 
     /// Releases all memory.
-    pub(crate) fn give_back(&mut self) {
+    pub(crate) fn release(&mut self) {
         self.budget.lock().used -= std::mem::take(&mut self.bytes);
         self.budget.changed.notify_all();
     }
@@ -130,7 +130,7 @@ impl<'a> Share<'a> {
 impl Drop for Share<'_> {
     fn drop(&mut self) {
         self.end();
-        self.give_back();
+        self.release();
     }
 }
 
@@ -150,7 +150,7 @@ mod tests {
     use super::{Budget, Share};
 
     #[test]
-    fn batches_of_many_threads_have_the_budget_and_one_batch_beyond() {
+    fn batches_of_many_threads_exceed_the_budget_by_at_most_one_batch() {
         let (budget, most) = (Budget::new(1000), AtomicUsize::new(0));
         thread::scope(|scope| {
             for thread in 0..16 {
@@ -166,7 +166,7 @@ mod tests {
                         }
                         share.end();
                         if share.is_wanted() || share.bytes() > 300 {
-                            share.give_back();
+                            share.release();
                         }
                     }
                 });
@@ -205,7 +205,7 @@ mod tests {
                 // So much that the younger batch must wait until the memory is released.
                 older.take(950);
                 sender.send("older").unwrap();
-                older.give_back();
+                older.release();
                 older.end();
             });
             wait(1);
@@ -216,7 +216,7 @@ mod tests {
             });
             wait(2);
             assert!(receiver.try_recv().is_err());
-            oldest.give_back();
+            oldest.release();
             receiver.iter().take(2).collect::<Vec<_>>()
         });
         assert_eq!(order, ["older", "younger"]);

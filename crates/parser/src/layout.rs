@@ -438,7 +438,7 @@ mod tests {
     use super::basic_category;
 
     #[test]
-    fn annotations_go_and_brackets_stay() {
+    fn annotations_are_removed_and_brackets_kept() {
         let cases = [("NP", "NP"), ("NP^S-v", "NP"), ("-LRB-", "-LRB-"), ("-LRB-^PRN", "-LRB-"), ("$", "$")];
         for (state, category) in cases {
             assert_eq!(basic_category(state), category, "{state}");

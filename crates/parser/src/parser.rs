@@ -278,7 +278,7 @@ impl<'a, B: AsRef<[u8]>> Worker<'a, B> {
             self.sixteen = Chart::new(layout);
             self.four = Chart::new(layout);
             self.one = Chart::new(layout);
-            self.share.give_back();
+            self.share.release();
         }
     }
 }

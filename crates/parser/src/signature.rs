@@ -87,7 +87,7 @@ mod tests {
     use super::signature;
 
     #[test]
-    fn a_signature_tells_capitals_dashes_digits_and_the_last_letter() {
+    fn a_signature_encodes_capitals_dashes_digits_and_the_last_letter() {
         let cases = [
             ("skateborder", "UNK-LCr"),
             ("Zorbing", "UNK-UCg"),

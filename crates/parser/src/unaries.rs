@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_are_made_in_the_rules_order() {
+    fn sums_are_in_the_order_of_the_rules() {
         let (large, small) = (-16_777_216.0, -1.0);
         // In floats, (small + small) + large differs from (small + large) + small.
         let chains = close(&[rule(1, 2, small), rule(2, 3, small), rule(0, 1, large)], 4);

@@ -74,7 +74,7 @@ fn caption(line: &str) -> Option<Caption> {
 }
 
 #[test]
-fn tokens_and_sentences_are_the_references() {
+fn tokens_and_sentences_match_corenlp() {
     let mut tokenizer = Tokenizer::with_release(Release::V3_6_0);
     let options = Options { lowercase: false, punctuation: Punctuation::Keep };
     let captions = goldens();
@@ -96,7 +96,7 @@ fn tokens_and_sentences_are_the_references() {
 
 #[test]
 #[ignore = "needs SPICE's model"]
-fn scores_tags_and_trees_are_the_references() {
+fn scores_tags_and_trees_match_corenlp() {
     let path = setting("CAPEVAL_SPICE_MODEL");
     let bytes = std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
     let model = Model::open_in(bytes, SPICE).unwrap();

@@ -196,7 +196,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn scores_and_trees_are_those_of_a_plain_parser(
+    fn scores_and_trees_match_the_naive_parser(
         source in grammars(),
         sentences in prop::collection::vec(prop::collection::vec(1..5_usize, 1..7), 1..40),
     ) {
@@ -291,7 +291,7 @@ fn a_sentence_without_parse_is_tried_with_every_tag() {
 }
 
 #[test]
-fn sentences_that_cannot_be_parsed_are_named() {
+fn invalid_sentences_are_reported() {
     let model = Model::open(aligned(&compile(&small()).unwrap())).unwrap();
     let parser = Parser::new(&model).with_limit(3);
     let go_on = |_| ControlFlow::Continue(());
@@ -314,7 +314,7 @@ fn sentences_that_cannot_be_parsed_are_named() {
 }
 
 #[test]
-fn a_source_that_names_what_is_not_there_is_refused() {
+fn a_source_with_invalid_references_is_rejected() {
     let mut wrong = small();
     wrong.binary_rules[0].left = 99;
     let error = compile(&wrong).unwrap_err().to_string();

@@ -68,7 +68,7 @@ impl Lexer {
             }
         }
         if state != State::DEAD && short.len() < line.len() {
-            let run = runs.go_on(&mut self.states, state, line, short.len());
+            let run = runs.continue_run(&mut self.states, state, line, short.len());
             best = run.best.or(best);
             state = run.last;
         }

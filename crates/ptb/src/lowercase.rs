@@ -164,7 +164,7 @@ mod tests {
 
     /// The expected values are Java 17's.
     #[test]
-    fn a_sigma_at_the_end_of_a_word_has_its_own_form() {
+    fn a_final_sigma_has_its_own_form() {
         let cases = [
             ("ΑΣ", "ας"),
             ("ΑΣ's", "ασ's"),

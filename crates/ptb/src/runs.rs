@@ -33,7 +33,13 @@ pub(crate) struct Runs {
 impl Runs {
     /// Continues an attempt that is in `state` with the symbols of `line` from `start` on.
     #[cold]
-    pub(crate) fn go_on(&mut self, states: &mut States, mut state: State, line: &[u8], start: usize) -> Run {
+    pub(crate) fn continue_run(
+        &mut self,
+        states: &mut States,
+        mut state: State,
+        line: &[u8],
+        start: usize,
+    ) -> Run {
         let mut best = None;
         let mut passed = Vec::new();
         for (index, &symbol) in line.iter().enumerate().skip(start) {

@@ -47,7 +47,7 @@ mod tests {
     use super::sentences;
 
     #[test]
-    fn closing_marks_belong_to_the_sentence_before() {
+    fn closing_marks_belong_to_the_previous_sentence() {
         let tokens = ["-RRB-", "A", "dog", "?!", "-RRB-", "''", "It", "runs"];
         assert_eq!(sentences(&tokens), [0..6, 6..8]);
     }

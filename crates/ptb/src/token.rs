@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn short_texts_are_what_they_were_made_of() {
+    fn short_texts_round_trip() {
         let all = "fifteen letters";
         for text in (0..=all.len()).map(|end| &all[..end]).chain(["\0", "a\0", "caf\u{e9}"]) {
             let short = Short::of(text).unwrap();
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn letters_after_the_word_are_not_its_own() {
+    fn letters_after_the_word_are_ignored() {
         let letters = u128::from_le_bytes(*b"a dog and a cat ");
         assert_eq!(Short::of_letters(letters, 1), Short::of("a").unwrap());
         assert_eq!(Short::of_letters(letters, 15), Short::of("a dog and a cat").unwrap());

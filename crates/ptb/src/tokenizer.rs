@@ -423,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn white_space_at_the_end_of_a_token_comes_before_a_word() {
+    fn final_white_space_of_a_token_is_kept_before_a_word() {
         let tokens = tokenize("see http://a.b/c\u{a0} dog", &Options::default());
         assert_eq!(tokens, ["see", "http://a.b/c\u{a0}", "dog"]);
     }

@@ -16,7 +16,7 @@ fn followed(text: &str, following: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn the_default_is_what_scores_are_computed_on() {
+fn the_default_options_are_those_of_published_scores() {
     let tokens = tokenize("A \"Red\" bus (No. 7) can't stop -- ever.", &Options::default());
     assert_eq!(tokens, ["a", "red", "bus", "-lrb-", "no.", "7", "-rrb-", "ca", "n't", "stop", "ever"]);
 }
@@ -33,7 +33,7 @@ fn punctuation_modes_differ_in_brackets() {
 }
 
 #[test]
-fn dropped_punctuation_is_that_of_the_reference() {
+fn dropped_punctuation_matches_the_reference() {
     let dropped = "'' ' `` ` . ? ! , : - -- ... ;";
     assert!(tokenize(dropped, &Options::default()).is_empty());
     assert_eq!(tokenize("?! !! ----- / * & _", &Options::default()).len(), 7);
@@ -60,7 +60,7 @@ fn empty_captions_have_no_tokens() {
 }
 
 #[test]
-fn lower_case_is_that_of_java() {
+fn lower_case_matches_java() {
     let lower = |text: &str| tokenize(text, &Options::default()).join(" ");
     assert_eq!(lower("ΟΔΟΣ ΟΔΟΣ-Α Σ ΣΑΣ."), "οδος οδοσ-α σ σας");
     assert_eq!(lower("İSTANBUL Kelvin ẞ ǅ"), "i̇stanbul kelvin ß ǆ");
@@ -69,7 +69,7 @@ fn lower_case_is_that_of_java() {
 }
 
 #[test]
-fn a_line_sees_what_follows_it() {
+fn following_lines_affect_a_line() {
     assert_eq!(followed("section B.", &["A man"]), ["section", "B", "."]);
     assert_eq!(followed("section B.", &["a man"]), ["section", "B."]);
     assert_eq!(followed("section B.", &["", "The end", "x"]), ["section", "B", "."]);
@@ -82,7 +82,7 @@ fn a_line_sees_what_follows_it() {
 }
 
 #[test]
-fn a_token_never_reaches_into_the_next_line() {
+fn a_token_never_extends_into_the_next_line() {
     assert_eq!(followed("<a b='x", &["y'> z"]), ["<", "a", "b", "=", "'", "x"]);
 }
 
@@ -108,7 +108,7 @@ proptest! {
     }
 
     #[test]
-    fn a_tokenizer_keeps_nothing_between_captions(first in any_text(), second in any_text()) {
+    fn a_tokenizer_keeps_no_state_between_captions(first in any_text(), second in any_text()) {
         let mut tokenizer = Tokenizer::new();
         let mut tokens = Vec::new();
         tokenizer.tokenize_into(&first, &Options::default(), |_| ());
@@ -125,19 +125,19 @@ proptest! {
     }
 
     #[test]
-    fn tokens_come_in_the_order_of_the_text(text in "[a-zA-Z0-9, ]{0,40}") {
+    fn tokens_are_in_text_order(text in "[a-zA-Z0-9, ]{0,40}") {
         let joined = tokenize(&text, &KEEP).concat().replace('\u{a0}', "");
         prop_assert_eq!(joined, text.replace(' ', ""));
     }
 
     #[test]
-    fn plain_tokens_stay_as_they_are(text in "[a-z, ]{0,40}") {
+    fn plain_tokens_are_unchanged(text in "[a-z, ]{0,40}") {
         let tokens = tokenize(&text, &KEEP);
         prop_assert_eq!(tokenize(&tokens.join(" "), &KEEP), tokens);
     }
 
     #[test]
-    fn dropping_punctuation_only_drops(text in any_text()) {
+    fn dropping_punctuation_changes_no_other_tokens(text in any_text()) {
         let keep = tokenize(&text, &with(Punctuation::Keep));
         let mut rest = keep.iter().map(|token| token.trim_end_matches(is_python_space));
         for token in tokenize(&text, &with(Punctuation::Paper)) {

@@ -54,7 +54,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_packed_is_unpacked(texts in prop::collection::vec(prop::collection::vec(".{0,9}", 1..4), 0..6)) {
+        fn tuples_round_trip(texts in prop::collection::vec(prop::collection::vec(".{0,9}", 1..4), 0..6)) {
             let parts = |texts: &Vec<String>| {
                 let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
                 Tuple::from_parts(&texts).unwrap()
@@ -64,7 +64,7 @@ mod tests {
         }
 
         #[test]
-        fn other_bytes_are_refused_or_tuples(bytes in prop::collection::vec(any::<u8>(), 0..20)) {
+        fn random_bytes_are_rejected_or_tuples(bytes in prop::collection::vec(any::<u8>(), 0..20)) {
             if let Ok(tuples) = Tuple::unpack(&bytes) {
                 prop_assert_eq!(Tuple::pack(&tuples), bytes);
             }
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_short_is_refused() {
+    fn truncated_bytes_are_rejected() {
         assert_eq!(Tuple::unpack(b"dog"), Err(PackedError));
         assert_eq!(Tuple::unpack(b"a\xfeb\xfec\xfed\xff"), Err(PackedError));
     }

@@ -61,7 +61,7 @@ mod tests {
     const KIND: Kind = Kind { name: "TEST", version: 1 };
 
     #[test]
-    fn rules_are_read_as_they_were_written() {
+    fn rules_round_trip() {
         let rules = Rules {
             dependencies: capeval_dependencies::Rules {
                 rewriting: vec![
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_rules_is_told() {
+    fn invalid_rules_are_errors() {
         let empty = TableFile::open(write(KIND, &[]), KIND).unwrap();
         assert!(matches!(Rules::open(&empty), Err(RulesError::Table(_))));
         let other = TableFile::open(write(KIND, &[Rules::contents(b"{}")]), KIND).unwrap();

@@ -86,7 +86,7 @@ fn copulas_give_attributes_or_relations() {
 }
 
 #[test]
-fn possessors_have_and_agents_act() {
+fn possessors_and_agents_are_subjects() {
     let has = read("man/NN/man 's/POS/'s dog/NN/dog", "nmod:poss 3 1, case 1 2, root 0 3");
     assert_eq!(has, all(&["man, dog, have", "dog", "man"]));
     let ridden = read(
@@ -97,13 +97,13 @@ fn possessors_have_and_agents_act() {
 }
 
 #[test]
-fn words_of_compounds_are_no_objects() {
+fn words_of_compounds_are_not_objects() {
     let tuples = read("police/NN/police dog/NN/dog", "compound 2 1, root 0 2");
     assert_eq!(tuples, all(&["dog, police"]));
 }
 
 #[test]
-fn counted_nouns_take_the_place_of_quantities() {
+fn counted_nouns_replace_quantities() {
     let tuples = read("a/DT/a LOT/NN/lot of/IN/of dogs/NNS/dog", "det 2 1, root 0 2, case 4 3, nmod 2 4");
     assert_eq!(tuples, all(&["dog, a", "dog", "lot"]));
     let some = read("some/DT/some of/IN/of the/DT/the dogs/NNS/dog", "root 0 1, case 4 2, det 4 3, nmod 1 4");
@@ -111,7 +111,7 @@ fn counted_nouns_take_the_place_of_quantities() {
 }
 
 #[test]
-fn nouns_take_the_place_of_pronouns() {
+fn nouns_replace_pronouns() {
     let tuples =
         read("man/NN/man with/IN/with his/PRP$/he dog/NN/dog", "root 0 1, case 4 2, nmod:poss 4 3, nmod 1 4");
     assert!(tuples.contains(&tuple("man, dog, with")), "{tuples:?}");
@@ -137,7 +137,7 @@ fn of_equally_similar_objects_the_first_one_merges() {
 }
 
 #[test]
-fn input_must_fit() {
+fn inconsistent_input_is_an_error() {
     let sentence = Sentence { number: 0, words: &["dog"], tags: &["NN"] };
     let error = read_tuples(&ParsedSentence { sentence, lemmas: &[] }, &[], &lists()).unwrap_err();
     assert_eq!(error, ReadError::Lemmas { words: 1, lemmas: 0 });
@@ -227,7 +227,7 @@ fn tuples_match_part_by_part() {
 }
 
 #[test]
-fn a_row_has_counts_and_scores_a_category() {
+fn a_row_has_counts_and_scores_per_category() {
     let row = compared(&["dog, red"], &["hound, red", "man"]).row();
     assert_eq!(row[..7], [2.0, 3.0, 2.0, 0.8, 1.0, 2.0 / 3.0, 1.0]);
     assert_eq!(row[7..10], [1.0, 2.0, 1.0]);
@@ -253,14 +253,14 @@ fn captions_of_an_image_are_one_graph() {
 }
 
 #[test]
-fn merged_attributes_are_no_colors() {
+fn merged_attributes_are_not_colors() {
     let comparison = compared(&["dog, gray"], &["dog, gray", "dog, grey"]);
     assert_eq!(counts(&comparison, Category::Attribute), (1, 1, 1));
     assert_eq!(counts(&comparison, Category::Color), (1, 0, 0));
 }
 
 #[test]
-fn scores_are_those_of_the_counts() {
+fn scores_follow_from_the_counts() {
     let scores = Counts { candidate: 4, references: 10, matched: 2 }.scores(Category::All);
     assert_eq!((scores.precision, scores.recall), (0.5, 0.2));
     assert!((scores.f - 2.0 / 7.0).abs() < 1e-15);

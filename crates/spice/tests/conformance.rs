@@ -158,7 +158,7 @@ impl Run {
 
 #[test]
 #[ignore = "needs dumps of the reference"]
-fn graphs_and_tuples_are_those_of_the_reference() {
+fn graphs_and_tuples_match_the_reference() {
     let (captions, lists) = (captions(), lists());
     let mut run = Run::default();
     for caption in &captions {
@@ -292,7 +292,7 @@ impl ScoredRun {
 /// `CAPEVAL_SPICE_SYNONYMS` is the folder of METEOR's `english.synsets` and `.exceptions`.
 #[test]
 #[ignore = "needs scores of the reference"]
-fn counts_and_scores_are_those_of_the_reference() {
+fn counts_and_scores_match_the_reference() {
     let (captions, lists, synonyms) = (captions(), lists(), synonyms());
     let tuples = caption_tuples(&captions);
     let scores: Value = serde_json::from_str(&read(&setting("CAPEVAL_SPICE_SCORES"))).unwrap();

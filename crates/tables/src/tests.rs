@@ -37,7 +37,7 @@ fn resealed(mut bytes: Vec<u8>) -> Vec<u8> {
 }
 
 #[test]
-fn numbers_come_back_as_they_were() {
+fn numbers_round_trip() {
     let file = TableFile::open(small(), KIND).unwrap();
     file.verify().unwrap();
     assert_eq!(all::<u8>(&file, "bytes").unwrap(), [1, 2, 3]);
@@ -54,7 +54,7 @@ fn numbers_come_back_as_they_were() {
 }
 
 #[test]
-fn wrong_reads_are_named() {
+fn invalid_reads_are_reported() {
     let file = TableFile::open(small(), KIND).unwrap();
     let numbers = file.section::<u32>("numbers").unwrap();
     let out =
@@ -73,7 +73,7 @@ fn wrong_reads_are_named() {
 }
 
 #[test]
-fn damaged_headers_are_named() {
+fn damaged_headers_are_reported() {
     let changed = |at: usize, to: u8| {
         let mut bytes = small();
         bytes[at] = to;
@@ -97,7 +97,7 @@ fn damaged_headers_are_named() {
 }
 
 #[test]
-fn a_damaged_body_is_found_by_reading_all() {
+fn verify_finds_a_damaged_body() {
     let mut bytes = small();
     *bytes.last_mut().unwrap() ^= 1;
     let error = TableFile::open(bytes, KIND).unwrap().verify().unwrap_err().to_string();
@@ -118,7 +118,7 @@ fn bytes_must_be_aligned() {
 
 #[test]
 #[should_panic(expected = "twice")]
-fn a_name_stands_once() {
+fn duplicate_names_panic() {
     let _ = write(KIND, &[Contents::of("twice", &[0_u8]), Contents::of("twice", &[0_u8])]);
 }
 
@@ -140,7 +140,7 @@ proptest! {
     }
 
     #[test]
-    fn cut_files_are_refused(length in any::<prop::sample::Index>()) {
+    fn truncated_files_are_rejected(length in any::<prop::sample::Index>()) {
         let bytes = small();
         prop_assert!(TableFile::open(&bytes[..length.index(bytes.len())], KIND).is_err());
     }

@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn the_two_ways_to_split_differ_on_other_white_space_only() {
+    fn the_two_splits_differ_only_on_other_white_space() {
         let captions = ["a dog", "25\u{a0}1/2 miles", "", "a  b"];
         let tokenization =
             Tokenization::PennTreebank { options: capeval_ptb::Options::default(), alone: true };
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn many_chunks_give_the_numbers_of_one() {
+    fn many_chunks_give_the_same_ids_as_one() {
         let captions: Vec<String> = (0..3 * CHUNK).map(|i| format!("a w{} b", i % 1000)).collect();
         let captions: Vec<&str> = captions.iter().map(String::as_str).collect();
         let references = References::new(&captions, vec![0, captions.len()], Tokenization::None);
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn captions_are_read_before_those_that_follow_them_in_many_chunks() {
+    fn following_captions_are_passed_across_chunks() {
         // Before a capital, the period of an abbreviation becomes a separate token.
         let pattern = ["section B.", "A dog", "section B."];
         let captions: Vec<&str> = pattern.into_iter().cycle().take(3 * CHUNK + 1).collect();
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_both_ways_to_split_keep_their_places_in_many_chunks() {
+    fn rows_of_both_splits_keep_their_order_across_chunks() {
         let odd = [0, CHUNK - 1, CHUNK, CHUNK + 7, 3 * CHUNK - 1];
         let caption = |i: usize| if odd.contains(&i) { format!("{i}\u{a0}1/2 b") } else { format!("a {i}") };
         let captions: Vec<String> = (0..3 * CHUNK).map(caption).collect();
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn joined_references_are_those_of_one_set() {
+    fn joined_references_equal_one_set() {
         let captions = ["a dog", "the dog", "a\u{a0}b  c", "a cat"];
         let whole = References::new(&captions, vec![0, 2, 2, 4], Tokenization::None);
         let parts = [(&captions[..2], vec![0, 2, 2]), (&captions[2..], vec![0, 2])];
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn replaced_words_meet() {
+    fn words_with_the_same_replacement_merge() {
         let references = References::new(&["fishes swim"], vec![0, 1], Tokenization::None);
         let form = |word: &str| word.trim_end_matches("es").to_owned();
         let replaced = references.replaced(form);

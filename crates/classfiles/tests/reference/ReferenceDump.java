@@ -1,4 +1,4 @@
-// Writes what SPICE's reference (SPICE 1.0 with CoreNLP 3.6.0) holds and does, for ../reference.rs.
+// Dumps the rules and results of the SPICE reference (SPICE 1.0 with CoreNLP 3.6.0) for ../reference.rs.
 //
 //   JARS="stanford-corenlp-3.6.0.jar:SceneGraphParser-1.0.jar:spice-1.0.jar:json-simple-1.1.1.jar"
 //   javac -encoding UTF-8 -cp "$JARS" -d classes ReferenceDump.java
@@ -6,12 +6,12 @@
 //   java -cp "classes:$JARS" edu.stanford.nlp.trees.ReferenceDump lemmas IN OUT
 //   java -cp "classes:$JARS" edu.stanford.nlp.trees.ReferenceDump trees IN OUT
 //
-// made_up.py makes hard input for the last two.
+// made_up.py generates hard inputs for the last two commands.
 //
-// `rules` writes by reflection the relations, head rules, patterns of tree rewriting, word lists and
-// spellings as one JSON object. `lemmas` reads a JSON list [word, tag] a line and adds the lemma to it.
-// `trees` reads a bracketed tree a line and writes, separated by tabs, the tree, the rewritten tree and
-// the numbers of its leaves' tokens (-1 for a node that lost its children).
+// `rules` uses reflection to write the relations, head rules, patterns of tree rewriting, word lists and
+// spellings as one JSON object. `lemmas` reads one JSON list [word, tag] per line and appends the lemma.
+// `trees` reads one bracketed tree per line and writes, separated by tabs, the tree, the rewritten tree and
+// the token numbers of its leaves (-1 for a node that lost its children).
 package edu.stanford.nlp.trees;
 
 import java.io.*;
@@ -164,7 +164,7 @@ public class ReferenceDump {
     return field.get(object);
   }
 
-  /** Patterns as their text, arrays and sets as lists. */
+  /** Converts patterns to their text, and arrays and sets to lists. */
   static Object plain(Object value) {
     if (value instanceof TregexPattern) return ((TregexPattern) value).pattern();
     if (value instanceof Pattern) return ((Pattern) value).pattern();

@@ -1,11 +1,11 @@
-"""Makes hard input for ReferenceDump.java: words with tags, or constituent trees.
+"""Random hard inputs for ReferenceDump.java: tagged words or constituent trees.
 
 python made_up.py pairs SEED COUNT GOLDENS... > pairs.jsonl
 python made_up.py trees SEED COUNT GOLDENS... > trees.txt
 
-GOLDENS are files of dumped captions, a JSON object a line, perhaps gzipped. Pairs are their words with
-endings, characters and tags changed at random; trees are theirs and small ones with the words that the
-rules ask for, with labels, words and brackets changed at random.
+GOLDENS are JSON Lines files with one dumped caption per line, optionally gzipped. Pairs are words of these
+captions with random changes of endings, characters and tags. Trees are those of the captions, and small
+trees with the words in the rules, with random changes of labels, words and brackets.
 """
 
 import gzip
@@ -68,14 +68,14 @@ PHRASES = [
 ]
 
 
-def sentences(paths: list[str]) -> Iterator[dict[str, Any]]:
+def read_sentences(paths: list[str]) -> Iterator[dict[str, Any]]:
     for path in paths:
         with gzip.open(path, "rt") if path.endswith(".gz") else Path(path).open(encoding="utf-8") as lines:
             for line in lines:
                 yield from json.loads(line)["s"]
 
 
-def pair(words: list[str]) -> tuple[str, str]:
+def make_pair(words: list[str]) -> tuple[str, str]:
     word = random.choice(words)
     kind = random.random()
     if kind < 0.4:
@@ -96,7 +96,7 @@ def pair(words: list[str]) -> tuple[str, str]:
     return word, random.choice(TAGS)
 
 
-def parsed(text: str) -> Node:
+def parse_tree(text: str) -> Node:
     top: Node = []
     stack = [top]
     for before, token in pairwise(["", *re.findall(r"[()]|[^\s()]+", text)]):
@@ -106,25 +106,25 @@ def parsed(text: str) -> Node:
             node = stack.pop()
             stack[-1].append(node)
         else:
-            assert before, "a tree begins with a bracket"
+            assert before, "a tree must begin with a bracket"
             stack[-1].append(token)
     return top[0]
 
 
-def shown(node: Node | str) -> str:
-    return node if isinstance(node, str) else f"({' '.join(map(shown, node))})"
+def format_tree(node: Node | str) -> str:
+    return node if isinstance(node, str) else f"({' '.join(map(format_tree, node))})"
 
 
-def places(node: Node) -> Iterator[tuple[Node, int]]:
-    """Each node as its parent and its place there."""
+def list_places(node: Node) -> Iterator[tuple[Node, int]]:
+    """Yield each node as its parent and its index there."""
     for place, child in enumerate(node):
         if isinstance(child, list):
             yield node, place
-            yield from places(child)
+            yield from list_places(child)
 
 
-def change(tree: Node) -> None:
-    parent, place = random.choice(list(places(tree)))
+def change_randomly(tree: Node) -> None:
+    parent, place = random.choice(list(list_places(tree)))
     child = parent[place]
     is_tag = not any(isinstance(part, list) for part in child[1:])
     kind = random.random()
@@ -145,8 +145,8 @@ def change(tree: Node) -> None:
         parent[place:end] = [[random.choice(CATEGORIES), *parent[place:end]]]
 
 
-def coordination() -> Node:
-    """A flat noun phrase with conjunctions."""
+def make_coordination() -> Node:
+    """Return a random flat noun phrase with conjunctions."""
     phrase: Node = [random.choice(["NP", "NP", "NP-TMP"])]
     if random.random() < 0.3:
         phrase.append(
@@ -164,35 +164,35 @@ def coordination() -> Node:
     return phrase
 
 
-def tree(real: list[str]) -> str:
+def make_tree(real: list[str]) -> str:
     kind = random.random()
     if kind < 0.4:
-        made = parsed(random.choice(real))
+        made = parse_tree(random.choice(real))
     elif kind < 0.7:
         made = [
             "ROOT",
-            [random.choice(CATEGORIES), *map(parsed, random.choices(PHRASES, k=random.randint(1, 3)))],
+            [random.choice(CATEGORIES), *map(parse_tree, random.choices(PHRASES, k=random.randint(1, 3)))],
         ]
     else:
-        made = ["ROOT", ["S", coordination(), ["VP", ["VBZ", "runs"], coordination()]]]
+        made = ["ROOT", ["S", make_coordination(), ["VP", ["VBZ", "runs"], make_coordination()]]]
     for _ in range(random.randint(0, 5)):
-        change(made)
-    return shown(made)
+        change_randomly(made)
+    return format_tree(made)
 
 
 def main() -> None:
     kind, seed, count, *paths = sys.argv[1:]
     random.seed(int(seed))
-    known = list(sentences(paths))
+    known = list(read_sentences(paths))
     if kind == "pairs":
         words = sorted({word for sentence in known for word in sentence["t"]})
         for _ in range(int(count)):
-            print(json.dumps(pair(words)))
+            print(json.dumps(make_pair(words)))
     elif kind == "trees":
         real = sorted({sentence["tree"] for sentence in known})
-        print("\n".join(dict.fromkeys(tree(real) for _ in range(int(count)))))
+        print("\n".join(dict.fromkeys(make_tree(real) for _ in range(int(count)))))
     else:
-        sys.exit(f"expected pairs or trees (got {kind})")
+        sys.exit(f"expected 'pairs' or 'trees' (got {kind!r})")
 
 
 if __name__ == "__main__":

@@ -260,10 +260,10 @@ impl Run<'_> {
         if !walk.groups.is_empty() {
             return self.visit_with_groups(walk, candidate, next);
         }
-        self.go_on(walk, candidate, next)
+        self.continue_with(walk, candidate, next)
     }
 
-    fn go_on(&mut self, walk: &Walk, candidate: NodeId, next: usize) -> bool {
+    fn continue_with(&mut self, walk: &Walk, candidate: NodeId, next: usize) -> bool {
         self.scratch.registers[usize::from(walk.to)] = candidate;
         let Some(name) = walk.name.map(usize::from) else { return self.from(next) };
         self.scratch.names[name] = candidate;
@@ -292,7 +292,7 @@ impl Run<'_> {
     fn visit_with_groups(&mut self, walk: &Walk, candidate: NodeId, next: usize) -> bool {
         let mut set = Vec::new();
         let agree = walk.groups.iter().all(|group| self.agrees(group, candidate, &mut set));
-        let ended = agree && self.go_on(walk, candidate, next);
+        let ended = agree && self.continue_with(walk, candidate, next);
         if !ended {
             set.into_iter().for_each(|variable: usize| self.scratch.variables[variable] = None);
         }
@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_relation_varies_fastest_and_ways_are_counted() {
+    fn the_last_relation_varies_fastest_and_matches_can_repeat() {
         let tree = "(S (A a) (A b) (B c) (B d))";
         assert_eq!(found("S < A=x < B", "x", tree), ["a", "a", "b", "b"]);
         assert_eq!(found("S < A < B=x", "x", tree), ["c", "d", "c", "d"]);
@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn below_a_node_its_own_sisters_are_out_of_sight() {
+    fn below_a_node_ignores_its_sisters() {
         let mut tests = LabelTests::default();
         let pattern = Pattern::compile("A $+ B", &mut tests).unwrap();
         let mut labels = Labels::new(Arc::new(tests));

@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_symbol_is_taken() {
+    fn the_longest_symbol_wins() {
         use Link::*;
         assert_eq!(
             links("A < B <1 C <-1 D <- E <, F"),
@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn bars_bind_weaker_than_neighbors() {
+    fn bars_have_lower_precedence() {
         let node = read("A < B < C | < D").unwrap().remove(0);
         let Constraint::Any(choices) = &node.constraints[0] else { panic!("{node:?}") };
         assert!(matches!(&choices[0], Constraint::All(parts) if parts.len() == 2));
@@ -438,7 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn brackets_around_a_node_leave_room_for_more_relations() {
+    fn relations_may_follow_a_node_in_brackets() {
         let node = read("A < ((B|C=x !< D) $++ E)").unwrap().remove(0);
         let Constraint::Relation(Link::Child, inner) = &node.constraints[0] else { panic!("{node:?}") };
         assert_eq!(inner.name.as_deref(), Some("x"));
@@ -446,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_say_where() {
+    fn errors_have_positions() {
         for (pattern, at) in [("A <", 3), ("A < (B", 6), ("A ] B", 2), ("/ab", 0), ("A <+ B", 5), ("", 0)] {
             assert_eq!(read(pattern).unwrap_err().at, at, "{pattern}");
         }

@@ -67,7 +67,7 @@ const BY_LENGTH: [(Pattern, &[usize]); 3] = [
 ];
 
 /// Adds prepositions to the relations of modifiers.
-pub(super) fn name_cases(graph: &mut Graph, sentence: &Sentence<'_>) {
+pub(super) fn add_prepositions(graph: &mut Graph, sentence: &Sentence<'_>) {
     if !graph.has_roots() || !graph.edges().any(|edge| edge.relation == Relation::CASE) {
         return;
     }

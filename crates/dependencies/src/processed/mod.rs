@@ -46,7 +46,7 @@ pub fn process(
     prepositions::join_words(&mut graph, sentence, prepositions);
     coordination::split_prepositional_phrases(&mut graph, sentence);
     coordination::split_prepositions(&mut graph, sentence);
-    cases::name_cases(&mut graph, sentence);
+    cases::add_prepositions(&mut graph, sentence);
     coordination::name_conjunctions(&mut graph, sentence);
     propagation::share_relations(&mut graph, sentence);
     Ok(graph.rebuilt())

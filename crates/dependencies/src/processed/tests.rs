@@ -89,7 +89,7 @@ fn conjunctions_of_several_words_have_one_name() {
 }
 
 #[test]
-fn joined_phrases_have_a_governor_each() {
+fn each_joined_phrase_has_a_governor() {
     let graph = processed(
         "flies/VBZ to/TO France/NNP and/CC from/IN Serbia/NNP",
         "root 0 1, case 3 2, nmod 1 3, cc 3 4, case 6 5, conj 3 6",
@@ -99,7 +99,7 @@ fn joined_phrases_have_a_governor_each() {
 }
 
 #[test]
-fn tokens_must_be_there() {
+fn missing_tokens_are_errors() {
     let sentence = Sentence { number: 0, words: &["cat"], tags: &["NN"] };
     for (relation, governor, dependent, token) in [("det", 1, 2, 2), ("det", 0, 1, 0), ("root", 0, 0, 0)] {
         let basic = [BasicDependency { relation, governor, dependent }];
@@ -112,7 +112,7 @@ fn tokens_must_be_there() {
 }
 
 #[test]
-fn children_come_in_the_order_of_buckets() {
+fn children_are_in_the_order_of_buckets() {
     let mut graph = Graph::new(0, 20);
     for dependent in [17, 1, 16, 2] {
         graph.add_edge(WordId(4), WordId(dependent - 1), Relation::DEP);
@@ -213,7 +213,7 @@ fn clauses_hold_or_fail() {
 }
 
 #[test]
-fn branches_come_one_after_the_other() {
+fn branches_are_searched_in_order() {
     const COP: Relations = Relations::Named(|name| name == "cop");
     let matches = found(
         const {
@@ -293,7 +293,7 @@ fn sentences() -> impl Strategy<Value = Vec<(usize, usize, usize, usize)>> {
 
 proptest! {
     #[test]
-    fn keys_come_as_java_has_them(keys in prop::collection::vec((0_u32..200, any::<bool>()), 0..60)) {
+    fn keys_are_in_the_order_of_java(keys in prop::collection::vec((0_u32..200, any::<bool>()), 0..60)) {
         let mut order = HashOrder::default();
         let mut buckets = Buckets(vec![Vec::new(); 16]);
         for (key, again) in keys {

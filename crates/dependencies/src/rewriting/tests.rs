@@ -46,10 +46,10 @@ fn operations_change_what_matched() {
 }
 
 #[test]
-fn what_is_no_operation_is_told() {
+fn invalid_operations_are_errors() {
     for (change, problem) in [
         ("relabel b C", "the pattern has no node named \"b\""),
-        ("[excise a a", "a word is missing"),
+        ("[excise a a", "missing a word"),
         ("paint a red", "unknown operation \"paint\""),
         ("move a >x a", "\">x\" is not a position"),
         ("delete a a", "unexpected \"a\""),
@@ -60,7 +60,7 @@ fn what_is_no_operation_is_told() {
 }
 
 #[test]
-fn what_can_t_be_carried_out_is_told() {
+fn inapplicable_operations_are_errors() {
     for (pattern, change, tree) in [
         ("S=a", "delete a", "(S (A a))"),
         ("S=a", "prune a", "(S (A a))"),

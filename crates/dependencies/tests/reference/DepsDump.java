@@ -1,13 +1,13 @@
-// Writes what CoreNLP 3.6.0 does with constituent trees, for ../conformance.rs.
+// Dumps CoreNLP 3.6.0's results for constituent trees, for ../conformance.rs.
 //
 //   javac -cp "stanford-corenlp-3.6.0.jar:json-simple-1.1.1.jar" -d classes DepsDump.java
 //   java -cp "classes:stanford-corenlp-3.6.0.jar:json-simple-1.1.1.jar" edu.stanford.nlp.trees.DepsDump TREES OUT [all]
 //
-// TREES has a bracketed tree a line. A line of OUT is a JSON object: `tree` after rewriting, `leaves` (the
-// number of each leaf's token), `heads` (for each inner node in pre-order its head child with and without
+// TREES has one bracketed tree per line. A line of OUT is a JSON object: `tree` after rewriting, `leaves`
+// (the token number of each leaf), `heads` (the head child of each inner node in pre-order, with and without
 // regard to the parent), `m` (matches: relation, pattern, node, targets in order) and `deps`, the basic
-// dependencies. Nodes are numbers in pre-order. With `all`, each pattern is tried at each node, not only
-// at those that its relation allows.
+// dependencies. Nodes are numbered in pre-order. With `all`, each pattern is tried at each node, and not
+// only at the nodes that its relation allows.
 package edu.stanford.nlp.trees;
 
 import java.io.*;

@@ -72,7 +72,7 @@ fn fields_of_a_class_and_of_its_parent_are_found() {
 }
 
 #[test]
-fn a_list_holds_its_elements_and_references_to_earlier_ones() {
+fn a_list_has_its_elements_and_references_to_earlier_ones() {
     let (objects, value) = read(&list()).unwrap();
     let elements = objects.node(value, "list").unwrap().list().unwrap();
     let texts: Vec<&str> = elements.iter().map(|element| element.text().unwrap()).collect();
@@ -90,7 +90,7 @@ fn an_array_of_doubles() {
 }
 
 #[test]
-fn what_is_no_stream_says_where() {
+fn invalid_streams_report_the_position() {
     let error = read(b"PK\x03\x04").unwrap_err().to_string();
     let expected = "the model's object stream, byte 4: expected the start of a Java object stream \
                     (ac ed 00 05), found 504b0304";
@@ -102,7 +102,7 @@ fn what_is_no_stream_says_where() {
 }
 
 #[test]
-fn endless_nesting_is_refused() {
+fn endless_nesting_is_an_error() {
     let mut stream = Stream::start();
     for _ in 0..10_000 {
         stream = stream.bytes(&[0x75]).class("[[D", 2, &[]).bytes(&[0x70]).bytes(&1_i32.to_be_bytes());
